@@ -1,0 +1,55 @@
+# Two commands set everything up on a fresh Debian machine with Python 3.11 and root:
+#   make demo   an example project and its report, offline after the install
+#   make test   every check and test; installs what they need
+# The rest are the same checks one by one.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := demo-project
+WORKERS ?= 2
+
+.PHONY: demo test check unit docs fix system clean
+
+demo: $(VENV)/.base
+	$(BIN)/claimwise demo $(DEMO)
+
+test: system check unit
+
+# Formatting, lint, types, layers, and generated pages.
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/cog -I scripts --check --check-fail-msg "run: make docs" docs/*.md
+
+unit: $(VENV)/.dev
+	$(BIN)/pytest -n $(WORKERS) --dist loadscope
+
+# Rewrites the generated parts of the pages.
+docs: $(VENV)/.dev
+	$(BIN)/cog -I scripts -r docs/*.md
+
+fix: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# What tests need beyond Python: a real PostgreSQL, the sqlite3 shell, a real browser.
+system:
+	./scripts/install-system-packages
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/pip install --quiet --editable . --group dev
+	touch $@ $(VENV)/.base
+
+clean:
+	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,86 @@
+"""Every error a user can meet.
+
+    ClaimwiseError            one line, no traceback, exit code 1
+    ├── ConfigError           claimwise.toml is wrong
+    ├── InputError            a file is wrong: a list of problems, each with its place
+    ├── MetricError           unknown metric or slice, or SQL that breaks the contract
+    ├── MissingExtraError     an optional package is not installed
+    └── StoreError            the database can't be used
+        ├── NewerSchemaError  a newer claimwise wrote it
+        ├── NotAStoreError    nothing of ours is there
+        ├── StoreBusyError    another process kept it locked for too long
+        └── StoreFullError    no space left
+
+A message says where, what was found, what was expected and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class ClaimwiseError(Exception):
+    """The base of all errors that a user can mend."""
+
+
+class ConfigError(ClaimwiseError):
+    """The project's settings are wrong."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One thing that is wrong with an input file."""
+
+    path: str
+    line: int | None
+    field: str | None
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        field = f" {self.field}:" if self.field else ""
+        return f"{place}:{field} found {self.found}, expected {self.expected}"
+
+
+class InputError(ClaimwiseError):
+    """Input files were refused; nothing was written."""
+
+    def __init__(self, problems: Sequence[Problem], *, more: bool = False) -> None:
+        self.problems = tuple(problems)
+        lines = [str(problem) for problem in self.problems]
+        if more:
+            lines.append("… and more of the kind")
+        super().__init__("\n".join(lines))
+
+
+class MetricError(ClaimwiseError):
+    """A metric or a slice is unknown, or its SQL breaks the contract."""
+
+
+class MissingExtraError(ClaimwiseError):
+    """A feature needs a package that is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra: pip install 'claimwise[{extra}]'")
+
+
+class StoreError(ClaimwiseError):
+    """The database can't be used."""
+
+
+class NewerSchemaError(StoreError):
+    """A newer claimwise wrote the store."""
+
+
+class NotAStoreError(StoreError):
+    """There is no claimwise store at that place."""
+
+
+class StoreBusyError(StoreError):
+    """Another process kept the store locked for too long."""
+
+
+class StoreFullError(StoreError):
+    """There is no space left for the store."""

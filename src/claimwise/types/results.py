@@ -1,0 +1,119 @@
+"""What measuring returns: rates with everything a reader needs to judge them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Better = Literal["higher", "lower"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """How rates are estimated. The same settings and data give the same figures anywhere."""
+
+    confidence: float = 0.95
+    method: str = "wilson"
+    resamples: int = 2000
+    seed: int = 0
+    labels: str = "default"  # which labels may decide: default, human, verifier or labeler:NAME
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """One rate in one slice.
+
+    ``micro`` is the rate per claim (or other unit), ``macro`` the mean of the items' own rates:
+    two different numbers. ``low`` and ``high`` enclose ``micro``; the simultaneous pair holds for
+    all slices of the table at once. The bounds say where the rate could lie if every unscored
+    claim counted against it, or for it. Without a denominator all of them are None.
+    """
+
+    metric: str
+    run_id: str
+    slice: dict[str, str | None]
+    better: Better | None
+    micro: float | None
+    low: float | None
+    high: float | None
+    macro: float | None
+    macro_low: float | None
+    macro_high: float | None
+    simultaneous_low: float | None
+    simultaneous_high: float | None
+    bound_low: float | None
+    bound_high: float | None
+    method: str | None
+    confidence: float
+    items: int
+    claims: int
+    asked: int
+    scored: int
+    unscored: int
+    numerator: float
+    design_effect: float | None
+    icc: float | None
+    detectable_difference: float | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricTable:
+    """A metric of one run: the whole, and its slices worst first.
+
+    A metric with a series (the five verdicts, the abstention pair) has one overall estimate per
+    member of the series.
+    """
+
+    metric: str
+    title: str
+    meaning: str
+    unit: str
+    series: str | None
+    notes: dict[str, str]
+    run_id: str
+    by: tuple[str, ...]
+    settings: Settings
+    overall: tuple[Estimate, ...]
+    slices: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Instrument:
+    """Who made the deciding labels of a run, and how far an instrument agrees with people."""
+
+    labeler: str
+    kind: str
+    model: str | None
+    prompt_ver: str | None
+    version: str | None
+    labels: int
+    deciding_labels: int
+    agreement: Estimate | None  # None: agreement unknown
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Worst:
+    """The worst slice of a metric, which a report leads with."""
+
+    estimate: Estimate
+    overall: float | None
+    stands_out: bool  # its simultaneous interval excludes the overall rate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """Everything a report shows of one run, before it is written in any format."""
+
+    run: dict[str, str | None]
+    store: str
+    version: str
+    by: tuple[str, ...]
+    settings: Settings
+    worst: tuple[Worst, ...]
+    tables: tuple[MetricTable, ...]
+    instruments: tuple[Instrument, ...]
+    unscored: tuple[Estimate, ...]
+    answers_without_claims: int
+    failed_answers: int
+    warnings: tuple[str, ...] = field(default=())

@@ -1,0 +1,472 @@
+"""The rows of the store, which are also the records of the file format.
+
+One class per table: its fields are the table's columns, in the table's order, so a row can be
+read from a file, written to a database and exported again without a mapping in between. Each
+field carries its own description; the pages on the file format and on the schema are generated
+from them.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, ClassVar, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+# The spec's five; a project adds its own in [vocabulary] of claimwise.toml.
+QUERY_TYPES = ("lookup", "multi_hop", "aggregation", "unanswerable", "ambiguous")
+
+Stakes = Literal["low", "medium", "high"]
+Verdict = Literal["supported", "unlinked", "overreach", "contradicted", "stale"]
+FactLabel = Literal["true", "false", "unverifiable", "non_factual"]
+Action = Literal["answer", "abstain", "clarify"]
+ClaimType = Literal["factual", "action", "citation_required", "non_factual"]
+Unit = Literal["atomic", "sentence"]
+LabelKind = Literal["adjudicated", "human", "verifier"]
+LabelerKind = Literal["human", "verifier"]
+Judgement = Literal["grounded", "closed_book"]
+
+Id = Annotated[str, Meta(min_length=1, max_length=200)]
+Text = Annotated[str, Meta(min_length=1)]
+Offset = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+def _check_place(start: int | None, end: int | None, text: str | None = None) -> None:
+    """Offsets come in pairs, enclose something, and fit the text when there is one."""
+    if (start is None) != (end is None):
+        raise ValueError("start and end offsets go together")
+    if start is None or end is None:
+        return
+    if end <= start:
+        raise ValueError("the end offset must lie after the start")
+    if text is not None and end - start != len(text):
+        raise ValueError("the offsets enclose another number of characters than the text has")
+
+
+def _check_claim(claim_id: str | None, claim_text: str | None) -> None:
+    if claim_id is None and claim_text is None:
+        raise ValueError("neither claim_id nor claim_text says which claim is meant")
+
+
+class Row(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """What all rows share: a table, a plural name for files, and a key.
+
+    Fields are plain values, so the garbage collector need not look for cycles through rows.
+    """
+
+    table: ClassVar[str]
+    kind: ClassVar[str]
+    key: ClassVar[tuple[str, ...]]
+
+
+class Source(Row, kw_only=True):
+    """A document of the corpus, in one corpus version."""
+
+    table = "sources"
+    kind = "sources"
+    key = ("source_id", "corpus_ver")
+
+    source_id: Annotated[Id, Meta(description="the document's id")]
+    corpus_ver: Annotated[Id, Meta(description="the corpus snapshot that holds this text")]
+    source_text: Annotated[str, Meta(description="the whole text; spans are offsets into it")]
+    title: Annotated[str | None, Meta(description="shown to people")] = None
+    url: Annotated[str | None, Meta(description="where people can read it")] = None
+    valid_from: Annotated[date | None, Meta(description="first day the text holds")] = None
+    valid_until: Annotated[date | None, Meta(description="last day the text holds")] = None
+    superseded_by: Annotated[
+        Id | None, Meta(description="id of the document that replaced it: its spans are stale")
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a document that ends before it begins."""
+        if self.valid_from and self.valid_until and self.valid_until < self.valid_from:
+            raise ValueError("valid_until lies before valid_from")
+
+
+class Item(Row, kw_only=True):
+    """A question of the golden set. Items are the clusters of every interval."""
+
+    table = "eval_items"
+    kind = "items"
+    key = ("item_id",)
+
+    item_id: Annotated[Id, Meta(description="the question's id")]
+    query: Annotated[Text, Meta(description="the question")]
+    query_type: Annotated[
+        Text,
+        Meta(
+            description="lookup, multi_hop, aggregation, unanswerable or ambiguous; "
+            "claimwise.toml may add more"
+        ),
+    ]
+    answerable: Annotated[
+        bool, Meta(description="can the corpus answer it? `false` items test abstention")
+    ]
+    stakes: Annotated[Stakes, Meta(description="what a wrong answer costs")]
+    gold_answer: Annotated[
+        str | None, Meta(description="the right answer; null when there is none")
+    ] = None
+    source_corpus_ver: Annotated[
+        Id, Meta(description="the corpus snapshot the item was written for; tells drift apart")
+    ]
+    domain: Annotated[str | None, Meta(description="subject area, for slicing")] = None
+
+
+class ItemAttribute(Row, kw_only=True):
+    """A user's own slice column: one named value of an item."""
+
+    table = "item_attributes"
+    kind = "item_attributes"
+    key = ("item_id", "name")
+
+    item_id: Annotated[Id, Meta(description="the item")]
+    name: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[A-Za-z_][A-Za-z0-9_]{0,62}\Z",
+            description="the column's name: letters, digits, underscores",
+        ),
+    ]
+    value: Annotated[str, Meta(description="its value")]
+
+
+class GoldSpan(Row, kw_only=True):
+    """A span that should support a correct answer."""
+
+    table = "gold_spans"
+    kind = "gold_spans"
+    key = ("item_id", "source_id", "span_start", "span_text")
+
+    item_id: Annotated[Id, Meta(description="the item")]
+    source_id: Annotated[Id, Meta(description="the document, in the item's corpus version")]
+    span_text: Annotated[Text, Meta(description="the span, letter by letter as in the document")]
+    required: Annotated[bool, Meta(description="does a complete answer need it?")]
+    span_start: Annotated[
+        Offset | None,
+        Meta(description="offset of its first character; found in the document when left out"),
+    ] = None
+
+
+class Guide(Row, kw_only=True):
+    """A version of the annotation guide."""
+
+    table = "guide_versions"
+    kind = "guides"
+    key = ("guide_version",)
+
+    guide_version: Annotated[Id, Meta(description="the version's name")]
+    guide_text: Annotated[Text, Meta(description="the whole guide")]
+    created_at: Annotated[datetime, Meta(description="when it came into force")]
+
+
+class Labeler(Row, kw_only=True):
+    """A person or an instrument that labels. Registered on first use when not described."""
+
+    table = "labelers"
+    kind = "labelers"
+    key = ("labeler",)
+
+    labeler: Annotated[Id, Meta(description="person's id, or `verifier:v3`, `judge:…`")]
+    labeler_kind: Annotated[LabelerKind, Meta(description="human or verifier")]
+    version: Annotated[str | None, Meta(description="version of the instrument")] = None
+    model: Annotated[str | None, Meta(description="model behind the instrument")] = None
+    prompt_ver: Annotated[str | None, Meta(description="prompt version of the instrument")] = None
+
+
+class Run(Row, kw_only=True):
+    """One pass of the system under test over the items."""
+
+    table = "runs"
+    kind = "runs"
+    key = ("run_id",)
+
+    run_id: Annotated[Id, Meta(description="the run's id")]
+    system: Annotated[Text, Meta(description="name of the system under test")]
+    model: Annotated[str | None, Meta(description="model version")] = None
+    prompt_ver: Annotated[str | None, Meta(description="prompt version")] = None
+    retriever_ver: Annotated[str | None, Meta(description="retriever version")] = None
+    corpus_ver: Annotated[Id, Meta(description="corpus snapshot the system read from")]
+    started_at: Annotated[datetime, Meta(description="when the run began")]
+
+
+class Answer(Row, kw_only=True):
+    """What the system said to one item, or why it said nothing."""
+
+    table = "answers"
+    kind = "answers"
+    key = ("run_id", "item_id", "sample")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    sample: Annotated[
+        Offset, Meta(description="0, or the repeat's number when an item was asked several times")
+    ] = 0
+    answer_text: Annotated[
+        str | None, Meta(description="the answer; null when the system failed")
+    ] = None
+    failure: Annotated[str | None, Meta(description="why there is no answer (timeout, error…)")] = (
+        None
+    )
+    context_count: Annotated[
+        Offset | None,
+        Meta(description="how many contexts were retrieved; null when nobody recorded them"),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Refuse an answer that neither says something nor says why not."""
+        if self.answer_text is None and self.failure is None:
+            raise ValueError("answer_text is null without a failure that says why")
+
+
+class RunAction(Row, kw_only=True):
+    """What the system did with one item."""
+
+    table = "run_actions"
+    kind = "actions"
+    key = ("run_id", "item_id", "sample")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    action: Annotated[Action, Meta(description="answered, abstained, or asked back")]
+    sample: Annotated[Offset, Meta(description="the repeat's number")] = 0
+
+
+class Context(Row, kw_only=True):
+    """A passage the system was given for one item."""
+
+    table = "contexts"
+    kind = "contexts"
+    key = ("run_id", "item_id", "sample", "position")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    sample: Annotated[Offset, Meta(description="the repeat's number")] = 0
+    position: Annotated[Offset, Meta(description="0 for the first passage")]
+    source_id: Annotated[Id, Meta(description="the document, in the run's corpus version")]
+    context_text: Annotated[Text, Meta(description="the passage as the system saw it")]
+    span_start: Annotated[
+        Offset | None,
+        Meta(description="its place in the document; found when left out, null when reworded"),
+    ] = None
+    span_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
+    score: Annotated[float | None, Meta(description="the retriever's score")] = None
+
+    def __post_init__(self) -> None:
+        """Refuse half a place."""
+        _check_place(self.span_start, self.span_end)
+
+
+class ActionEntry(Row, kw_only=True):
+    """Something the system really did, as logged: the only evidence for an action claim."""
+
+    table = "action_log"
+    kind = "action_log"
+    key = ("run_id", "item_id", "sample", "entry_id")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    sample: Annotated[Offset, Meta(description="the repeat's number")] = 0
+    entry_id: Annotated[Id, Meta(description="the entry's id, unique within the answer")]
+    entry_text: Annotated[Text, Meta(description="the entry")]
+    logged_at: Annotated[datetime | None, Meta(description="when it was done")] = None
+
+
+class Claim(Row, kw_only=True):
+    """One claim of one answer."""
+
+    table = "claims"
+    kind = "claims"
+    key = ("run_id", "item_id", "claim_id")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    claim_id: Annotated[
+        Id | None,
+        Meta(description="made from item, sample and text; leave it out when writing files"),
+    ] = None
+    sample: Annotated[Offset, Meta(description="the repeat's number")] = 0
+    position: Annotated[Offset, Meta(description="0 for the answer's first claim")]
+    claim_text: Annotated[Text, Meta(description="the claim")]
+    claim_type: Annotated[
+        ClaimType,
+        Meta(description="factual, action, citation_required, or non_factual (never judged)"),
+    ] = "factual"
+    unit: Annotated[Unit, Meta(description="how finely the answer was split")] = "atomic"
+    answer_start: Annotated[
+        Offset | None, Meta(description="where the claim stands in the answer")
+    ] = None
+    answer_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
+
+    def __post_init__(self) -> None:
+        """Refuse half a place."""
+        _check_place(self.answer_start, self.answer_end)
+
+
+class Citation(Row, kw_only=True):
+    """A source that a claim cites. It may not exist: systems invent citations."""
+
+    table = "citations"
+    kind = "citations"
+    key = ("run_id", "item_id", "claim_id", "position")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    claim_id: Annotated[Id, Meta(description="the claim")]
+    position: Annotated[Offset, Meta(description="0 for the claim's first citation")]
+    source_id: Annotated[
+        Id | None, Meta(description="the cited document; null when the marker points nowhere")
+    ] = None
+    marker: Annotated[str | None, Meta(description="the marker in the answer, as `[2]`")] = None
+    span_text: Annotated[str | None, Meta(description="the cited span")] = None
+    span_start: Annotated[Offset | None, Meta(description="offset of its first character")] = None
+    span_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
+
+    def __post_init__(self) -> None:
+        """Refuse half a place."""
+        _check_place(self.span_start, self.span_end, self.span_text)
+
+
+class Label(Row, kw_only=True):
+    """A judgement of one claim against the sources. Labels are added, never overwritten."""
+
+    table = "claim_labels"
+    kind = "labels"
+    key = ("run_id", "item_id", "claim_id", "labeler", "labeled_at")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    claim_id: Annotated[
+        Id | None, Meta(description="the claim; may be left out when claim_text names it")
+    ] = None
+    claim_text: Annotated[
+        str | None, Meta(description="the claim's text; may be left out when claim_id names it")
+    ] = None
+    claim_type: Annotated[
+        ClaimType | None, Meta(description="taken from the claim when left out")
+    ] = None
+    verdict: Annotated[
+        Verdict, Meta(description="supported, unlinked, overreach, contradicted or stale")
+    ]
+    supporting_span: Annotated[
+        str | None,
+        Meta(description="the span the verdict rests on; for action claims the log entry"),
+    ] = None
+    source_id: Annotated[
+        Id | None, Meta(description="the span's document, in the run's corpus version")
+    ] = None
+    labeler: Annotated[Id, Meta(description="person's id, or `verifier:v3`")]
+    labeled_at: Annotated[datetime, Meta(description="when")]
+    label_kind: Annotated[
+        LabelKind | None,
+        Meta(description="adjudicated, human or verifier; taken from the labeler when left out"),
+    ] = None
+    guide_version: Annotated[Id | None, Meta(description="the guide the labeler worked by")] = None
+    span_start: Annotated[
+        Offset | None, Meta(description="offset of the span; found when left out")
+    ] = None
+    confidence: Annotated[
+        Share | None, Meta(description="the labeler's probability that the verdict is right")
+    ] = None
+    reason: Annotated[str | None, Meta(description="the labeler's reason in words")] = None
+    inclusion_probability: Annotated[
+        Annotated[float, Meta(gt=0, le=1)] | None,
+        Meta(description="chance that the claim was drawn for labelling"),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a label of nothing."""
+        _check_claim(self.claim_id, self.claim_text)
+
+
+class ClosedBookLabel(Row, kw_only=True):
+    """A judgement of one claim without sources."""
+
+    table = "closed_book_labels"
+    kind = "closed_book_labels"
+    key = ("run_id", "item_id", "claim_id", "labeler", "labeled_at")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    claim_id: Annotated[
+        Id | None, Meta(description="the claim; may be left out when claim_text names it")
+    ] = None
+    claim_text: Annotated[
+        str | None, Meta(description="the claim's text; may be left out when claim_id names it")
+    ] = None
+    label: Annotated[FactLabel, Meta(description="true, false, unverifiable or non_factual")]
+    decision_basis: Annotated[str | None, Meta(description="why, in a phrase")] = None
+    labeler: Annotated[Id, Meta(description="person's id, or the judge")]
+    labeled_at: Annotated[datetime, Meta(description="when")]
+    label_kind: Annotated[
+        LabelKind | None, Meta(description="taken from the labeler when left out")
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a label of nothing."""
+        _check_claim(self.claim_id, self.claim_text)
+
+
+class AnswerLabel(Row, kw_only=True):
+    """Does the answer match the gold answer?"""
+
+    table = "answer_labels"
+    kind = "answer_labels"
+    key = ("run_id", "item_id", "sample", "labeler", "labeled_at")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    sample: Annotated[Offset, Meta(description="the repeat's number")] = 0
+    correct: Annotated[bool, Meta(description="does it match the gold answer?")]
+    labeler: Annotated[Id, Meta(description="person's id, or the judge")]
+    labeled_at: Annotated[datetime, Meta(description="when")]
+    label_kind: Annotated[
+        LabelKind | None, Meta(description="taken from the labeler when left out")
+    ] = None
+    reason: Annotated[str | None, Meta(description="why")] = None
+
+
+class Unscored(Row, kw_only=True):
+    """A judgement that was asked for and failed. Counted beside every rate, never a label."""
+
+    table = "unscored_claims"
+    kind = "unscored"
+    key = ("run_id", "item_id", "claim_id", "judgement", "labeler", "failed_at")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    claim_id: Annotated[
+        Id | None, Meta(description="the claim; may be left out when claim_text names it")
+    ] = None
+    claim_text: Annotated[
+        str | None, Meta(description="the claim's text; may be left out when claim_id names it")
+    ] = None
+    judgement: Annotated[
+        Judgement, Meta(description="which judgement failed: grounded or closed_book")
+    ] = "grounded"
+    labeler: Annotated[Id, Meta(description="the instrument that failed")]
+    failed_at: Annotated[datetime, Meta(description="when")]
+    reason: Annotated[
+        Text, Meta(description="short code: timeout, unparsable, truncated, missing_id…")
+    ]
+    detail: Annotated[str | None, Meta(description="what was seen")] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a failure of nothing."""
+        _check_claim(self.claim_id, self.claim_text)
+
+
+# Parents before children: the order in which rows can be written.
+ROW_TYPES: tuple[type[Row], ...] = (
+    Source, Item, ItemAttribute, GoldSpan, Guide, Labeler, Run, Answer, RunAction, Context,
+    ActionEntry, Claim, Citation, Label, ClosedBookLabel, AnswerLabel, Unscored,
+)  # fmt: skip
+
+
+class Placed(NamedTuple):
+    """A row and where it was read: the number of its file, and its line."""
+
+    row: Row
+    file_no: int
+    line_no: int
