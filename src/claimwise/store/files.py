@@ -1,0 +1,36 @@
+"""Reads the SQL files that ship with the store."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+
+def _folder(name: str) -> Traversable:
+    return files("claimwise.store").joinpath("sql", name)
+
+
+@cache
+def read_sql(folder: str, name: str) -> str | None:
+    """Return one SQL file of a folder, or None when there is none of that name."""
+    path = _folder(folder).joinpath(f"{name}.sql")
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else None
+
+
+@cache
+def list_sql(folder: str) -> tuple[tuple[str, str], ...]:
+    """Return name and text of all SQL files of a folder, in the order of their names."""
+    folder_path = _folder(folder)
+    if not folder_path.is_dir():
+        return ()
+    found = sorted(path.name for path in folder_path.iterdir() if path.name.endswith(".sql"))
+    return tuple(
+        (name.removesuffix(".sql"), folder_path.joinpath(name).read_text(encoding="utf-8").strip())
+        for name in found
+    )
+
+
+def list_views() -> tuple[tuple[str, str], ...]:
+    """Return the views in the order in which they build on each other: name, select."""
+    return tuple((name.partition("_")[2], sql) for name, sql in list_sql("views"))

@@ -1,0 +1,355 @@
+"""Writes rows: all of them or none.
+
+Rows arrive in any order, are put into temporary tables, and only when the last file was read
+does a transaction begin. Inside it the tables are taken parents first: check the incoming rows,
+complete them (ids, offsets, texts that the file left out), add those that are new. The first
+table with a problem ends it and nothing is kept. Rows that are in the store already, equal in
+every column, are skipped, so an import can be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from operator import itemgetter
+from typing import Any, get_type_hints
+
+import msgspec
+
+from claimwise.errors import InputError, Problem
+from claimwise.store.checks import Violation, audit_store, find_violations
+from claimwise.store.engine import Engine, Record
+from claimwise.store.files import read_sql
+from claimwise.store.tables import REFERENCES
+from claimwise.types.rows import (
+    ROW_TYPES,
+    AnswerLabel,
+    ClosedBookLabel,
+    Item,
+    ItemAttribute,
+    Label,
+    Labeler,
+    Placed,
+    Row,
+    Run,
+    Source,
+    Unscored,
+)
+
+_BATCH = 20_000
+_SHOWN_PROBLEMS = 20
+_SHOWN_TEXT = 80
+
+# What a person curates may be corrected with --update. What a system or a labeler said may not:
+# a changed answer is another run, a changed mind is a later label.
+_UPDATABLE: tuple[type[Row], ...] = (Source, Item, ItemAttribute, Labeler, Run)
+_LABELLED: tuple[type[Row], ...] = (Label, ClosedBookLabel, AnswerLabel, Unscored)
+
+# Completing these joins them with all they refer to, so a row without its parent shows in the
+# count of what was added, and need not be looked for beforehand.
+_JOINED: tuple[type[Row], ...] = (Label, ClosedBookLabel, Unscored)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoadCount:
+    """What became of the rows of one kind."""
+
+    kind: str
+    read: int
+    added: int
+    updated: int
+    unchanged: int
+
+
+@dataclass(slots=True)
+class _Stage:
+    """The incoming rows of one type, in a temporary table."""
+
+    row_type: type[Row]
+    columns: tuple[str, ...]
+    times: tuple[int, ...]
+    read: int = 0
+    buffer: list[Record] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return f"stage_{self.row_type.table}"
+
+
+def load_rows(
+    engine: Engine,
+    rows: Iterable[Placed],
+    paths: Sequence[str],
+    *,
+    update: bool = False,
+    dry_run: bool = False,
+) -> list[LoadCount]:
+    """Add rows to the store, or raise and leave it as it was.
+
+    Args:
+        engine: the database.
+        rows: the rows with their places; reading them may raise, which also changes nothing.
+        paths: the files that ``Placed.file_no`` counts.
+        update: change curated rows (sources, items, runs…) that differ from the stored ones.
+        dry_run: check everything, then undo it.
+
+    Raises:
+        InputError: a row breaks a rule; the error lists the first problems.
+    """
+    try:
+        stages = _stage_rows(engine, rows)
+        return _merge_stages(engine, stages, paths, update=update, dry_run=dry_run)
+    finally:
+        engine.drop_stages()
+
+
+class _DryRunError(Exception):
+    """Ends a transaction that was only a rehearsal."""
+
+
+def _merge_stages(
+    engine: Engine,
+    stages: dict[type[Row], _Stage],
+    paths: Sequence[str],
+    *,
+    update: bool,
+    dry_run: bool,
+) -> list[LoadCount]:
+    counts: list[LoadCount] = []
+    try:
+        with engine.write():
+            for row_type in ROW_TYPES:
+                if row_type in stages:
+                    counts.append(_merge(engine, stages[row_type], paths, update=update))
+            if update and any(count.updated for count in counts):
+                _refuse(_stored_violations(engine), [engine.place])
+            if dry_run:
+                raise _DryRunError
+    except _DryRunError:
+        pass
+    return counts
+
+
+def _stage_rows(engine: Engine, rows: Iterable[Placed]) -> dict[type[Row], _Stage]:
+    stages: dict[type[Row], _Stage] = {}
+    for placed in rows:
+        row_type = type(placed.row)
+        stage = stages.get(row_type)
+        if stage is None:
+            stage = stages[row_type] = _open_stage(engine, row_type)
+        stage.buffer.append(_to_record(engine, placed, stage.times))
+        if len(stage.buffer) >= _BATCH:
+            _flush(engine, stage)
+    for stage in stages.values():
+        _flush(engine, stage)
+    return stages
+
+
+def _open_stage(engine: Engine, row_type: type[Row]) -> _Stage:
+    columns = tuple(row_type.__struct_fields__)
+    hints = get_type_hints(row_type)
+    times = tuple(n for n, column in enumerate(columns) if hints[column] in _TIMES)
+    stage = _Stage(row_type, columns, times)
+    engine.create_stage(
+        stage.name,
+        f"select {', '.join(columns)}, 0 as file_no, 0 as line_no "
+        f"from {row_type.table} where false",
+    )
+    return stage
+
+
+_TIMES = (datetime, datetime | None, date | None)
+
+
+def _to_record(engine: Engine, placed: Placed, times: tuple[int, ...]) -> Record:
+    values = [*msgspec.structs.astuple(placed.row), placed.file_no, placed.line_no]
+    for n in times:
+        if values[n] is not None:
+            values[n] = engine.encode_time(_to_utc(values[n]))
+    return tuple(values)
+
+
+def _to_utc(moment: date) -> date:
+    """Return a time in UTC without a zone, as it is stored; without a zone it is UTC already."""
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        return moment.astimezone(UTC).replace(tzinfo=None)
+    return moment
+
+
+def _flush(engine: Engine, stage: _Stage) -> None:
+    """Write the buffered rows, without the columns that none of them fills: binding costs."""
+    if not stage.buffer:
+        return
+    columns = (*stage.columns, "file_no", "line_no")
+    used = [n for n in range(len(columns)) if any(row[n] is not None for row in stage.buffer)]
+    with engine.stage():
+        engine.insert_rows(
+            stage.name, itemgetter(*used)(columns), map(itemgetter(*used), stage.buffer)
+        )
+    stage.read += len(stage.buffer)
+    stage.buffer.clear()
+
+
+def _merge(engine: Engine, stage: _Stage, paths: Sequence[str], *, update: bool) -> LoadCount:
+    """Check one type's rows and add them. Assumes that its parents are in the store."""
+    table = stage.row_type.table
+    staged = f"select * from {stage.name}"
+    if stage.row_type in _LABELLED:
+        _register_labelers(engine, stage)
+    ready = read_sql("ready", table) or staged
+    if stage.row_type not in _JOINED:
+        _refuse(_missing(engine, stage), paths)
+    _refuse(find_violations(engine, table, staged, limit=_SHOWN_PROBLEMS + 1), paths)
+    stored = _count_stored(engine, stage, ready)
+    updated = 0
+    if stored:
+        if update and stage.row_type in _UPDATABLE:
+            updated = _update_changed(engine, stage, ready)
+        else:
+            _refuse(_conflicts(engine, stage, ready), paths)
+    columns = ", ".join(stage.columns)
+    added = engine.execute(
+        f"insert into {table} ({columns}) select {columns} from ({ready}) as s where true "
+        "on conflict do nothing"
+    )
+    # Only when the counts don't add up is it worth looking for what was left out.
+    if added + stored != stage.read:
+        _refuse(_missing(engine, stage), paths)
+        _refuse(_duplicates(engine, stage, ready), paths)
+    return LoadCount(
+        kind=stage.row_type.kind,
+        read=stage.read,
+        added=added,
+        updated=updated,
+        unchanged=stored - updated,
+    )
+
+
+def _register_labelers(engine: Engine, stage: _Stage) -> None:
+    """Make a labeler known on first use; instruments are named ``verifier:…`` or ``judge:…``."""
+    engine.execute(
+        "insert into labelers (labeler, labeler_kind) "
+        "select s.labeler, case when s.labeler like 'verifier:%' or s.labeler like 'judge:%' "
+        "then 'verifier' else 'human' end "
+        f"from (select distinct labeler from {stage.name}) as s where true on conflict do nothing"
+    )
+
+
+def _missing(engine: Engine, stage: _Stage) -> list[Violation]:
+    """Find rows that refer to something that is not there."""
+    found: list[Violation] = []
+    for reference in REFERENCES.get(stage.row_type, ()):
+        joined = " and ".join(f"p.{column} = s.{column}" for column in reference.columns)
+        shown = " || ' / ' || ".join(f"cast(s.{column} as text)" for column in reference.columns)
+        last = reference.columns[-1]
+        rows = engine.query(
+            f"select s.file_no, s.line_no, {shown} from {stage.name} as s "
+            f"left join {reference.table} as p on {joined} "
+            f"where p.{last} is null and s.{last} is not null "
+            f"order by s.file_no, s.line_no limit {_SHOWN_PROBLEMS + 1}"
+        )
+        expected = f"{reference.what} that is in the store or in this import"
+        found += [Violation(row[0], row[1], last, row[2], expected) for row in rows]
+    return found
+
+
+def _duplicates(engine: Engine, stage: _Stage, ready: str) -> list[Violation]:
+    """Find keys that come twice in the incoming rows."""
+    key = stage.row_type.key
+    shown = " || ' / ' || ".join(f"cast({column} as text)" for column in key)
+    rows = engine.query(
+        f"select max(file_no), max(line_no), {shown}, min(line_no) from ({ready}) as s "
+        f"group by {', '.join(key)} having count(*) > 1 order by 1, 2 limit {_SHOWN_PROBLEMS + 1}"
+    )
+    return [
+        Violation(row[0], row[1], key[-1], f"{row[2]} again", f"it once (first in line {row[3]})")
+        for row in rows
+    ]
+
+
+def _differs(columns: Iterable[str], table: str) -> str:
+    """SQL for «some column of s differs from the stored one», nulls being equal."""
+    same = (
+        f"coalesce(s.{c} = {table}.{c}, s.{c} is null and {table}.{c} is null)" for c in columns
+    )
+    return f"not ({' and '.join(same)})"
+
+
+def _same_key(stage: _Stage) -> str:
+    table = stage.row_type.table
+    return " and ".join(f"{table}.{column} = s.{column}" for column in stage.row_type.key)
+
+
+def _rest(stage: _Stage) -> list[str]:
+    return [column for column in stage.columns if column not in stage.row_type.key]
+
+
+def _count_stored(engine: Engine, stage: _Stage, ready: str) -> int:
+    """Count incoming rows whose key is in the store."""
+    rows = engine.query(
+        f"select count(*) from ({ready}) as s join {stage.row_type.table} on {_same_key(stage)}"
+    )
+    return int(rows[0][0])
+
+
+def _conflicts(engine: Engine, stage: _Stage, ready: str) -> list[Violation]:
+    """Find rows whose key is in the store with other content."""
+    rest = _rest(stage)
+    if not rest:
+        return []
+    shown = " || ' / ' || ".join(f"cast(s.{column} as text)" for column in stage.row_type.key)
+    table = stage.row_type.table
+    which = " ".join(f"when {_differs([c], table)} then '{c}'" for c in rest)
+    rows = engine.query(
+        f"select s.file_no, s.line_no, {shown}, case {which} end from ({ready}) as s "
+        f"join {table} on {_same_key(stage)} where {_differs(rest, table)} "
+        f"order by s.file_no, s.line_no limit {_SHOWN_PROBLEMS + 1}"
+    )
+    expected = (
+        "the stored content, a new id, or --update"
+        if stage.row_type in _UPDATABLE
+        else "the stored content or a new record: what was said is never overwritten"
+    )
+    return [Violation(r[0], r[1], r[3], f"another value for {r[2]}", expected) for r in rows]
+
+
+def _update_changed(engine: Engine, stage: _Stage, ready: str) -> int:
+    """Give stored rows the incoming content where it differs."""
+    rest = _rest(stage)
+    assignments = ", ".join(f"{column} = s.{column}" for column in rest)
+    table = stage.row_type.table
+    return engine.execute(
+        f"update {table} set {assignments} from ({ready}) as s "
+        f"where {_same_key(stage)} and {_differs(rest, table)}"
+    )
+
+
+def _stored_violations(engine: Engine) -> list[Violation]:
+    """After an update: is everything that was in the store still right?"""
+    return [
+        found._replace(file_no=0, field=f"{table}.{found.field}")
+        for table, found in audit_store(engine)
+    ]
+
+
+def _refuse(violations: Sequence[Violation], paths: Sequence[str]) -> None:
+    """Raise when there are violations."""
+    if not violations:
+        return
+    problems = [
+        Problem(
+            path=paths[found.file_no or 0],
+            line=found.line_no,
+            field=found.field,
+            found=_shorten(found.found),
+            expected=found.expected,
+        )
+        for found in violations[:_SHOWN_PROBLEMS]
+    ]
+    raise InputError(problems, more=len(violations) > _SHOWN_PROBLEMS)
+
+
+def _shorten(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _SHOWN_TEXT else text[: _SHOWN_TEXT - 1] + "…"

@@ -1,0 +1,138 @@
+"""The engine for scale: DuckDB over a folder of Parquet files, read-only.
+
+``claimwise export --format parquet FOLDER`` writes such a folder: one file per kind of row, with
+the columns of its table. The same metric files run over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from claimwise.errors import MissingExtraError, NotAStoreError, StoreError
+from claimwise.store.engine import NO_PARAMS, Params, Record
+from claimwise.store.parameters import find_parameters, rewrite_parameters
+from claimwise.types.rows import ROW_TYPES
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+_PAGE = 10_000
+
+
+class ParquetEngine:
+    """An in-memory DuckDB whose tables are views of Parquet files."""
+
+    name = "duckdb"
+    writable = False
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            import duckdb
+        except ImportError as error:
+            raise MissingExtraError("a Parquet store", "parquet") from error
+        self._duckdb = duckdb
+        self.place = str(folder)
+        if not (folder / "runs.parquet").is_file():
+            raise NotAStoreError(
+                f"{folder}: found no runs.parquet, expected the folder of "
+                "`claimwise export --format parquet`"
+            )
+        self._db: duckdb.DuckDBPyConnection = duckdb.connect(
+            ":memory:", config={"autoinstall_known_extensions": "false"}
+        )
+        try:
+            for row_type in ROW_TYPES:
+                self._open_file(row_type.table, folder / f"{row_type.kind}.parquet")
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _open_file(self, table: str, path: Path) -> None:
+        if not path.is_file():
+            raise NotAStoreError(f"{path}: not there; export the store to Parquet again")
+        quoted = str(path).replace("'", "''")
+        with self._errors():
+            self._db.execute(f"create view {table} as select * from read_parquet('{quoted}')")
+
+    def query(self, sql: str, params: Params = NO_PARAMS) -> list[Record]:
+        """Return all rows of one statement."""
+        wanted = {name: params[name] for name in find_parameters(sql)}
+        with self._errors():
+            return self._db.execute(rewrite_parameters(sql, "${}".format), wanted).fetchall()
+
+    def stream(self, sql: str) -> Iterator[Record]:
+        """Yield the rows of one statement page by page."""
+        with self._errors():
+            cursor = self._db.execute(sql)
+            while page := cursor.fetchmany(_PAGE):
+                yield from page
+
+    def describe(self, sql: str, params: Params = NO_PARAMS) -> list[str]:
+        """Return the column names of one statement without running it in full."""
+        wanted = {name: params[name] for name in find_parameters(sql)}
+        limited = f"select * from (\n{rewrite_parameters(sql, '${}'.format)}\n) limit 0"
+        with self._errors():
+            return [column[0] for column in self._db.execute(limited, wanted).description or []]
+
+    def execute(self, sql: str, params: Params = NO_PARAMS) -> int:
+        """Refuse: Parquet files are written by export alone."""
+        self._refuse()
+
+    def run_script(self, sql: str) -> None:
+        """Define views; nothing else is scripted here."""
+        with self._errors():
+            self._db.execute(sql)
+
+    def encode_time(self, moment: date) -> object:
+        """Refuse: Parquet files are written by export alone."""
+        self._refuse()
+
+    def insert_rows(self, table: str, columns: Sequence[str], rows: Iterable[Record]) -> None:
+        """Refuse: Parquet files are written by export alone."""
+        self._refuse()
+
+    def write(self) -> AbstractContextManager[None]:
+        """Refuse: Parquet files are written by export alone."""
+        self._refuse()
+
+    def create_stage(self, name: str, select: str) -> None:
+        """Refuse: Parquet files are written by export alone."""
+        self._refuse()
+
+    def drop_stages(self) -> None:
+        """Do nothing: there are none."""
+
+    def stage(self) -> AbstractContextManager[None]:
+        """Refuse: Parquet files are written by export alone."""
+        self._refuse()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Do nothing: the files don't change."""
+        yield
+
+    def has_table(self, table: str) -> bool:
+        """Return whether a table or view of that name exists."""
+        return bool(
+            self.query("select 1 from duckdb_views() where view_name = :name", {"name": table})
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+    def _refuse(self) -> NoReturn:
+        raise StoreError(f"{self.place}: a Parquet store is read-only; import into a database")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn the driver's errors into ours."""
+        try:
+            yield
+        except self._duckdb.Error as error:
+            raise StoreError(f"{self.place}: {error}") from error

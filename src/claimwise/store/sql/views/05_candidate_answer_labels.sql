@@ -1,0 +1,2 @@
+-- The answer labels that may decide.
+select * from answer_labels

@@ -1,0 +1,15 @@
+-- One row per answer: the label that decides whether it is correct, by the rule of deciding_labels.
+select l.*
+from candidate_answer_labels as l
+where not exists (
+    select 1
+    from candidate_answer_labels as b
+    where b.run_id = l.run_id
+        and b.item_id = l.item_id
+        and b.sample = l.sample
+        and (
+            b.label_kind < l.label_kind
+            or (b.label_kind = l.label_kind and b.labeled_at > l.labeled_at)
+            or (b.label_kind = l.label_kind and b.labeled_at = l.labeled_at and b.labeler < l.labeler)
+        )
+)

@@ -1,0 +1,218 @@
+"""The embedded engine: one SQLite file, used by several processes at once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import date, datetime
+from itertools import islice
+from pathlib import Path
+
+from claimwise.errors import NotAStoreError, StoreBusyError, StoreError, StoreFullError
+from claimwise.store.engine import NO_PARAMS, Params, Record
+
+# How long a process waits for another one's transaction before a user hears of it.
+BUSY_SECONDS = 60.0
+_BATCH = 20_000
+_STAGING = "staging"
+
+
+class SQLiteEngine:
+    """SQLite in WAL mode: readers never wait, writers queue."""
+
+    name = "sqlite"
+    writable = True
+
+    def __init__(self, path: Path, *, create: bool, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.place = str(path)
+        self._busy_seconds = busy_seconds
+        if not path.exists() and not create:
+            raise NotAStoreError(
+                f"{path}: no store there; `claimwise init` makes one, --store names another"
+            )
+        if path.is_dir():
+            raise StoreError(f"{path}: found a folder, expected a SQLite file")
+        with self._errors():
+            self._db = sqlite3.connect(
+                path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+            )
+        try:
+            self._configure()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _configure(self) -> None:
+        self._db.create_function("strpos", 2, _strpos, deterministic=True)
+        with self._errors():
+            self._db.execute("pragma foreign_keys = on")
+            self._db.execute("pragma cache_size = -65536")
+            self._db.execute("pragma synchronous = normal")
+            # WAL is a property of the file: asking for it again takes no lock, and a file on a
+            # read-only disk keeps the mode that it has.
+            mode = self._db.execute("pragma journal_mode").fetchone()[0]
+            if mode != "wal":
+                self._switch_to_wal()
+
+    def _switch_to_wal(self) -> None:
+        try:
+            self._db.execute("pragma journal_mode = wal")
+        except sqlite3.OperationalError as error:
+            if "readonly" not in str(error):
+                raise
+
+    def query(self, sql: str, params: Params = NO_PARAMS) -> list[Record]:
+        """Return all rows of one statement."""
+        with self._errors():
+            return self._db.execute(sql, _adapt_params(params)).fetchall()
+
+    def stream(self, sql: str) -> Iterator[Record]:
+        """Yield the rows of one statement page by page."""
+        with self._errors():
+            yield from self._db.execute(sql)
+
+    def describe(self, sql: str, params: Params = NO_PARAMS) -> list[str]:
+        """Return the column names of one statement without running it in full."""
+        with self._errors():
+            cursor = self._db.execute(f"select * from (\n{sql}\n) limit 0", _adapt_params(params))
+            return [column[0] for column in cursor.description]
+
+    def execute(self, sql: str, params: Params = NO_PARAMS) -> int:
+        """Run one statement; return how many rows it changed."""
+        with self._errors():
+            return self._db.execute(sql, _adapt_params(params)).rowcount
+
+    def run_script(self, sql: str) -> None:
+        """Run several statements. ``executescript`` would commit first, so they go one by one."""
+        opened = sql.replace("/*sqlite without rowid */", "without rowid")
+        with self._errors():
+            for statement in _split_statements(opened):
+                self._db.execute(statement)
+
+    def encode_time(self, moment: date) -> object:
+        """Return a day or a time as text."""
+        return _to_text(moment)
+
+    def insert_rows(self, table: str, columns: Sequence[str], rows: Iterable[Record]) -> None:
+        """Insert rows in batches, so that a file of any length needs little memory."""
+        marks = ", ".join("?" * len(columns))
+        sql = f"insert into {table} ({', '.join(columns)}) values ({marks})"
+        source = iter(rows)
+        with self._errors():
+            while batch := list(islice(source, _BATCH)):
+                self._db.executemany(sql, batch)
+
+    def write(self) -> AbstractContextManager[None]:
+        """Take the write lock at once: a lock taken half way could only fail."""
+        return self._transaction("begin immediate")
+
+    def create_stage(self, name: str, select: str) -> None:
+        """Make a temporary table in a file of its own, which goes away as a whole."""
+        with self._errors():
+            attached = {row[1] for row in self._db.execute("pragma database_list")}
+            if _STAGING not in attached:
+                self._db.execute(f"attach '' as {_STAGING}")
+            self._db.execute(f"create table {_STAGING}.{name} as {select}")
+
+    def drop_stages(self) -> None:
+        """Drop all temporary tables."""
+        with self._errors():
+            if any(row[1] == _STAGING for row in self._db.execute("pragma database_list")):
+                self._db.execute(f"detach {_STAGING}")
+
+    def stage(self) -> AbstractContextManager[None]:
+        """Open a transaction that takes no lock until something but a temporary table changes."""
+        return self._transaction("begin")
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        with self._errors():
+            self._db.execute(begin)
+        try:
+            yield
+            with self._errors():
+                self._db.execute("commit")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("rollback")
+            raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Show one state of the data to all queries inside, whatever others write."""
+        with self._errors():
+            self._db.execute("begin")
+        try:
+            yield
+        finally:
+            self._db.execute("rollback")
+
+    def has_table(self, table: str) -> bool:
+        """Return whether a table or view of that name exists."""
+        found = self.query(
+            "select 1 from sqlite_master where type in ('table', 'view') and name = :name",
+            {"name": table},
+        )
+        return bool(found)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn the driver's errors into ours."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise self._translate(error) from error
+
+    def _translate(self, error: sqlite3.DatabaseError) -> StoreError:
+        code = getattr(error, "sqlite_errorcode", None)
+        primary = None if code is None else code & 0xFF
+        if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return StoreBusyError(
+                f"{self.place}: another process has been writing for over "
+                f"{self._busy_seconds:g} s; nothing was changed, try again when it is done"
+            )
+        if primary == sqlite3.SQLITE_FULL:
+            return StoreFullError(f"{self.place}: no space left on the disk; nothing was changed")
+        if primary == sqlite3.SQLITE_READONLY:
+            return StoreError(f"{self.place}: the store is read-only; nothing was changed")
+        if primary == sqlite3.SQLITE_NOTADB:
+            return NotAStoreError(f"{self.place}: found another kind of file, expected SQLite")
+        if primary == sqlite3.SQLITE_CANTOPEN:
+            return StoreError(
+                f"{self.place}: can't be opened; does the folder exist and may you write there?"
+            )
+        return StoreError(f"{self.place}: {error}")
+
+
+def _split_statements(script: str) -> Iterator[str]:
+    """Yield the statements of a script. A semicolon in text or comment does not end one."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement
+
+
+def _strpos(text: str | None, part: str | None) -> int | None:
+    """PostgreSQL's and DuckDB's function; SQLite's own ``instr`` is slow on long documents."""
+    return None if text is None or part is None else text.find(part) + 1
+
+
+def _adapt_params(params: Params) -> dict[str, object]:
+    return {
+        name: _to_text(value) if isinstance(value, date) else value
+        for name, value in params.items()
+    }
+
+
+def _to_text(moment: date) -> str:
+    """Write times as PostgreSQL prints them, so that both engines slice and sort alike."""
+    return moment.isoformat(sep=" ") if isinstance(moment, datetime) else moment.isoformat()

@@ -1,0 +1,137 @@
+"""The store: one object in front of whichever database holds the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from claimwise.errors import StoreError
+from claimwise.store.checks import Violation, audit_store
+from claimwise.store.engine import NO_PARAMS, Engine, Params, Record
+from claimwise.store.files import list_views
+from claimwise.store.load import LoadCount, load_rows
+from claimwise.store.migrations import apply_migrations, read_version, write_views
+from claimwise.store.parquet import ParquetEngine
+from claimwise.store.postgres import PostgresEngine
+from claimwise.store.sqlite import SQLiteEngine
+from claimwise.types.rows import ROW_TYPES, Placed, Row
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def open_store(place: str | Path, *, create: bool = False) -> Store:
+    """Open the store at a path or URL, bringing its schema up to date.
+
+    Args:
+        place: a SQLite file, ``postgresql://…`` (``?schema=NAME`` keeps stores apart), or a
+            folder of Parquet files written by export (read-only).
+        create: make the store when there is none.
+    """
+    engine = _open_engine(place, create=create)
+    try:
+        if engine.writable:
+            apply_migrations(engine, create=create)
+        else:
+            write_views(engine)
+    except BaseException:
+        engine.close()
+        raise
+    return Store(engine)
+
+
+def _open_engine(place: str | Path, *, create: bool) -> Engine:
+    if isinstance(place, str) and place.startswith(_POSTGRES):
+        return PostgresEngine(place, create=create)
+    if isinstance(place, str) and "://" in place:
+        scheme = place.partition("://")[0]
+        raise StoreError(
+            f"{scheme}://…: found a store of kind {scheme!r}, expected a path or postgresql://"
+        )
+    path = Path(place)
+    return ParquetEngine(path) if path.is_dir() else SQLiteEngine(path, create=create)
+
+
+class Store:
+    """Keeps and returns rows; runs portable SQL. Close it, or use it as a context."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def engine_name(self) -> str:
+        """The database: sqlite, postgresql or duckdb."""
+        return self._engine.name
+
+    @property
+    def place(self) -> str:
+        """Where the store is, fit to be printed."""
+        return self._engine.place
+
+    @property
+    def schema_version(self) -> int | None:
+        """The last applied migration; None for Parquet files."""
+        return read_version(self._engine) if self._engine.writable else None
+
+    def load(
+        self,
+        rows: Iterable[Placed],
+        paths: Sequence[str],
+        *,
+        update: bool = False,
+        dry_run: bool = False,
+    ) -> list[LoadCount]:
+        """Add rows, all or none; see :func:`claimwise.store.load.load_rows`."""
+        return load_rows(self._engine, rows, paths, update=update, dry_run=dry_run)
+
+    def read_rows(self, row_type: type[Row]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of one table as dictionaries, in the order of their keys.
+
+        Call it inside :meth:`snapshot`: PostgreSQL reads pages within a transaction alone.
+        """
+        columns = row_type.__struct_fields__
+        key = ", ".join(row_type.key)
+        sql = f"select {', '.join(columns)} from {row_type.table} order by {key}"
+        for record in self._engine.stream(sql):
+            yield dict(zip(columns, record, strict=True))
+
+    def query(self, sql: str, params: Params = NO_PARAMS) -> list[Record]:
+        """Return all rows of one statement with ``:name`` parameters."""
+        return self._engine.query(sql, params)
+
+    def describe(self, sql: str, params: Params = NO_PARAMS) -> list[str]:
+        """Return the column names of one statement."""
+        return self._engine.describe(sql, params)
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Show one state of the data to all queries inside, whatever others write."""
+        return self._engine.snapshot()
+
+    def audit(self) -> list[tuple[str, Violation]]:
+        """Return stored rows that break a rule, with their tables."""
+        return list(audit_store(self._engine))
+
+    def count_rows(self) -> dict[str, int]:
+        """Return the number of rows of every table."""
+        return {t.table: self.query(f"select count(*) from {t.table}")[0][0] for t in ROW_TYPES}
+
+    def missing_views(self) -> list[str]:
+        """Return views that someone dropped."""
+        return [name for name, _ in list_views() if not self._engine.has_table(name)]
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._engine.close()

@@ -1,0 +1,52 @@
+"""What the loader must know of the tables beyond their rows: who refers to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from claimwise.types.rows import (
+    ActionEntry,
+    Answer,
+    AnswerLabel,
+    Citation,
+    Claim,
+    ClosedBookLabel,
+    Context,
+    GoldSpan,
+    ItemAttribute,
+    Label,
+    Row,
+    RunAction,
+    Unscored,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Columns that must occur in another table, as its foreign keys say."""
+
+    columns: tuple[str, ...]
+    table: str
+    what: str  # for messages
+
+
+_RUN = Reference(("run_id",), "runs", "a run")
+_ITEM = Reference(("item_id",), "eval_items", "an item")
+_ANSWER = Reference(("run_id", "item_id", "sample"), "answers", "an answer")
+_CLAIM = Reference(("run_id", "item_id", "claim_id"), "claims", "a claim")
+_GUIDE = Reference(("guide_version",), "guide_versions", "a guide version")
+
+REFERENCES: dict[type[Row], tuple[Reference, ...]] = {
+    ItemAttribute: (_ITEM,),
+    GoldSpan: (_ITEM,),
+    Answer: (_RUN, _ITEM),
+    RunAction: (_RUN, _ITEM),
+    Context: (_ANSWER,),
+    ActionEntry: (_ANSWER,),
+    Claim: (_ANSWER,),
+    Citation: (_CLAIM,),
+    Label: (_CLAIM, _GUIDE),
+    ClosedBookLabel: (_CLAIM,),
+    AnswerLabel: (_ANSWER,),
+    Unscored: (_CLAIM,),
+}

@@ -1,0 +1,114 @@
+"""Real databases for every test that needs one: SQLite files, and a PostgreSQL of our own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from claimwise.demo import list_demo_files
+from claimwise.pipeline import import_files
+from claimwise.store import Store, open_store
+
+_numbers = count()
+
+
+def _as_postgres(command: list[str]) -> None:
+    """Run a command of the server, which refuses to be root."""
+    prefix = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+    done = subprocess.run([*prefix, *command], capture_output=True, text=True, cwd="/", check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Start a PostgreSQL cluster in a temporary folder; yield its URL."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    assert programs, "PostgreSQL is not installed: `make test` installs it"
+    bin_folder = programs[-1].parent
+    # Not pytest's own folder: the postgres user can't enter it.
+    folder = Path(tempfile.mkdtemp(prefix="claimwise-pg-", dir="/tmp"))
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres")
+    data, port = folder / "data", _free_port()
+    try:
+        _as_postgres(
+            [
+                str(bin_folder / "initdb"),
+                "-D",
+                str(data),
+                "-U",
+                "postgres",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--locale=C.UTF-8",
+                "--no-sync",
+            ]
+        )
+        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        log = str(folder / "log")
+        pg_ctl = str(bin_folder / "pg_ctl")
+        _as_postgres([pg_ctl, "-D", str(data), "-w", "-l", log, "-o", options, "start"])
+        try:
+            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        finally:
+            _as_postgres([pg_ctl, "-D", str(data), "-m", "immediate", "stop"])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_schema(postgres_server: str) -> str:
+    """Return the URL of a store of its own on the server."""
+    return f"{postgres_server}?schema=test_{os.getpid()}_{next(_numbers)}"
+
+
+ENGINES = ("sqlite", "postgresql")
+
+
+@pytest.fixture(params=ENGINES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a new store can be made, on each engine in turn."""
+    if request.param == "sqlite":
+        return str(tmp_path / "store.db")
+    return new_schema(request.getfixturevalue("postgres_server"))
+
+
+@pytest.fixture
+def store(place: str) -> Iterator[Store]:
+    """An empty store, on each engine in turn."""
+    with open_store(place, create=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def demo_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store with the demo data, on each engine in turn. Read it; don't write to it."""
+    if request.param == "sqlite":
+        where = str(tmp_path_factory.mktemp("demo") / "demo.db")
+    else:
+        where = new_schema(request.getfixturevalue("postgres_server"))
+    with open_store(where, create=True) as opened:
+        import_files(opened, list_demo_files())
+    return where
+
+
+@pytest.fixture
+def demo_store(demo_place: str) -> Iterator[Store]:
+    """The demo data, on each engine in turn. Read it; don't write to it."""
+    with open_store(demo_place) as opened:
+        yield opened
