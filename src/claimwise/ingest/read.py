@@ -1,0 +1,185 @@
+"""Reads files of records into rows, telling the place of everything that is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from claimwise.errors import InputError, Problem
+from claimwise.ingest.files import find_format, read_csv, read_lines, read_parquet, refuse
+from claimwise.ingest.problems import Complaint, show
+from claimwise.ingest.records import KINDS, NESTED, complete, convert, expand
+from claimwise.types.rows import QUERY_TYPES, Item, Placed, Row
+
+_SHOWN_PROBLEMS = 20
+_NOT_A_NUMBER = re.compile(rb"[\[:,]\s*-?(NaN|Infinity)\b")
+_NUL = b"\\u0000"
+
+
+def read_rows(
+    paths: Sequence[Path],
+    *,
+    kind: str | None = None,
+    query_types: Collection[str] = QUERY_TYPES,
+) -> Iterator[Placed]:
+    """Yield the rows of all files with their places.
+
+    A record's kind is its ``type``, or ``kind``, or what the file's name begins with
+    (``labels.jsonl``, ``labels-march.csv``).
+
+    Raises:
+        InputError: after the last file, when records were wrong; lists the first of them.
+    """
+    problems: list[Problem] = []
+
+    def note(path: Path, line: int, complaint: Complaint) -> None:
+        problems.append(
+            Problem(
+                path=str(path),
+                line=line,
+                field=complaint.field,
+                found=complaint.found,
+                expected=complaint.expected,
+            )
+        )
+        if len(problems) > _SHOWN_PROBLEMS:
+            raise InputError(problems[:_SHOWN_PROBLEMS], more=True)
+
+    for file_no, path in enumerate(paths):
+        reader = _READERS[find_format(path)]
+        for line, row in reader(path, kind or _kind_of(path), note):
+            if isinstance(row, Item) and row.query_type not in query_types:
+                note(path, line, _unknown_query_type(row.query_type, query_types))
+            yield Placed(row, file_no, line)
+    if problems:
+        raise InputError(problems)
+
+
+Note = Callable[[Path, int, Complaint], None]
+PlacedRows = Iterator[tuple[int, Row]]
+
+
+def _unknown_query_type(found: str, known: Collection[str]) -> Complaint:
+    listed = ", ".join(known)
+    return Complaint(
+        "query_type", show(found), f"one of {listed} (claimwise.toml may add: [vocabulary])"
+    )
+
+
+def _kind_of(path: Path) -> str | None:
+    """Return the kind that a file's name begins with; the longest match wins."""
+    name = path.name.lower()
+    matches = [kind for kind in KINDS if re.match(rf"{kind}(?![a-z_])", name)]
+    return max(matches, key=len, default=None)
+
+
+def _row_type(kind: object, path: Path, line: int) -> type[Row]:
+    row_type = KINDS.get(kind) if isinstance(kind, str) else None
+    if row_type is None:
+        listed = ", ".join(KINDS)
+        found = "no kind of record" if kind is None else f"the kind {show(kind)}"
+        raise refuse(path, found, f'a file name, "type" or --kind out of: {listed}', line=line)
+    return row_type
+
+
+def _read_jsonl(path: Path, kind: str | None, note: Note) -> PlacedRows:
+    lines = read_lines(path)
+    first = next(lines, None)
+    if first is None:
+        return
+    # Typed decoding is several times faster, and serves all flat records without a "type".
+    typed = kind is not None and KINDS.get(kind) not in NESTED and b'"type"' not in first[1]
+    decoder = msgspec.json.Decoder(_row_type(kind, path, 1)) if typed else None
+    for number, data in chain([first], lines):
+        if decoder is not None and _NUL not in data:
+            try:
+                yield number, complete(decoder.decode(data))
+                continue
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                pass  # the slow path finds the words for it
+        try:
+            record = _decode_object(data)
+            row_type = _row_type(record.pop("type", kind), path, number)
+            for row in expand(record, row_type):
+                yield number, row
+        except Complaint as complaint:
+            note(path, number, complaint)
+
+
+def _decode_object(data: bytes) -> dict[str, Any]:
+    if _NUL in data or b"\x00" in data:
+        raise Complaint(None, "a NUL character", "text without one")
+    try:
+        record = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _explain_malformed(data, str(error)) from error
+    if not isinstance(record, dict):
+        raise Complaint(None, show(record), "one JSON object per line")
+    return record
+
+
+def _explain_malformed(data: bytes, message: str) -> Complaint:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        found = f"the byte 0x{data[error.start]:02x} at position {error.start + 1}"
+        return Complaint(None, found, "UTF-8 text")
+    if not data.endswith(b"\n") and "truncated" in message:
+        return Complaint(
+            None, "the end of the file inside a record", "a complete file (was it cut off?)"
+        )
+    number = _NOT_A_NUMBER.search(data)
+    if number:
+        return Complaint(None, number[1].decode(), "a number or null")
+    detail = message.removeprefix("JSON is malformed: ")
+    return Complaint(None, f"malformed JSON ({detail})", "one JSON object per line")
+
+
+def _read_table(
+    path: Path,
+    kind: str | None,
+    note: Note,
+    rows: Iterator[tuple[int, dict[str, Any]]],
+    *,
+    lax: bool,
+) -> PlacedRows:
+    for line, record in rows:
+        try:
+            row_type = _row_type(record.pop("type", kind), path, line)
+            if any(isinstance(value, str) and "\x00" in value for value in record.values()):
+                raise Complaint(None, "a NUL character", "text without one")
+            if lax:
+                record = _drop_empty(record, row_type)
+            yield line, convert(record, row_type, lax=lax)
+        except Complaint as complaint:
+            note(path, line, complaint)
+
+
+def _drop_empty(record: dict[str, Any], row_type: type[Row]) -> dict[str, Any]:
+    """Leave out empty cells, except where only a text fits: CSV has no null."""
+    required = {
+        field.name
+        for field in msgspec.structs.fields(row_type)
+        if field.required and field.type is not bool
+    }
+    return {name: value for name, value in record.items() if value != "" or name in required}
+
+
+def _read_csv(path: Path, kind: str | None, note: Note) -> PlacedRows:
+    return _read_table(path, kind, note, read_csv(path), lax=True)
+
+
+def _read_parquet(path: Path, kind: str | None, note: Note) -> PlacedRows:
+    return _read_table(path, kind, note, read_parquet(path), lax=False)
+
+
+_READERS: dict[str, Callable[[Path, str | None, Note], PlacedRows]] = {
+    "jsonl": _read_jsonl,
+    "csv": _read_csv,
+    "parquet": _read_parquet,
+}
