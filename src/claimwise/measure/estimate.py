@@ -1,0 +1,245 @@
+"""Puts intervals on a metric: overall, and by slice with the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import inf
+
+from claimwise.errors import MetricError
+from claimwise.measure.catalogue import Metric
+from claimwise.measure.counting import (
+    SliceCounts,
+    SliceKey,
+    count_items,
+    list_item_columns,
+    merge_counts,
+)
+from claimwise.measure.histogram import Histogram
+from claimwise.measure.intervals import (
+    INTERVALS,
+    Interval,
+    design_effect,
+    detectable_difference,
+    intraclass_correlation,
+    rate,
+    simultaneous_confidence,
+    warnings_for,
+)
+from claimwise.store import Store
+from claimwise.types.results import Better, Estimate, MetricTable, Settings
+
+
+def estimate_metric(
+    store: Store,
+    metric: Metric,
+    run_id: str,
+    by: Sequence[str] = (),
+    settings: Settings | None = None,
+    *,
+    margins: bool = False,
+) -> MetricTable:
+    """Estimate one metric of one run, overall and by slice.
+
+    Items are the clusters. Slices are ordered worst first by their micro rate (for the members
+    of a series one after the other); slices without a rate come last.
+
+    Args:
+        store: where the rows are.
+        metric: what to estimate.
+        run_id: the run.
+        by: columns of items, runs, attributes or the metric itself; a slice is a combination.
+        settings: how to estimate.
+        margins: add the slices by each column alone, which hold more items.
+
+    Raises:
+        MetricError: run, slice or settings are unknown, or the metric breaks its contract.
+    """
+    settings = settings or Settings()
+    check_settings(settings)
+    _check_run(store, run_id)
+    series = (metric.series,) if metric.series else ()
+    by = tuple(name for name in dict.fromkeys(by) if name not in series)
+    groupings: list[tuple[str, ...]] = [by] if by else []
+    if margins and len(by) > 1:
+        groupings += [(name,) for name in by]
+    counted = _count_groupings(store, metric, run_id, series, by, [(), *groupings], settings)
+    sliced = [((*series, *names), counted[names]) for names in groupings]
+    return MetricTable(
+        metric=metric.name,
+        title=metric.title,
+        meaning=metric.meaning,
+        unit=metric.unit,
+        series=metric.series,
+        notes=metric.notes,
+        run_id=run_id,
+        by=by,
+        settings=settings,
+        overall=tuple(
+            _order_overall(metric, _estimate_all(metric, run_id, [(series, counted[()])], settings))
+        ),
+        slices=tuple(
+            sorted(
+                _estimate_all(metric, run_id, sliced, settings),
+                key=lambda row: _badness(metric, row),
+            )
+        ),
+    )
+
+
+Counts = dict[SliceKey, SliceCounts]
+
+
+def _count_groupings(
+    store: Store,
+    metric: Metric,
+    run_id: str,
+    series: tuple[str, ...],
+    by: tuple[str, ...],
+    groupings: Sequence[tuple[str, ...]],
+    settings: Settings,
+) -> dict[tuple[str, ...], Counts]:
+    """Count once by all columns and add up, or, where an item may lie in two slices, each anew."""
+    columns = (*series, *by)
+    finest = count_items(store, metric, run_id, columns, settings.labels)
+    per_item = set(by) <= set(list_item_columns(store))
+    found = {}
+    for names in groupings:
+        wanted = (*series, *names)
+        if per_item or wanted == columns:
+            found[names] = merge_counts(finest, [columns.index(name) for name in wanted])
+        else:
+            found[names] = count_items(store, metric, run_id, wanted, settings.labels)
+    return found
+
+
+def _check_run(store: Store, run_id: str) -> None:
+    if not store.query("select 1 from runs where run_id = :run_id", {"run_id": run_id}):
+        known = [row[0] for row in store.query("select run_id from runs order by run_id limit 20")]
+        listed = ", ".join(known) or "none yet: import one"
+        raise MetricError(f"found the run {run_id!r}, expected one of: {listed}")
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse settings that no method can work with."""
+    if settings.method not in INTERVALS:
+        known = ", ".join(INTERVALS)
+        raise MetricError(f"found the interval {settings.method!r}, expected one of {known}")
+    if not 0.5 <= settings.confidence < 1:
+        raise MetricError(
+            f"found the confidence {settings.confidence}, expected a share from 0.5 to below 1"
+        )
+    if settings.resamples < 100:
+        raise MetricError(f"found {settings.resamples} resamples, expected at least 100")
+
+
+def _estimate_all(
+    metric: Metric,
+    run_id: str,
+    tables: Sequence[tuple[tuple[str, ...], Counts]],
+    settings: Settings,
+) -> list[Estimate]:
+    """Estimate all slices of several groupings, whose intervals are to hold together."""
+    # Members of a series are different rates; slices of one rate are compared with each other.
+    skipped = 1 if metric.series else 0
+    compared = sum(len({key[skipped:] for key in counts}) for _, counts in tables)
+    found = []
+    for by, counts in tables:
+        if not by and not counts:
+            counts = {(): SliceCounts()}
+        for key, slice_counts in counts.items():
+            found.append(
+                _estimate_slice(metric, run_id, by, key, slice_counts, max(1, compared), settings)
+            )
+    return found
+
+
+def _estimate_slice(
+    metric: Metric,
+    run_id: str,
+    by: tuple[str, ...],
+    key: SliceKey,
+    counts: SliceCounts,
+    compared: int,
+    settings: Settings,
+) -> Estimate:
+    histogram = counts.histogram()
+    per_item = histogram.per_item_rates()
+    better = metric.better_for(key[0] if metric.series and key else None)
+    interval = _interval(histogram, settings, settings.confidence)
+    macro = _interval(per_item, settings, settings.confidence)
+    together = _interval(
+        histogram, settings, simultaneous_confidence(settings.confidence, compared)
+    )
+    unscored = counts.asked - counts.scored
+    bound_low, bound_high = _bound(histogram, unscored)
+    return Estimate(
+        metric=metric.name,
+        run_id=run_id,
+        slice=dict(zip(by, key, strict=True)),
+        better=better,
+        micro=rate(histogram),
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        macro=rate(per_item),
+        macro_low=macro.low if macro else None,
+        macro_high=macro.high if macro else None,
+        simultaneous_low=together.low if together else None,
+        simultaneous_high=together.high if together else None,
+        bound_low=bound_low,
+        bound_high=bound_high,
+        method=interval.method if interval else None,
+        confidence=settings.confidence,
+        items=histogram.items,
+        claims=round(histogram.units),
+        asked=counts.asked,
+        scored=counts.scored,
+        unscored=unscored,
+        numerator=histogram.hits,
+        design_effect=design_effect(histogram),
+        icc=intraclass_correlation(histogram),
+        detectable_difference=detectable_difference(histogram, confidence=settings.confidence),
+        warnings=_warnings(histogram, better, unscored),
+    )
+
+
+def _interval(histogram: Histogram, settings: Settings, confidence: float) -> Interval | None:
+    method = INTERVALS[settings.method]
+    return method(
+        histogram, confidence=confidence, resamples=settings.resamples, seed=settings.seed
+    )
+
+
+def _bound(histogram: Histogram, unscored: int) -> tuple[float | None, float | None]:
+    """Return the rate if all unscored units were misses, and if all were hits."""
+    total = histogram.units + unscored
+    if not total:
+        return None, None
+    return histogram.hits / total, (histogram.hits + unscored) / total
+
+
+def _warnings(histogram: Histogram, better: Better | None, unscored: int) -> tuple[str, ...]:
+    found = list(warnings_for(histogram, bad="complement" if better == "higher" else "numerator"))
+    if unscored and histogram.items:
+        found.append(f"{unscored:,} unscored: the bounds say what they could change.")
+    return tuple(found)
+
+
+def _series_rank(metric: Metric, member: str | None) -> tuple[int, str]:
+    """Order members as the metric's notes list them, then by name."""
+    names = list(metric.notes)
+    return (names.index(member) if member in names else len(names), member or "")
+
+
+def _order_overall(metric: Metric, rows: Iterable[Estimate]) -> list[Estimate]:
+    def rank(row: Estimate) -> tuple[int, str]:
+        return _series_rank(metric, row.slice.get(metric.series or ""))
+
+    return sorted(rows, key=rank)
+
+
+def _badness(metric: Metric, row: Estimate) -> tuple[object, ...]:
+    """Sort key: member of the series, then rows with a rate, worst first, then by slice."""
+    member = row.slice.get(metric.series or "")
+    worst = inf if row.micro is None else row.micro if row.better == "higher" else -row.micro
+    values = tuple((value is None, value or "") for value in row.slice.values())
+    return (_series_rank(metric, member), row.micro is None, worst, values)

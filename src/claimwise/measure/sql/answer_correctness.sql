@@ -1,0 +1,23 @@
+-- title: Answer correctness
+-- meaning: share of the labelled answers that match the gold answer, where there is one;
+--   abstentions are counted by the abstention pair instead
+-- grain: one row per item
+-- unit: answer
+-- better: higher
+select
+    e.query_type,
+    e.stakes,
+    e.item_id as cluster_id,
+    sum(case when d.correct then 1 else 0 end) as numerator,
+    count(d.labeler) as denominator,
+    count(*) as asked
+from answers as a
+join eval_items as e on e.item_id = a.item_id
+left join run_actions as r
+    on r.run_id = a.run_id and r.item_id = a.item_id and r.sample = a.sample
+left join deciding_answer_labels as d
+    on d.run_id = a.run_id and d.item_id = a.item_id and d.sample = a.sample
+where a.run_id = :run_id
+    and e.gold_answer is not null
+    and (r.action is null or r.action = 'answer')
+group by e.query_type, e.stakes, e.item_id

@@ -1,0 +1,31 @@
+-- title: Faithfulness
+-- meaning: share of scored claims that a span of the sources supports; claims without a verdict are unscored
+-- grain: one row per item
+-- unit: claim
+-- better: higher
+with counted as (
+    select c.item_id, count(*) as asked, 0 as scored, 0 as supported
+    from claims as c
+    where c.run_id = :run_id and c.claim_type <> 'non_factual'
+    group by c.item_id
+    union all
+    select
+        d.item_id,
+        0 as asked,
+        count(*) as scored,
+        sum(case when d.verdict = 'supported' then 1 else 0 end) as supported
+    from deciding_labels as d
+    where d.run_id = :run_id
+    group by d.item_id
+)
+
+select
+    e.query_type,
+    e.stakes,
+    e.item_id as cluster_id,
+    sum(n.supported) as numerator,
+    sum(n.scored) as denominator,
+    sum(n.asked) as asked
+from counted as n
+join eval_items as e on e.item_id = n.item_id
+group by e.query_type, e.stakes, e.item_id

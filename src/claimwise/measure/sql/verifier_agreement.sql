@@ -1,0 +1,31 @@
+-- title: Agreement with humans
+-- meaning: share of the claims labelled by a verifier and by people on which it gave the people's
+--   deciding verdict; the accuracy to read beside every figure that verifier made
+-- grain: one row per item and verifier
+-- unit: claim
+-- better: higher
+-- series: labeler
+select
+    v.labeler,
+    e.query_type,
+    e.stakes,
+    e.item_id as cluster_id,
+    sum(case when v.verdict = d.verdict then 1 else 0 end) as numerator,
+    count(*) as denominator
+from claim_labels as v
+join deciding_labels as d
+    on d.run_id = v.run_id and d.item_id = v.item_id and d.claim_id = v.claim_id
+join eval_items as e on e.item_id = v.item_id
+where v.run_id = :run_id
+    and v.label_kind = 'verifier'
+    and d.label_kind <> 'verifier'
+    and not exists (
+        select 1
+        from claim_labels as n
+        where n.run_id = v.run_id
+            and n.item_id = v.item_id
+            and n.claim_id = v.claim_id
+            and n.labeler = v.labeler
+            and n.labeled_at > v.labeled_at
+    )
+group by v.labeler, e.query_type, e.stakes, e.item_id
