@@ -1,0 +1,250 @@
+"""How figures and names are written, in one style for every format.
+
+Rates, intervals and differences have three decimals, design effects and correlations two; what
+is missing is a dash. A forest plot runs from 0 to 1 always, so that plots can be compared.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from claimwise.types.results import Estimate, Instrument, MetricTable
+
+MISSING: Final = "—"
+NO_VALUE: Final = "(no value)"
+EVERY: Final = "(all)"
+AGREEMENT_UNKNOWN: Final = "agreement unknown"
+REFERENCE: Final = "the reference"
+QUADRANT: Final = {
+    "faithful": ("faithful_correct", "faithful_wrong"),
+    "unfaithful": ("unfaithful_correct", "unfaithful_wrong"),
+}
+
+_COUNT_IN_BRACKETS = re.compile(r" \(\d[\d,]*\)")
+_LEADING_COUNT = re.compile(r"\A\d[\d,]* ")
+# Characters that steer a terminal or turn the direction of the text after them.
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_JOINERS = frozenset("\u200c\u200d")  # Persian, Hindi and emoji are spelt with them
+
+
+def show_rate(value: float | None) -> str:
+    """Write a rate: ``0.862``."""
+    return MISSING if value is None else f"{value:.3f}"
+
+
+def show_interval(low: float | None, high: float | None) -> str:
+    """Write an interval: ``[0.810, 0.902]``."""
+    return MISSING if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+
+
+def show_number(value: float | None) -> str:
+    """Write a design effect or a correlation: ``1.43``, and never ``-0.00``."""
+    return MISSING if value is None else f"{round(value, 2) + 0.0:.2f}"
+
+
+def show_count(value: float) -> str:
+    """Write a count: ``1,234``."""
+    return f"{value:,.0f}"
+
+
+def show_confidence(confidence: float) -> str:
+    """Write a confidence: ``95%``, ``99.9%``."""
+    return f"{confidence * 100:.6g}%"
+
+
+def pluralize(count: float, word: str) -> str:
+    """Write a count with its word: ``1 claim``, ``12 claims``."""
+    return f"{show_count(count)} {word if count == 1 else plural_of(word)}"
+
+
+def plural_of(word: str) -> str:
+    """Return the plural of a unit's name."""
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
+
+
+def clean(text: str | None) -> str:
+    """Return foreign text on one line, without characters that steer a terminal or a reader."""
+    if text is None:
+        return MISSING
+    spaced = " ".join(text.split())
+    return "".join("\ufffd" if _is_steering(character) else character for character in spaced)
+
+
+def _is_steering(character: str) -> bool:
+    return character not in _JOINERS and unicodedata.category(character) in _STEERING
+
+
+def say_name(name: str) -> str:
+    """Return the name of a metric or of a member as it stands in a sentence."""
+    return clean(name).replace("_", " ").lower()
+
+
+def clean_value(value: str | None) -> str:
+    """Return the value of a slice column in words."""
+    return NO_VALUE if value is None else clean(value) or '""'
+
+
+def slice_cell(row: Estimate, name: str) -> str:
+    """Return what a table shows of a slice in one column: a slice by other columns spans it."""
+    return clean_value(row.slice[name]) if name in row.slice else EVERY
+
+
+def slice_name(row: Estimate, series: str | None = None) -> str:
+    """Write a slice: ``query_type=aggregation, stakes=high``; the series is left out."""
+    parts = [
+        f"{clean(name)}={clean_value(value)}" for name, value in row.slice.items() if name != series
+    ]
+    return ", ".join(parts) or "overall"
+
+
+def member_of(row: Estimate, series: str | None) -> str | None:
+    """Return the member of the series that a row is about."""
+    return row.slice.get(series) if series else None
+
+
+def members_of(table: MetricTable) -> list[str | None]:
+    """Return the members of the series, those without data too; [None] without a series."""
+    if table.series is None:
+        return [None]
+    found = [member_of(row, table.series) for row in table.overall]
+    return list(dict.fromkeys([*table.notes, *found]))
+
+
+def overall_of(table: MetricTable, member: str | None) -> Estimate | None:
+    """Return the overall estimate of a member of the series, if there is one."""
+    rows = (row for row in table.overall if member_of(row, table.series) == member)
+    return next(rows, None)
+
+
+def is_measured(table: MetricTable) -> bool:
+    """Return whether anything of a metric has a rate."""
+    return any(row.micro is not None for row in table.overall)
+
+
+def is_pair(table: MetricTable) -> bool:
+    """Return whether a metric is two rates that only make sense side by side."""
+    return table.series is not None and len(members_of(table)) == 2
+
+
+def is_division(table: MetricTable) -> bool:
+    """Return whether the members of the series are shares of one whole, none of them better."""
+    return (
+        table.series is not None
+        and not is_pair(table)
+        and all(row.better is None for row in table.overall)
+    )
+
+
+def slice_columns(table: MetricTable, *, with_series: bool = False) -> list[str]:
+    """Return the names of the slice columns."""
+    series = [table.series] if with_series and table.series else []
+    return [*series, *table.by]
+
+
+def pair_slices(table: MetricTable) -> list[tuple[Estimate, dict[str | None, Estimate]]]:
+    """Return each slice once, with its estimates by member of the series, in their order."""
+    names = slice_columns(table)
+    pairs: dict[object, tuple[Estimate, dict[str | None, Estimate]]] = {}
+    for row in table.slices:
+        key = tuple((name in row.slice, row.slice.get(name)) for name in names)
+        pairs.setdefault(key, (row, {}))[1][member_of(row, table.series)] = row
+    return list(pairs.values())
+
+
+def count_compared(table: MetricTable) -> int:
+    """Return how many slices the simultaneous intervals of a table hold for at once."""
+    return max(1, len(pair_slices(table)))
+
+
+def agreement_text(instrument: Instrument) -> str:
+    """Say how far an instrument agrees with people, or that nobody knows."""
+    row = instrument.agreement
+    if instrument.kind != "verifier":
+        return REFERENCE
+    if row is None or row.micro is None:
+        return AGREEMENT_UNKNOWN
+    interval = show_interval(row.low, row.high)
+    return f"{show_rate(row.micro)} {interval} on {pluralize(row.claims, 'claim')}"
+
+
+def generalize_warning(warning: str) -> str:
+    """Return a row's warning without the row's own counts, so that rows can share a note."""
+    text = _LEADING_COUNT.sub("", _COUNT_IN_BRACKETS.sub("", clean(warning)))
+    return text[:1].upper() + text[1:]
+
+
+class Notes:
+    """The warnings of all rows, each once, under a letter."""
+
+    def __init__(self, rows: Iterable[Estimate]) -> None:
+        texts = dict.fromkeys(generalize_warning(text) for row in rows for text in row.warnings)
+        self._marks = {text: _letters(number) for number, text in enumerate(texts)}
+
+    def listed(self) -> list[tuple[str, str]]:
+        """Return letters and warnings, in the order in which readers meet them."""
+        return [(mark, text) for text, mark in self._marks.items()]
+
+    def marks(self, row: Estimate) -> str:
+        """Return the letters of a row's warnings."""
+        found = {self._marks[generalize_warning(text)] for text in row.warnings}
+        return "".join(sorted(found))
+
+
+def _letters(number: int) -> str:
+    return chr(ord("a") + number % 26) * (1 + number // 26)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forest:
+    """What a forest plot of one row draws, every place a share of its width."""
+
+    point: float
+    thick: tuple[float, float]
+    thin: tuple[float, float]
+    reference: float | None
+
+
+def forest_of(row: Estimate, reference: float | None = None) -> Forest | None:
+    """Return the forest plot of a row: plain interval thick, simultaneous interval thin."""
+    if row.micro is None:
+        return None
+    point = _clip(row.micro)
+    thick = (_clip(row.low, point), _clip(row.high, point))
+    thin = (_clip(row.simultaneous_low, thick[0]), _clip(row.simultaneous_high, thick[1]))
+    return Forest(
+        point=point,
+        thick=thick,
+        thin=thin,
+        reference=None if reference is None else _clip(reference),
+    )
+
+
+def describe_forest(row: Estimate, reference: float | None = None) -> str:
+    """Say in words what a forest plot shows, for those who can't see it."""
+    if row.micro is None:
+        return "no rate"
+    text = (
+        f"{show_rate(row.micro)}, interval {show_interval(row.low, row.high)}, simultaneous "
+        f"{show_interval(row.simultaneous_low, row.simultaneous_high)}"
+    )
+    return text if reference is None else f"{text}, overall {show_rate(reference)}"
+
+
+def _clip(value: float | None, default: float = 0.0) -> float:
+    return default if value is None else min(1.0, max(0.0, value))
+
+
+def share_cells(shares: Sequence[float], width: int) -> list[int]:
+    """Divide a bar's cells by shares of one whole; whatever is not zero gets a cell."""
+    if not sum(shares):
+        return [0 for _ in shares]
+    cells = [max(1, round(share / sum(shares) * width)) if share else 0 for share in shares]
+    largest = cells.index(max(cells))
+    cells[largest] += width - sum(cells)
+    return cells

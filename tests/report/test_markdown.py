@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from claimwise.report import render_markdown, render_tables_markdown
+from claimwise.report.markdown import escape
+from claimwise.types.results import Report
+
+
+def test_order(report: Report) -> None:
+    text = render_markdown(report)
+    parts = ("# Report on run r1", "**Worst slice: faithfulness 0.482 [0.310, 0.660] in ",
+             "## Not scored", "## Instruments", "## Metrics", "### Faithfulness", "### Abstention",
+             "## Reproduce")  # fmt: skip
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_tables_are_rectangular(report: Report) -> None:
+    blocks = re.findall(r"(?:^\|.*\|$\n?)+", render_markdown(report), re.MULTILINE)
+    assert len(blocks) > 8
+    for block in blocks:
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+        assert len(widths) == 1, block
+
+
+def test_foreign_text_is_only_text(report: Report) -> None:
+    text = render_markdown(report)
+    assert "<script" not in text
+    assert "&lt;script&gt;alert('x')&lt;/script&gt; \\| " in text
+    assert "\\[a](http\\://evil.test)" in text
+    assert "\\*\\*bold\\*\\*" in text
+    assert "<span>@</span>all" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("query_type", "query_type"),
+        ("_soft_", "\\_soft\\_"),
+        ("0.5 [0.310, 0.660] in", "0.5 [0.310, 0.660] in"),
+        ("[0.310, 0.660](x)", "\\[0.310, 0.660](x)"),
+        ("a@b", "a@b"),
+        ("two\nlines", "two lines"),
+        ("www.x.test & <b>", "www\\.x.test &amp; &lt;b&gt;"),
+    ],
+)
+def test_escape(text: str, expected: str) -> None:
+    assert escape(text) == expected
+
+
+def test_says_what_was_not_scored(report: Report) -> None:
+    text = render_markdown(report)
+    assert "- 6 of 1,240 claims without a verdict: timeout 4, &lt;i&gt;odd&lt;/i&gt; 2." in text
+    assert "| faithfulness | 1,240 | 6 | 0.861 | [0.850, 0.870] |" in text
+    assert "- **Warning:** &lt;em&gt;careful&lt;/em&gt;" in text
+
+
+def test_agreement_unknown(report: Report) -> None:
+    line = next(x for x in render_markdown(report).splitlines() if x.startswith("| verifier:new"))
+    assert line.endswith("| agreement unknown |")
+
+
+def test_abstention_is_a_pair(report: Report, one_sided: Report) -> None:
+    for text in (render_markdown(report), render_markdown(one_sided)):
+        part = text.split("### Abstention")[1].split("###")[0]
+        assert "| correct_abstention, simultaneous | over_refusal, simultaneous |" in part
+        assert re.search(r"^\| correct_abstention .*\n\| over_refusal ", part, re.MULTILINE)
+
+
+def test_slices_that_stand_out_are_bold(report: Report) -> None:
+    assert "| **aggregation** | **high** | **0.482** | **[0.310, 0.660]** |" in render_markdown(
+        report
+    )
+
+
+@pytest.mark.parametrize("name", ["report", "one_sided", "bare"])
+def test_says_nothing_odd(name: str, request: pytest.FixtureRequest) -> None:
+    text = render_markdown(request.getfixturevalue(name))
+    assert not re.search(r"\bNone\b|\bnan\b|-0\.00", text)
+
+
+def test_metrics_of_two_runs(report: Report, bare: Report) -> None:
+    text = render_tables_markdown([*report.tables, *bare.tables])
+    assert text.count("## Run r1") == 1
+    assert "Not measured: factual precision (12 claims asked, none scored), context recall" in text

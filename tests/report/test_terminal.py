@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from claimwise.report import print_report, print_tables
+from claimwise.report.columns import Column, Writer, fit_columns
+from claimwise.report.format import forest_of, generalize_warning, show_number, slice_name
+from claimwise.types.results import Estimate, Report
+
+
+def show(report: Report, width: int = 100, encoding: str = "utf-8") -> str:
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    console = Console(file=file, width=width, highlight=False, color_system=None)
+    print_report(report, console)
+    return raw.getvalue().decode(encoding)
+
+
+def test_order(report: Report) -> None:
+    text = show(report)
+    parts = ("Report on run r1", "Worst slice: faithfulness 0.482 [0.310, 0.660]", "Not scored",
+             "Instruments", "Metrics", "\nFaithfulness", "\nAbstention", "Reproduce")  # fmt: skip
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_worst_slice_says_where_and_whether_it_stands_out(report: Report) -> None:
+    text = " ".join(show(report).split())
+    assert (
+        "in query_type=aggregation, stakes=high (simultaneous over 5 slices; 12 items, 54 claims); "
+        "overall 0.861" in text
+    )
+    assert "It stands out" in text
+    assert re.search(r"over refusal +0\.045 .* noise\?", text)
+
+
+def test_says_what_was_not_scored(report: Report) -> None:
+    text = show(report)
+    assert "6 of 1,240 claims without a verdict: timeout 4, <i>odd</i> 2." in text
+    assert re.search(r"faithfulness +1,240 +6 +0\.861 \[0\.850, 0\.870\]", text)
+    assert "1 failed answer; 3 answers not split into claims." in text
+    assert "! <em>careful</em>" in text
+
+
+def test_instruments_have_their_agreement(report: Report) -> None:
+    text = show(report)
+    assert re.search(r"verifier:v3 +verifier +4 0\.797 \[0\.810, 0\.900\] on 1,234 claims", text)
+    assert re.search(r"verifier:new +verifier +2 agreement unknown", text)
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_fits(report: Report, width: int) -> None:
+    lines = show(report, width).split("\nReproduce")[0].splitlines()
+    assert max(map(cell_len, lines)) <= width
+    row = next(line for line in lines if line.strip().startswith("aggregation"))
+    assert {"0.482", "[0.310,", "0.660]", "12", "54", "3"} <= set(row.split())
+    assert "●" in row
+
+
+def test_wide_consoles_show_precision_by_slice(report: Report) -> None:
+    assert "effect" not in _slice_header(show(report, 100))
+    assert "effect" in _slice_header(show(report, 140))
+
+
+def _slice_header(text: str) -> str:
+    return next(line for line in text.splitlines() if line.strip().startswith("query_type"))
+
+
+def test_overall_has_everything(report: Report) -> None:
+    block = show(report).split("\nFaithfulness")[1]
+    parts = (
+        "micro 0.861 [0.810, 0.900]", "macro 0.842 [0.800, 0.880]", "100 items", "1,234 claims",
+        "asked 1,240, scored 1,234, unscored 6", "bounds [0.850, 0.870]", "design effect 1.43",
+        "ICC 0.00", "smallest detectable difference 0.091",
+    )  # fmt: skip
+    assert [part for part in parts if part not in block] == []
+
+
+def test_abstention_is_a_pair(report: Report, one_sided: Report) -> None:
+    both = r"correct_abstention \(higher is better\) +over_refusal"
+    assert re.search(both, show(report))
+    assert re.search("correct_abstention +over_refusal", show(one_sided))
+    assert "— not measured" in show(one_sided)
+
+
+def test_quadrant_says_what_each_cell_indicts(report: Report) -> None:
+    text = show(report).split("\nQuadrant")[1].split("\nVerdict")[0]
+    for note in ("as it should be", "the corpus is wrong", "luck", "the system failed"):
+        assert note in text
+
+
+def test_unmeasured_metrics_take_one_line(report: Report) -> None:
+    line = "Not measured: factual precision (12 claims asked, none scored), context recall"
+    assert line in show(report)
+    assert "\nContext recall" not in show(report)
+
+
+def test_warnings_appear_once(report: Report) -> None:
+    assert show(report).count("Fewer than 30 items: the interval is rough.") == 1
+
+
+@pytest.mark.parametrize("name", ["report", "one_sided", "bare"])
+def test_says_nothing_odd(name: str, request: pytest.FixtureRequest) -> None:
+    text = show(request.getfixturevalue(name))
+    assert not re.search(r"\bNone\b|\bnan\b|-0\.00|\x1b|\u202e", text)
+
+
+def test_bare(bare: Report) -> None:
+    text = show(bare)
+    assert "Worst slice: none: the run was not sliced." in text
+    assert "Not measured: faithfulness, abstention" in text
+    assert "Nobody has labelled this run." in text
+
+
+def test_ascii(report: Report) -> None:
+    text = show(report, encoding="ascii")
+    assert "model m1 | prompt - | retriever bm25" in " ".join(text.split())
+    assert re.search(r"\[0\.310, 0\.660\] +-+=*o=+-+ +\| ", text)
+
+
+def test_long_lists_are_cut_and_say_so(many_slices: Callable[[int], Report]) -> None:
+    text = show(many_slices(33))
+    assert "type 9 " in text
+    assert "type 10 " not in text
+    assert "and 23 more slices: claimwise metrics --metric faithfulness" in text
+
+
+def test_print_tables_prints_every_slice(many_slices: Callable[[int], Report]) -> None:
+    console = Console(file=io.StringIO(), width=100, highlight=False)
+    print_tables(many_slices(33).tables, console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "type 32 " in text
+    assert re.search(r"stale +lookup +low +0\.040", text)
+
+
+def test_commands_are_quoted(report: Report) -> None:
+    assert "--interval bootstrap-bca --seed 7 --store '/tmp/it'\"'\"'s here.db'" in show(report)
+
+
+def test_forest(make_row: Callable[..., Estimate]) -> None:
+    row = make_row(micro=0.5, low=0.4, high=0.69, simultaneous_low=0.2, simultaneous_high=0.8)
+    writer = Writer(Console(file=io.StringIO()))
+    assert str(writer.draw_forest(forest_of(row, 0.75), 10)) == "  ──━●━┼─ "
+    assert str(writer.draw_forest(forest_of(row, 0.65), 10)) == "  ──━●┿── "
+    assert str(writer.draw_forest(forest_of(row, 1.0), 10)) == "  ──━●━──┊"
+
+
+def test_names_are_cut_before_figures() -> None:
+    columns = [Column(header="a", cells=["x" * 60], least=8), Column(header="b", cells=["0.123"])]
+    assert fit_columns(columns, 80) == [28, 5]
+    assert fit_columns(columns, 20) == [14, 5]
+
+
+def test_words(report: Report, make_row: Callable[..., Estimate]) -> None:
+    assert generalize_warning("1,234 unscored: see (3) there.") == "Unscored: see there."
+    assert show_number(-0.001) == "0.00"
+    assert slice_name(report.worst[0].estimate) == "query_type=aggregation, stakes=high"
+    assert slice_name(make_row(slice={"a": None, "b": ""})) == 'a=(no value), b=""'
