@@ -1,0 +1,67 @@
+"""claimwise measures hallucination claim by claim.
+
+The front door. Names are loaded on first use, so importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from claimwise.errors import ClaimwiseError, InputError, MetricError, StoreError
+    from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
+    from claimwise.pipeline import export_store, import_files
+    from claimwise.report import build_report
+    from claimwise.store import Store, open_store
+    from claimwise.types.results import Estimate, MetricTable, Report, Settings
+
+_HOMES = {
+    "ClaimwiseError": "errors",
+    "Estimate": "types.results",
+    "InputError": "errors",
+    "Metric": "measure",
+    "MetricError": "errors",
+    "MetricTable": "types.results",
+    "Report": "types.results",
+    "Settings": "types.results",
+    "Store": "store",
+    "StoreError": "errors",
+    "build_report": "report",
+    "estimate_metric": "measure",
+    "export_store": "pipeline",
+    "find_metric": "measure",
+    "import_files": "pipeline",
+    "load_metrics": "measure",
+    "open_store": "store",
+}
+
+__all__ = [
+    "ClaimwiseError",
+    "Estimate",
+    "InputError",
+    "Metric",
+    "MetricError",
+    "MetricTable",
+    "Report",
+    "Settings",
+    "Store",
+    "StoreError",
+    "build_report",
+    "estimate_metric",
+    "export_store",
+    "find_metric",
+    "import_files",
+    "load_metrics",
+    "open_store",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'claimwise' has no attribute {name!r}")
+    return getattr(import_module(f"claimwise.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,1 @@
+"""Translates arguments to calls, and errors to one line and an exit code."""

@@ -1,0 +1,134 @@
+"""What commands share: options, the project, and output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+
+from claimwise.config import Project, find_project
+from claimwise.errors import ClaimwiseError, MetricError
+from claimwise.store import Store, open_store
+from claimwise.types.results import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+store_option = click.option(
+    "--store",
+    metavar="PATH|URL",
+    envvar="CLAIMWISE_STORE",
+    help="SQLite file, postgresql://… or a folder of Parquet files; else what claimwise.toml says.",
+)
+
+
+def format_option(*formats: str) -> Callable[[F], F]:
+    """Return the option that chooses among output formats; the first is the default."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="How to print it.",
+    )
+
+
+def settings_options(function: F) -> F:
+    """Add the options that say how rates are estimated."""
+    options = (
+        click.option("--by", metavar="A,B", help="Columns to slice by; '' for none."),
+        click.option("--labels", metavar="WHICH", help="default, human, verifier or labeler:NAME."),
+        click.option("--interval", metavar="METHOD", help="wilson, logit-t, bootstrap-bca…"),
+        click.option("--confidence", type=float, help="Confidence of intervals, as 0.95."),
+        click.option("--resamples", type=int, help="Resamples of the bootstraps."),
+        click.option("--seed", type=int, help="Seed of the bootstraps."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def read_settings(
+    project: Project,
+    labels: str | None,
+    interval: str | None,
+    confidence: float | None,
+    resamples: int | None,
+    seed: int | None,
+) -> Settings:
+    """Return the project's settings with what the options change."""
+    base = project.settings
+    return Settings(
+        confidence=base.confidence if confidence is None else confidence,
+        method=interval or base.method,
+        resamples=base.resamples if resamples is None else resamples,
+        seed=base.seed if seed is None else seed,
+        labels=labels or base.labels,
+    )
+
+
+def read_by(project: Project, by: str | None) -> tuple[str, ...]:
+    """Return the slice columns of an option, or the project's."""
+    if by is None:
+        return project.config.metrics.by
+    return tuple(name.strip() for name in by.split(",") if name.strip())
+
+
+def current_project() -> Project:
+    """Return the project of the folder that the command was called in."""
+    return find_project(Path())
+
+
+def open_project_store(project: Project, store: str | None, *, create: bool = False) -> Store:
+    """Open the store that an option names, or the project's."""
+    given = store or click.get_current_context().find_root().obj
+    return open_store(given or project.store_place, create=create)
+
+
+def choose_run(store: Store, run_id: str | None) -> str:
+    """Return the run that was asked for, or the latest."""
+    if run_id is not None:
+        return run_id
+    latest = store.query("select run_id from runs order by started_at desc, run_id limit 1")
+    if not latest:
+        raise MetricError(f"{store.place}: found no runs; import one first")
+    click.echo(f"the latest run: {latest[0][0]} (--run chooses another)", err=True)
+    return str(latest[0][0])
+
+
+def console() -> Console:
+    """Return a console on standard output; wide enough for tables when it is not a terminal."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
+    return Console(width=width, highlight=False, soft_wrap=False)
+
+
+def print_json(document: object) -> None:
+    """Print a value as JSON."""
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def write_output(text: str, output: Path | None) -> None:
+    """Write text to a file, whole or not at all, or to standard output."""
+    if output is None:
+        click.echo(text)
+        return
+    try:
+        handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}-")
+    except OSError as error:
+        raise ClaimwiseError(f"{output}: {error.strerror}; choose another --output") from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text if text.endswith("\n") else text + "\n")
+        Path(name).chmod(0o644)
+        Path(name).replace(output)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise ClaimwiseError(f"{output}: {error.strerror}; nothing was written") from error
+    click.echo(f"wrote {output}", err=True)

@@ -1,0 +1,43 @@
+"""``claimwise demo``."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from claimwise.cli.common import console, write_output
+from claimwise.config import find_project
+from claimwise.demo import write_demo
+from claimwise.measure import load_metrics
+from claimwise.report import build_report, print_report, render_html
+from claimwise.store import open_store
+
+_RUN = "candidate"
+
+
+@click.command("demo", short_help="Make an example project and report on it.")
+@click.argument("folder", type=click.Path(path_type=Path))
+def command(folder: Path) -> None:
+    """Make an example project in FOLDER, measure its latest run, print and write the report.
+
+    A fictional help desk: a golden set with gold spans, two runs, human and verifier labels.
+    Works offline.
+    """
+    place = write_demo(folder)
+    project = find_project(folder)
+    with open_store(place) as store:
+        report = build_report(
+            store,
+            load_metrics(project.metrics_folder),
+            _RUN,
+            by=project.config.metrics.by,
+            settings=project.settings,
+            version=version("claimwise"),
+        )
+    print_report(report, console())
+    write_output(render_html(report), folder / "report.html")
+    click.echo(
+        f"try: cd {folder} && claimwise metrics --run baseline --metric faithfulness", err=True
+    )

@@ -1,0 +1,109 @@
+"""``claimwise doctor``."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Literal
+
+import click
+
+from claimwise.cli.common import (
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.errors import ClaimwiseError
+from claimwise.measure import check_settings, load_metrics
+from claimwise.store import Store
+
+_EXTRAS = {"postgres": "asyncpg", "parquet": "duckdb"}
+
+_ADVICE = {
+    "labels that say supported without a span": (
+        "select count(*) from claim_labels where verdict = 'supported' and supporting_span is null"
+    ),
+    "items of type unanswerable that are marked answerable": (
+        "select count(*) from eval_items where query_type = 'unanswerable' and answerable"
+    ),
+    "answerable items without a required gold span": (
+        "select count(*) from eval_items as e where e.answerable and not exists "
+        "(select 1 from gold_spans as g where g.item_id = e.item_id and g.required)"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that doctor looked at."""
+
+    state: Literal["ok", "advice", "fault"]
+    what: str
+
+
+@click.command("doctor", short_help="Check the installation, the settings and the store.")
+@store_option
+@format_option("text", "json")
+@click.pass_context
+def command(ctx: click.Context, store: str | None, form: str) -> None:
+    """Check the installation, the settings and every rule of the stored data.
+
+    Exits with 1 when something is at fault; advice does not count.
+    """
+    findings = [_look_at_installation(), *_look_at_project(store)]
+    if form == "json":
+        print_json({"findings": [asdict(finding) for finding in findings]})
+    else:
+        marks = {"ok": "ok     ", "advice": "advice ", "fault": "FAULT  "}
+        for finding in findings:
+            click.echo(marks[finding.state] + finding.what)
+    if any(finding.state == "fault" for finding in findings):
+        ctx.exit(1)
+
+
+def _look_at_installation() -> Finding:
+    extras = [name for name, module in _EXTRAS.items() if find_spec(module)]
+    return Finding(
+        "ok",
+        f"claimwise {version('claimwise')}, Python {platform.python_version()}, "
+        f"extras: {', '.join(extras) or 'none'}",
+    )
+
+
+def _look_at_project(store: str | None) -> list[Finding]:
+    findings = []
+    try:
+        project = current_project()
+        check_settings(project.settings)
+        findings.append(Finding("ok", f"settings of {project.folder.resolve()}"))
+        metrics = load_metrics(project.metrics_folder)
+        findings.append(Finding("ok", f"{len(metrics)} metrics"))
+        with open_project_store(project, store) as opened:
+            findings += _look_at_store(opened)
+    except ClaimwiseError as error:
+        findings.append(Finding("fault", str(error)))
+    return findings
+
+
+def _look_at_store(store: Store) -> list[Finding]:
+    counts = store.count_rows()
+    filled = ", ".join(f"{count:,} {table}" for table, count in counts.items() if count)
+    findings = [
+        Finding("ok", f"store {store.place} ({store.engine_name}, schema {store.schema_version})"),
+        Finding("ok", f"rows: {filled or 'none yet'}"),
+    ]
+    findings += [Finding("fault", f"the view {name} is gone") for name in store.missing_views()]
+    broken = [
+        Finding("fault", f"{table}.{found.field}: found {found.found}, expected {found.expected}")
+        for table, found in store.audit()
+    ]
+    findings += broken or [Finding("ok", "every stored row keeps the rules")]
+    for what, sql in _ADVICE.items():
+        count = store.query(sql)[0][0]
+        if count:
+            findings.append(Finding("advice", f"{count:,} {what}"))
+    return findings

@@ -1,0 +1,31 @@
+"""``claimwise export``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from claimwise.cli.common import current_project, format_option, open_project_store, store_option
+from claimwise.errors import ClaimwiseError
+from claimwise.ingest import FORMATS
+from claimwise.pipeline import export_store
+
+
+@click.command("export", short_help="Write everything in the store to files.")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@format_option(*FORMATS)
+@store_option
+def command(folder: Path, form: str, store: str | None) -> None:
+    """Write one file per kind of row to FOLDER: the inverse of import.
+
+    A folder of Parquet files is a store by itself: `claimwise metrics --store FOLDER` runs the
+    same SQL over it with DuckDB.
+    """
+    with open_project_store(current_project(), store) as opened:
+        try:
+            written = export_store(opened, folder, form)
+        except OSError as error:
+            raise ClaimwiseError(f"{folder}: {error.strerror}; nothing was written") from error
+    for path, count in written:
+        click.echo(f"{path}  {count:,}")

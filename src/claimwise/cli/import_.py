@@ -1,0 +1,77 @@
+"""``claimwise import``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from claimwise.cli.common import (
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.ingest import KINDS
+from claimwise.pipeline import ImportResult, import_files
+
+
+@click.command("import", short_help="Read items, sources, runs, answers, labels… from files.")
+@click.argument("paths", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--kind", type=click.Choice(list(KINDS)), help="What the files hold, if names don't say."
+)
+@click.option("--update", is_flag=True, help="Change stored sources, items and runs that differ.")
+@click.option("--dry-run", is_flag=True, help="Check everything, write nothing.")
+@store_option
+@format_option("text", "json")
+def command(
+    paths: tuple[Path, ...],
+    kind: str | None,
+    update: bool,
+    dry_run: bool,
+    store: str | None,
+    form: str,
+) -> None:
+    """Read JSON Lines, CSV or Parquet files (or a folder of them) into the store.
+
+    All or nothing: the first error leaves the store as it was. Rows that are there already are
+    skipped, so an import can be repeated. docs/data-format.md describes the records.
+    """
+    project = current_project()
+    with open_project_store(project, store) as opened:
+        result = import_files(
+            opened,
+            paths,
+            kind=kind,
+            query_types=project.query_types,
+            update=update,
+            dry_run=dry_run,
+        )
+    if form == "json":
+        print_json(
+            {
+                "dry_run": dry_run,
+                "kinds": [asdict(c) for c in result.counts],
+                "warnings": list(result.warnings),
+            }
+        )
+    else:
+        _print_counts(result, dry_run=dry_run)
+
+
+def _print_counts(result: ImportResult, *, dry_run: bool) -> None:
+    verb = "would add" if dry_run else "added"
+    for count in result.counts:
+        parts = [f"{verb} {count.added:,}"]
+        if count.updated:
+            parts.append(f"changed {count.updated:,}")
+        if count.unchanged:
+            parts.append(f"{count.unchanged:,} there already")
+        click.echo(f"{count.kind:<20} {', '.join(parts)}")
+    for warning in result.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if not result.counts:
+        click.echo("the files are empty: nothing to import")

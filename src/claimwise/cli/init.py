@@ -1,0 +1,49 @@
+"""``claimwise init``."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from claimwise.cli.common import open_project_store, store_option
+from claimwise.config import DEFAULT_STORE, FILE_NAME, find_project
+from claimwise.store import hide_password
+
+_PATH_LINE = 'path = "claimwise.db"'
+
+
+@click.command("init", short_help="Make a project: claimwise.toml and an empty store.")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
+@store_option
+def command(folder: Path, store: str | None) -> None:
+    """Make a project in FOLDER: claimwise.toml, an empty store, a folder for your metrics.
+
+    What is there already is kept. A password in --store is not written down: give the URL again
+    in the variable CLAIMWISE_STORE.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = folder / FILE_NAME
+    given = store or click.get_current_context().find_root().obj
+    if not settings.exists():
+        settings.write_text(_settings_text(given), encoding="utf-8")
+        click.echo(f"wrote {settings}")
+    project = find_project(folder)
+    project.metrics_folder.mkdir(exist_ok=True)
+    with open_project_store(project, given, create=True) as opened:
+        click.echo(
+            f"store ready: {opened.place} ({opened.engine_name}, schema {opened.schema_version})"
+        )
+    click.echo("next: claimwise import FILE… (docs/data-format.md), or claimwise demo FOLDER")
+
+
+def _settings_text(store: str | None) -> str:
+    template = files("claimwise.demo").joinpath(FILE_NAME).read_text(encoding="utf-8")
+    template = template.replace("# The demo project.", "# A claimwise project.")
+    if store is None or store == DEFAULT_STORE:
+        return template
+    place = hide_password(store) if "://" in store else str(Path(store).resolve())
+    key = "url" if "://" in store else "path"
+    quoted = place.replace("\\", "\\\\").replace('"', '\\"')
+    return template.replace(_PATH_LINE, f'{key} = "{quoted}"')

@@ -1,0 +1,106 @@
+"""The command ``claimwise``.
+
+Exit codes: 0 done, 1 could not run (a usage or input error, one line says why), 70 a fault of
+claimwise itself. 2 and 3 are kept for gates.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib import import_module
+from importlib.metadata import version
+
+import click
+
+from claimwise.errors import ClaimwiseError
+
+USER_ERROR = 1
+OUR_FAULT = 70
+INTERRUPTED = 130
+
+# name → module; a command is imported when it is called, so that each starts as fast as it can.
+COMMANDS = {
+    "init": "init",
+    "import": "import_",
+    "export": "export",
+    "runs": "runs",
+    "metrics": "metrics",
+    "report": "report",
+    "sql": "sql",
+    "doctor": "doctor",
+    "demo": "demo",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when the command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order in which people use them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"claimwise.cli.{COMMANDS[cmd_name]}")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option("--store", metavar="PATH|URL", help="The store, for whichever command follows.")
+@click.version_option(package_name="claimwise", message="claimwise %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, store: str | None) -> None:
+    """Measure, claim by claim, how often an LLM system makes things up.
+
+    \b
+    Start:  claimwise demo demo-project     an example project with its report
+            claimwise init                  a project of your own
+            claimwise import items.jsonl sources.jsonl runs.jsonl answers.jsonl labels.jsonl
+            claimwise report
+    """
+    ctx.obj = store
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; return its exit code."""
+    try:
+        code = cli.main(args=arguments, prog_name="claimwise", standalone_mode=False)
+    except click.ClickException as error:
+        _complain(error.format_message())
+        if isinstance(error, click.UsageError) and error.ctx:
+            click.echo(f"help: {error.ctx.command_path} --help", err=True)
+        return USER_ERROR
+    except ClaimwiseError as error:
+        _complain(str(error))
+        return USER_ERROR
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted; nothing is half-written", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`claimwise runs | head`): nothing to say, and nobody to say it to.
+        # Python would try to flush on the way out and complain: give it somewhere to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return USER_ERROR
+    except Exception:  # noqa: BLE001 - the last resort: whatever it is, it is ours to explain
+        traceback.print_exc()
+        _complain(f"this is a fault in claimwise {version('claimwise')}; please report it")
+        return OUR_FAULT
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str) -> None:
+    for line in message.splitlines():
+        click.echo(f"error: {line}", err=True)

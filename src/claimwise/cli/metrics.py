@@ -1,0 +1,91 @@
+"""``claimwise metrics``."""
+
+from __future__ import annotations
+
+import click
+
+from claimwise.cli.common import (
+    choose_run,
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    read_by,
+    read_settings,
+    settings_options,
+    store_option,
+)
+from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
+from claimwise.report import print_tables, render_tables_markdown, tables_to_document
+
+
+@click.command("metrics", short_help="Rates with intervals, worst slice first.")
+@click.option("--run", "runs", metavar="RUN", multiple=True, help="The run; several may be given.")
+@click.option("--metric", "names", metavar="NAME", multiple=True, help="One metric; else all.")
+@click.option("--list", "only_list", is_flag=True, help="List the metrics and what they mean.")
+@settings_options
+@store_option
+@format_option("text", "json", "markdown")
+def command(
+    runs: tuple[str, ...],
+    names: tuple[str, ...],
+    only_list: bool,
+    by: str | None,
+    labels: str | None,
+    interval: str | None,
+    confidence: float | None,
+    resamples: int | None,
+    seed: int | None,
+    store: str | None,
+    form: str,
+) -> None:
+    """Estimate metrics of a run, overall and by slice, worst first.
+
+    Items are the clusters of every interval. Claims without a verdict are counted beside the
+    rate, never in it.
+    """
+    project = current_project()
+    metrics = load_metrics(project.metrics_folder)
+    if only_list:
+        _list_metrics(metrics, form)
+        return
+    settings = read_settings(project, labels, interval, confidence, resamples, seed)
+    columns = read_by(project, by)
+    chosen = {find_metric(metrics, name).name for name in names} or set(metrics)
+    with open_project_store(project, store) as opened, opened.snapshot():
+        tables = [
+            estimate_metric(opened, metric, run, columns, settings)
+            for run in runs or (choose_run(opened, None),)
+            for metric in metrics.values()
+            if metric.name in chosen
+        ]
+    if form == "json":
+        print_json(tables_to_document(tables))
+    elif form == "markdown":
+        click.echo(render_tables_markdown(tables))
+    else:
+        print_tables(tables, console())
+
+
+def _list_metrics(metrics: dict[str, Metric], form: str) -> None:
+    if form == "json":
+        print_json(
+            {
+                "metrics": [
+                    {
+                        "metric": m.name,
+                        "title": m.title,
+                        "meaning": m.meaning,
+                        "grain": m.grain,
+                        "unit": m.unit,
+                        "series": m.series,
+                        "path": m.path,
+                    }
+                    for m in metrics.values()
+                ]
+            }
+        )
+        return
+    for metric in metrics.values():
+        click.echo(f"{metric.name:<20} {metric.meaning}")

@@ -1,0 +1,86 @@
+"""``claimwise report``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from claimwise.cli.common import (
+    choose_run,
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    read_by,
+    read_settings,
+    settings_options,
+    store_option,
+    write_output,
+)
+from claimwise.measure import load_metrics
+from claimwise.report import build_report, print_report, render_html, render_markdown, to_document
+from claimwise.types.results import Report
+
+
+@click.command("report", short_help="A report of one run: terminal, Markdown, HTML or JSON.")
+@click.option("--run", "run_id", metavar="RUN", help="The run; else the latest.")
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file to write."
+)
+@settings_options
+@store_option
+@format_option("text", "markdown", "html", "json")
+def command(
+    run_id: str | None,
+    output: Path | None,
+    by: str | None,
+    labels: str | None,
+    interval: str | None,
+    confidence: float | None,
+    resamples: int | None,
+    seed: int | None,
+    store: str | None,
+    form: str,
+) -> None:
+    """Report one run: the worst slice first, what was not scored, who judged, every metric.
+
+    The HTML is one self-contained file.
+    """
+    project = current_project()
+    settings = read_settings(project, labels, interval, confidence, resamples, seed)
+    with open_project_store(project, store) as opened:
+        report = build_report(
+            opened,
+            load_metrics(project.metrics_folder),
+            choose_run(opened, run_id),
+            by=read_by(project, by),
+            settings=settings,
+            version=version("claimwise"),
+        )
+    if form == "text" and output is None:
+        print_report(report, console())
+    else:
+        write_output(_RENDERERS[form](report), output)
+
+
+def _render_text(report: Report) -> str:
+    recorder = console()
+    with recorder.capture() as captured:
+        print_report(report, recorder)
+    return captured.get()
+
+
+def _render_json(report: Report) -> str:
+    return json.dumps(to_document(report), ensure_ascii=False, indent=2)
+
+
+_RENDERERS: dict[str, Callable[[Report], str]] = {
+    "text": _render_text,
+    "markdown": render_markdown,
+    "html": render_html,
+    "json": _render_json,
+}

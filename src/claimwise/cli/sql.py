@@ -1,0 +1,67 @@
+"""``claimwise sql``."""
+
+from __future__ import annotations
+
+import csv
+import sys
+
+import click
+from rich.table import Table
+
+from claimwise.cli.common import (
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.errors import MetricError
+from claimwise.measure import find_metric, load_metrics
+from claimwise.store import list_views
+
+
+@click.command("sql", short_help="Print a metric's SQL, or run it.")
+@click.argument("name", metavar="METRIC|VIEW")
+@click.option("--run", "run_id", metavar="RUN", help="Run it for this run instead of printing it.")
+@store_option
+@format_option("text", "csv", "json")
+def command(name: str, run_id: str | None, store: str | None, form: str) -> None:
+    """Print the SQL of a metric or a view; with --run, its rows.
+
+    \b
+    In the sqlite3 shell, `.parameter set :run_id "'RUN'"` gives the SQL its run;
+    in psql, `\\set run_id '''RUN'''`.
+    """
+    project = current_project()
+    metrics = load_metrics(project.metrics_folder)
+    views = dict(list_views())
+    if name in views:
+        sql = f"create view {name} as\n{views[name]}"
+        if run_id is not None:
+            raise MetricError(f"{name} is a view, not a metric: query it in the database")
+    else:
+        sql = find_metric(metrics, name).sql
+    if run_id is None:
+        click.echo(f"{sql};")
+        return
+    params = {"run_id": run_id}
+    with open_project_store(project, store) as opened:
+        columns, rows = opened.describe(sql, params), opened.query(sql, params)
+    _print_rows(columns, [list(row) for row in rows], form)
+
+
+def _print_rows(columns: list[str], rows: list[list[object]], form: str) -> None:
+    if form == "json":
+        print_json({"rows": [dict(zip(columns, row, strict=True)) for row in rows]})
+    elif form == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in columns:
+            table.add_column(column)
+        for row in rows:
+            table.add_row(*("—" if value is None else str(value) for value in row))
+        console().print(table)

@@ -1,0 +1,82 @@
+"""The HTML report in a real Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from claimwise.cli.main import run
+
+CHROMIUM = "/usr/bin/chromium"
+QUIET = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    assert Path(CHROMIUM).exists(), "Chromium is not installed: `make test` installs it"
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page") / "demo"
+    assert run(["demo", str(folder)]) == 0
+    return folder / "report.html"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_shows_the_worst_slice_first(
+    browser: Browser, report: Path, width: int, scheme: str
+) -> None:
+    page = browser.new_page(
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
+    requests: list[str] = []
+    problems: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(report.as_uri())
+    assert requests == [report.as_uri()], "the page is one file"
+    assert problems == []
+    headings = page.locator("h1, h2").all_inner_texts()
+    assert headings[0] == "Report on run candidate"
+    assert headings[1] == "Worst slice: faithfulness"
+    assert page.locator("#worst").is_visible()
+    # The page itself never scrolls sideways; wide tables do, inside their own box.
+    overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert overflow <= 0
+    ink, paper = page.evaluate(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    )
+    assert (_brightness(paper) > _brightness(ink)) == (scheme == "light")
+    assert abs(_brightness(paper) - _brightness(ink)) > 150
+    page.close()
+
+
+def test_plots_are_drawn_and_named(browser: Browser, report: Path) -> None:
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    plots = page.locator("svg[aria-label]")
+    assert plots.count() > 50
+    box = plots.first.bounding_box()
+    assert box is not None
+    assert box["width"] > 100
+    assert "overall" in (plots.first.get_attribute("aria-label") or "").lower()
+    page.close()
+
+
+def _brightness(color: str) -> float:
+    red, green, blue = (float(part) for part in color[color.index("(") + 1 : -1].split(",")[:3])
+    return 0.299 * red + 0.587 * green + 0.114 * blue

@@ -1,0 +1,329 @@
+"""Commands as a user types them: output, exit code, files."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claimwise.cli.main import COMMANDS, run
+
+Say = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Say:
+    """Run a command in an empty folder; return exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = run(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def demo(say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Say:
+    """The same, inside the demo project."""
+    assert say("demo", "demo")[0] == 0
+    monkeypatch.chdir(tmp_path / "demo")
+    return say
+
+
+def test_help_names_every_command(say: Say) -> None:
+    code, out, _ = say("--help")
+    assert code == 0
+    assert [name for name in COMMANDS if f"\n  {name} " not in out] == []
+
+
+def test_usage_errors_exit_with_1(say: Say) -> None:
+    for arguments in (
+        ["nonsense"],
+        ["metrics", "--nonsense"],
+        ["import"],
+        ["runs", "--format", "x"],
+    ):
+        code, out, err = say(*arguments)
+        assert (code, out) == (1, "")
+        assert err.startswith("error: ")
+
+
+def test_init_makes_a_project_and_keeps_what_is_there(say: Say, tmp_path: Path) -> None:
+    code, out, _ = say("init")
+    assert code == 0
+    assert "claimwise.db" in out
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "claimwise.db",
+        "claimwise.toml",
+        "metrics",
+    ]
+    (tmp_path / "claimwise.toml").write_text("[metrics]\nconfidence = 0.9\n", encoding="utf-8")
+    assert say("init")[0] == 0
+    assert "0.9" in (tmp_path / "claimwise.toml").read_text(encoding="utf-8")
+
+
+def test_init_writes_no_password(say: Say, tmp_path: Path, postgres_server: str) -> None:
+    url = postgres_server.replace("postgres@", "postgres:secret@") + "?schema=init_test"
+    assert say("init", "--store", url)[0] == 0
+    text = (tmp_path / "claimwise.toml").read_text(encoding="utf-8")
+    assert "schema=init_test" in text
+    assert "secret" not in text
+    assert say("runs")[1].endswith("no runs yet; `claimwise import` reads them\n")
+
+
+def test_no_store_is_one_line(say: Say, tmp_path: Path) -> None:
+    code, _, err = say("runs")
+    assert code == 1
+    assert err.startswith("error: claimwise.db: no store there; `claimwise init` makes one")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["[metrics]\nconfidenc = 1\n", "[store", "[store]\npath=1\n"])
+def test_bad_settings_are_one_line(say: Say, tmp_path: Path, text: str) -> None:
+    (tmp_path / "claimwise.toml").write_text(text, encoding="utf-8")
+    code, _, err = say("runs")
+    assert code == 1
+    assert err.startswith("error: claimwise.toml: ")
+    assert err.count("\n") == 1
+
+
+def test_demo_writes_a_project_and_a_report(say: Say, tmp_path: Path) -> None:
+    code, out, err = say("demo", "demo")
+    assert code == 0
+    assert "Worst slice: faithfulness" in out
+    assert "wrote demo/report.html" in err
+    for name in ("claimwise.toml", "claimwise.db", "report.html", "data/items.jsonl"):
+        assert (tmp_path / "demo" / name).is_file()
+    again = say("demo", "demo")
+    assert (again[0], again[1]) == (0, out)
+
+
+def test_demo_leaves_other_folders_alone(say: Say, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious", encoding="utf-8")
+    code, _, err = say("demo", "mine")
+    assert code == 1
+    assert "expected a new or empty folder" in err
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_runs_as_json(demo: Say) -> None:
+    found = json.loads(demo("runs", "--format", "json")[1])
+    assert [run["run_id"] for run in found["runs"]] == ["candidate", "baseline"]
+    assert found["runs"][1]["items"] == 84
+    assert found["runs"][1]["started_at"] == "2026-10-05 08:00:00"
+    assert "candidate" in demo("runs")[1]
+
+
+def test_metrics_as_json_equal_the_database(demo: Say) -> None:
+    out = demo(
+        "metrics", "--run", "baseline", "--metric", "faithfulness", "--by", "query_type,stakes",
+        "--format", "json",
+    )[1]  # fmt: skip
+    rows = json.loads(out)["rows"]
+    db = sqlite3.connect("claimwise.db")
+    expected = {
+        row[:2]: row[2:]
+        for row in db.execute(
+            "select e.query_type, e.stakes, count(*), sum(d.verdict = 'supported'), "
+            "count(distinct d.item_id) from deciding_labels d join eval_items e using (item_id) "
+            "where d.run_id = 'baseline' group by 1, 2"
+        )
+    }
+    db.close()
+    assert len(rows) == len(expected) == 15
+    assert [row["micro"] for row in rows] == sorted(row["micro"] for row in rows)
+    for row in rows:
+        scored, supported, items = expected[row["slice"]["query_type"], row["slice"]["stakes"]]
+        assert row["metric"] == "faithfulness"
+        assert row["micro"] == pytest.approx(supported / scored)
+        assert (row["scored"], row["claims"], row["items"]) == (scored, scored, items)
+        assert row["asked"] == row["scored"] + row["unscored"]
+        assert 0 <= row["low"] <= row["micro"] <= row["high"] <= 1
+        assert row["macro"] is not None
+
+
+def test_store_option_stands_on_either_side(demo: Say, tmp_path: Path) -> None:
+    place = str(tmp_path / "demo" / "claimwise.db")
+    before = demo("--store", place, "runs", "--format", "json")
+    after = demo("runs", "--store", place, "--format", "json")
+    assert before == after
+    assert len(json.loads(before[1])["runs"]) == 2
+
+
+def test_metrics_default_to_the_latest_run_and_say_so(demo: Say) -> None:
+    _, out, err = demo("metrics", "--metric", "over_refusal", "--by", "", "--format", "json")
+    assert "the latest run: candidate" in err
+    rows = json.loads(out)["rows"]
+    assert [row["slice"]["measure"] for row in rows] == ["correct_abstention", "over_refusal"]
+    assert {row["run_id"] for row in rows} == {"candidate"}
+
+
+def test_metrics_of_two_runs(demo: Say) -> None:
+    out = demo(
+        "metrics", "--run", "baseline", "--run", "candidate", "--metric", "faithfulness", "--by",
+        "prompt_ver", "--format", "json",
+    )[1]  # fmt: skip
+    rows = json.loads(out)["rows"]
+    assert {(row["run_id"], row["slice"]["prompt_ver"]) for row in rows} == {
+        ("baseline", "p1"),
+        ("candidate", "p2"),
+    }
+
+
+def test_metrics_formats_and_list(demo: Say) -> None:
+    assert "| query_type |" in demo("metrics", "--metric", "stale_share", "--format", "markdown")[1]
+    listed = demo("metrics", "--list")[1]
+    assert "overreach_share" in listed
+    assert "faithfulness" in listed
+    text = demo("metrics", "--run", "baseline", "--metric", "overreach_share")[1]
+    assert "Overreach share" in text
+
+
+def test_own_metric_gets_intervals_and_a_place_in_the_report(demo: Say, tmp_path: Path) -> None:
+    (tmp_path / "demo" / "metrics" / "long_claims.sql").write_text(
+        "-- title: Long claims\n-- meaning: share of claims over 60 characters\n"
+        "-- grain: one row per item\n-- better: lower\n"
+        "select item_id as cluster_id, count(*) as denominator, "
+        "sum(case when length(claim_text) > 60 then 1 else 0 end) as numerator "
+        "from claims where run_id = :run_id group by item_id",
+        encoding="utf-8",
+    )
+    report = json.loads(demo("report", "--run", "baseline", "--format", "json")[1])
+    own = next(metric for metric in report["metrics"] if metric["metric"] == "long_claims")
+    assert 0 < own["overall"][0]["low"] < own["overall"][0]["high"] < 1
+    assert own["slices"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["metrics", "--run", "nope"],
+            "found the run 'nope', expected one of: baseline, candidate",
+        ),
+        (["metrics", "--metric", "vibes"], "found the metric 'vibes', expected one of"),
+        (["metrics", "--by", "colour"], "found the slice 'colour', expected one of"),
+        (["metrics", "--interval", "magic"], "found the interval 'magic'"),
+        (["report", "--run", "nope"], "found the run 'nope'"),
+        (["sql", "vibes"], "found the metric 'vibes'"),
+        (["report", "--output", "no/such/folder/x.html", "--format", "html"], "no/such/folder"),
+        (["--store", "mysql://x", "runs"], "expected a path or postgresql://"),
+        (["export", "claimwise.toml/x"], "claimwise.toml/x"),
+    ],
+)
+def test_bad_arguments_are_one_line(demo: Say, arguments: list[str], message: str) -> None:
+    code, out, err = demo(*arguments)
+    assert (code, out) == (1, "")
+    errors = [line for line in err.splitlines() if not line.startswith(("the latest run", "help:"))]
+    assert len(errors) == 1
+    assert errors[0].startswith("error: ")
+    assert message in errors[0]
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "json"])
+def test_report_to_a_file_equals_the_screen(demo: Say, tmp_path: Path, form: str) -> None:
+    out = demo("report", "--run", "baseline", "--format", form)[1]
+    code, printed, err = demo("report", "--run", "baseline", "--format", form, "--output", "r")
+    assert (code, printed, err) == (0, "", "wrote r\n")
+    assert (tmp_path / "demo" / "r").read_text(encoding="utf-8").strip() == out.strip()
+    assert (
+        sorted(path.name for path in tmp_path.joinpath("demo").iterdir() if path.name[0] == ".")
+        == []
+    )
+
+
+def test_sql_prints_runs_and_shows_views(demo: Say) -> None:
+    assert demo("sql", "faithfulness")[1].rstrip().endswith(";")
+    assert demo("sql", "deciding_labels")[1].startswith("create view deciding_labels as")
+    rows = json.loads(demo("sql", "faithfulness", "--run", "baseline", "--format", "json")[1])[
+        "rows"
+    ]
+    assert sum(row["numerator"] for row in rows) == 209
+    assert demo("sql", "faithfulness", "--run", "baseline", "--format", "csv")[1].startswith(
+        "query_type,stakes,cluster_id,numerator,denominator,asked\n"
+    )
+
+
+def test_doctor_is_content_with_the_demo(demo: Say) -> None:
+    code, out, _ = demo("doctor")
+    assert code == 0
+    assert "every stored row keeps the rules" in out
+    assert "FAULT" not in out
+
+
+def test_doctor_finds_what_is_broken(demo: Say) -> None:
+    db = sqlite3.connect("claimwise.db")
+    db.execute("update sources set source_text = 'gone' where source_id = "
+               "(select source_id from gold_spans limit 1)")  # fmt: skip
+    db.execute("drop view deciding_labels")
+    db.commit()
+    db.close()
+    code, out, _ = demo("doctor", "--format", "json")
+    faults = [f["what"] for f in json.loads(out)["findings"] if f["state"] == "fault"]
+    assert code == 1
+    assert "the view deciding_labels is gone" in faults
+    assert any(fault.startswith("gold_spans.span_text: found") for fault in faults)
+
+
+def test_export_import_round_trip(demo: Say, tmp_path: Path) -> None:
+    for form in ("jsonl", "csv", "parquet"):
+        assert demo("export", f"out-{form}", "--format", form)[0] == 0
+        assert demo("init", f"new-{form}")[0] == 0
+        store = f"new-{form}/claimwise.db"
+        assert demo("import", f"out-{form}", "--store", store)[0] == 0
+        assert demo("export", f"again-{form}", "--store", store)[0] == 0
+        for path in sorted((tmp_path / "demo" / "out-jsonl").iterdir()):
+            again = tmp_path / "demo" / f"again-{form}" / path.name
+            assert again.read_bytes() == path.read_bytes(), f"{form}: {path.name}"
+
+
+def test_import_reports_what_it_did(demo: Say, tmp_path: Path) -> None:
+    code, out, _ = demo("import", "data", "--format", "json")
+    kinds = {kind["kind"]: kind for kind in json.loads(out)["kinds"]}
+    assert code == 0
+    assert (kinds["items"]["added"], kinds["items"]["unchanged"]) == (0, 84)
+    dubious = {"run_id": "baseline", "item_id": "lookup-01", "verdict": "supported",
+               "labeler": "ben", "labeled_at": "2026-11-01T00:00:00Z"}  # fmt: skip
+    db = sqlite3.connect("claimwise.db")
+    [claim_id] = db.execute(
+        "select claim_id from claims where item_id = 'lookup-01' and run_id = 'baseline' "
+        "and claim_type <> 'non_factual' limit 1"
+    ).fetchone()
+    db.close()
+    Path("labels.jsonl").write_text(json.dumps({**dubious, "claim_id": claim_id}), encoding="utf-8")
+    code, out, err = demo("import", "labels.jsonl", "--dry-run")
+    assert (code, out) == (0, "labels               would add 1\n")
+    assert "1 labels say supported without a span" in err
+
+
+def test_command_runs_as_a_program(demo: Say, tmp_path: Path) -> None:
+    """The installed script, with a reader that goes away after one line."""
+    program = Path(sys.executable).parent / "claimwise"
+    shell = f"{program} metrics --run baseline | head -1"
+    done = subprocess.run(
+        shell, shell=True, capture_output=True, text=True, cwd=tmp_path / "demo", check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stdout.count("\n") == 1
+
+
+def test_our_own_fault_says_so(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("claimwise.cli.runs.open_project_store", broken)
+    code, _, err = say("runs")
+    assert code == 70
+    assert "this is a fault in claimwise" in err
