@@ -1,0 +1,187 @@
+"""Promises about the package as a whole."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import distribution, requires, version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import claimwise
+from claimwise.cli.main import COMMANDS
+from claimwise.errors import ClaimwiseError
+from claimwise.measure import load_metrics
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+
+
+def in_new_python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_front_door_is_complete_and_small() -> None:
+    assert claimwise.__all__ == sorted(claimwise.__all__)
+    assert set(claimwise._HOMES) == set(claimwise.__all__)
+    assert len(claimwise.__all__) <= 25
+    for name in claimwise.__all__:
+        assert getattr(claimwise, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        claimwise.nonsense  # noqa: B018
+
+
+def test_no_public_name_hides_a_module() -> None:
+    modules = {path.stem for path in (ROOT / "src/claimwise").iterdir()}
+    assert modules.isdisjoint(claimwise.__all__)
+
+
+def test_import_is_light() -> None:
+    """No third-party package is loaded at import, so the time is Python's own."""
+    code = (
+        "import sys; before = set(sys.modules); import claimwise; "
+        "print(sorted(m for m in set(sys.modules) - before if '.' not in m and m != 'claimwise' "
+        "and m not in sys.stdlib_module_names))"
+    )
+    assert in_new_python(code) == "[]"
+    seconds = in_new_python(
+        "import time; t = time.perf_counter(); import claimwise; print(time.perf_counter() - t)"
+    )
+    assert float(seconds) < 0.2
+
+
+def test_nothing_reaches_for_the_network_at_import() -> None:
+    names = ", ".join(f"claimwise.cli.{module}" for module in COMMANDS.values())
+    code = (
+        "import socket\n"
+        "def refuse(*a, **k): raise AssertionError('network at import')\n"
+        "socket.socket.connect = refuse; socket.getaddrinfo = refuse\n"
+        f"import {names}, claimwise.cli.main\nprint('quiet')"
+    )
+    assert in_new_python(code) == "quiet"
+
+
+def base_packages() -> set[str]:
+    """Return what `pip install claimwise` brings, claimwise included."""
+    found: set[str] = set()
+    waiting = ["claimwise"]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for text in requires(name) or []:
+            requirement = Requirement(text)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                waiting.append(re.sub(r"[-_.]+", "-", requirement.name).lower())
+    return found
+
+
+def test_base_install_is_small() -> None:
+    assert len(base_packages()) <= 25
+
+
+def test_licences_are_permissive() -> None:
+    for name in {*base_packages(), "asyncpg", "duckdb"}:
+        metadata = distribution(name).metadata
+        classifiers = [c for c in metadata.get_all("Classifier") or [] if c.startswith("License")]
+        said = " ".join(
+            [metadata.get("License-Expression") or "", *classifiers]
+            if metadata.get("License-Expression") or classifiers
+            else [(metadata.get("License") or "")[:60]]
+        )
+        assert re.search(r"MIT|BSD|Apache|ISC|PSF", said), f"{name}: {said}"
+        assert "GPL" not in re.sub(r"GCC-exception|GPL-3\.0-or-later WITH", "", said), (
+            f"{name}: {said}"
+        )
+
+
+@pytest.mark.parametrize(("module", "extra"), [("asyncpg", "postgres"), ("duckdb", "parquet")])
+def test_missing_extras_say_what_to_install(module: str, extra: str, tmp_path: Path) -> None:
+    (tmp_path / "runs.parquet").write_bytes(b"")
+    place = "postgresql://localhost/x" if extra == "postgres" else str(tmp_path)
+    code = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "from claimwise.cli.main import run\n"
+        f"sys.exit(run(['runs', '--store', {place!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"pip install 'claimwise[{extra}]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_changelog_has_the_version() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    released = [heading for heading in headings if heading != "Unreleased"]
+    assert released[0] == settings["project"]["version"] == version("claimwise")
+
+
+def test_every_command_metric_and_error_is_documented() -> None:
+    cli = (ROOT / "docs/cli.md").read_text("utf-8")
+    assert [name for name in COMMANDS if f"## claimwise {name}\n" not in cli] == []
+    metrics = (ROOT / "docs/metrics.md").read_text("utf-8")
+    assert [name for name in load_metrics() if f"### {name}\n" not in metrics] == []
+    tree = sys.modules["claimwise.errors"].__doc__ or ""
+    known = [ClaimwiseError, *ClaimwiseError.__subclasses__()]
+    known += [child for kind in known[1:] for child in kind.__subclasses__()]
+    assert [kind.__name__ for kind in known if kind.__name__ not in tree] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text("utf-8")
+    targets = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", text)
+    assert [t for t in targets if not (page.parent / t).exists()] == []
+
+
+def test_commands_in_the_pages_exist() -> None:
+    for page in PAGES:
+        for name in re.findall(r"^\$ claimwise (\w+)", page.read_text("utf-8"), re.MULTILINE):
+            assert name in COMMANDS, f"{page.name}: claimwise {name}"
+
+
+def test_readme_example_runs(tmp_path: Path) -> None:
+    """The Python of the README, on the demo's store."""
+    from claimwise.demo import write_demo
+
+    [code] = re.findall(r"```python\n(.+?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    place = write_demo(tmp_path / "demo")
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace('"v2"', '"baseline"')],
+        capture_output=True, text=True, check=False, cwd=place.parent,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("{'query_type': 'aggregation', 'stakes': 'high'} 0.45")
+
+
+def test_quickstart_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files and commands of the quickstart, one after the other."""
+    from claimwise.cli.main import run
+
+    text = (ROOT / "docs/quickstart.md").read_text("utf-8")
+    files = re.findall(r"^`(\S+\.jsonl)`\n\n```json\n(.+?)```", text, re.MULTILINE | re.DOTALL)
+    commands = re.findall(r"^\$ claimwise (.+?)(?:\s+#.*)?$", text, re.MULTILINE)
+    assert len(files) == 5
+    assert len(commands) >= 6
+    monkeypatch.chdir(tmp_path)
+    for name, content in files:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    for command in commands:
+        assert run(shlex.split(command)) == 0, command
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_no_dynamic_code_in_the_product() -> None:
+    banned = re.compile(r"\b(eval|exec|pickle|trust_remote_code)\b\s*[(.]")
+    for path in (ROOT / "src").rglob("*.py"):
+        found = banned.search(path.read_text("utf-8"))
+        assert found is None, f"{path}: {found}"
