@@ -77,6 +77,12 @@ def new_schema(postgres_server: str) -> str:
     return f"{postgres_server}?schema=test_{os.getpid()}_{next(_numbers)}"
 
 
+@pytest.fixture
+def postgres_place(postgres_server: str) -> str:
+    """The URL of a store of its own on the server."""
+    return new_schema(postgres_server)
+
+
 ENGINES = ("sqlite", "postgresql")
 
 

@@ -28,6 +28,13 @@ class ConfigError(ClaimwiseError):
     """The project's settings are wrong."""
 
 
+def make_printable(text: str) -> str:
+    """Return text as one line that can't steer a terminal: what does not print is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
     """One thing that is wrong with an input file."""
@@ -41,7 +48,7 @@ class Problem:
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         field = f" {self.field}:" if self.field else ""
-        return f"{place}:{field} found {self.found}, expected {self.expected}"
+        return make_printable(f"{place}:{field} found {self.found}, expected {self.expected}")
 
 
 class InputError(ClaimwiseError):

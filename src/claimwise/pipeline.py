@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from claimwise.errors import InputError, Problem
-from claimwise.ingest import FORMATS, KINDS, read_rows, write_files
+from claimwise.ingest import KINDS, is_data_file, read_rows, write_files
 from claimwise.store import LoadCount, Store
 from claimwise.types.rows import QUERY_TYPES, ROW_TYPES, Item, Label, Placed
 
@@ -63,13 +63,7 @@ def _list_files(paths: Sequence[Path]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        found = sorted(
-            file
-            for file in path.iterdir()
-            if file.is_file()
-            and file.name.lower().startswith(tuple(KINDS))
-            and not {f".{form}" for form in FORMATS}.isdisjoint(file.suffixes)
-        )
+        found = sorted(file for file in path.iterdir() if file.is_file() and is_data_file(file))
         if not found:
             expected = f"files named after what they hold, as {', '.join(KINDS)}"
             problem = Problem(

@@ -243,13 +243,12 @@ def _figures(table: MetricTable) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("method", ["wilson", "bootstrap-bca"])
-def test_same_figures_on_every_engine(postgres_server: str, tmp_path: Path, method: str) -> None:
+def test_same_figures_on_every_engine(postgres_place: str, tmp_path: Path, method: str) -> None:
     from claimwise.demo import list_demo_files
     from claimwise.pipeline import import_files
-    from conftest import new_schema
 
     settings = Settings(method=method, resamples=300)
-    places = [str(tmp_path / "a.db"), new_schema(postgres_server)]
+    places = [str(tmp_path / "a.db"), postgres_place]
     found = []
     for place in places:
         with open_store(place, create=True) as store:

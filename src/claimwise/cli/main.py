@@ -14,7 +14,7 @@ from importlib.metadata import version
 
 import click
 
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, make_printable
 
 USER_ERROR = 1
 OUR_FAULT = 70
@@ -102,5 +102,5 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _complain(message: str) -> None:
-    for line in message.splitlines():
-        click.echo(f"error: {line}", err=True)
+    for line in message.split("\n"):
+        click.echo(f"error: {make_printable(line)}", err=True)

@@ -11,7 +11,6 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Iterator
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -23,19 +22,26 @@ _COMPRESSIONS = (".gz", ".xz")
 _PAGE = 10_000
 
 
+def guess_format(path: Path) -> str | None:
+    """Return the format that a file's name promises, if it is one of ours."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSIONS:
+        suffixes.pop()
+    ending = suffixes[-1].removeprefix(".") if suffixes else ""
+    ending = {"ndjson": "jsonl", "json": "jsonl"}.get(ending, ending)
+    return ending if ending in FORMATS else None
+
+
 def find_format(path: Path) -> str:
     """Return the format that a file's name promises.
 
     Raises:
         InputError: the name has another ending.
     """
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in _COMPRESSIONS:
-        suffixes.pop()
-    ending = suffixes[-1].removeprefix(".") if suffixes else ""
-    ending = {"ndjson": "jsonl", "json": "jsonl"}.get(ending, ending)
-    if ending in FORMATS:
-        return ending
+    form = guess_format(path)
+    if form:
+        return form
+    ending = path.suffix.removeprefix(".")
     raise refuse(
         path, f"the ending {ending!r}", ".jsonl, .csv or .parquet (.gz and .xz may follow)"
     )
@@ -61,8 +67,8 @@ def open_file(path: Path) -> BinaryIO:
         raise refuse(path, error.strerror or str(error), "a file that can be read") from error
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of the lines of a file that are not blank, line breaks included."""
+def read_lines(path: Path, *, blank: bool = False) -> Iterator[tuple[int, bytes]]:
+    """Yield number and bytes of a file's lines, line breaks included; blank ones when asked."""
     with open_file(path) as file:
         number = 0
         while True:
@@ -80,42 +86,50 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 raise refuse(path, f"a line of over {limit} MB", "one record per line", line=number)
             if number == 1:
                 data = data.removeprefix(b"\xef\xbb\xbf")
-            if not data.isspace():
+            if blank or not data.isspace():
                 yield number, data
 
 
 def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and fields of the rows of a CSV file with a header."""
-    with TextIOWrapper(open_file(path), encoding="utf-8-sig", newline="") as text:
-        reader = csv.DictReader(text, strict=True)
-        number = 1
+    """Yield the line where each row of a CSV file begins, and its cells by the header's names."""
+    csv.field_size_limit(MAX_LINE_BYTES)
+    last = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal last
+        for last, data in read_lines(path, blank=True):
+            try:
+                yield data.decode()
+            except UnicodeDecodeError as error:
+                found = f"the byte 0x{data[error.start]:02x} at position {error.start + 1}"
+                raise refuse(path, found, "UTF-8 text", line=last) from error
+
+    reader = csv.reader(lines(), strict=True)
+    header: list[str] | None = None
+    while True:
+        first = last + 1
         try:
-            for row in reader:
-                if None in row or None in row.values():
-                    found = len(reader.fieldnames or ()) if None in row else _count_filled(row)
-                    raise refuse(
-                        path,
-                        "more fields than the header has" if None in row else f"{found} fields",
-                        f"{len(reader.fieldnames or ())} fields, as in the header",
-                        line=reader.line_num,
-                    )
-                yield number + 1, row
-                number = reader.line_num
-        except UnicodeDecodeError as error:
-            raise refuse(
-                path,
-                f"the byte 0x{error.object[error.start]:02x}",
-                "UTF-8 text",
-                line=reader.line_num + 1,
-            ) from error
-        except (csv.Error, EOFError, lzma.LZMAError, zlib.error, OSError) as error:
-            raise refuse(
-                path, str(error), "comma-separated values", line=reader.line_num
-            ) from error
+            row = next(reader, None)
+        except csv.Error as error:
+            raise refuse(path, str(error), "comma-separated values", line=first) from error
+        if row is None:
+            return
+        if not row:
+            continue
+        if header is None:
+            header = _check_header(path, row)
+        elif len(row) != len(header):
+            expected = f"{len(header)} fields, as in the header"
+            raise refuse(path, f"{len(row)} fields", expected, line=first)
+        else:
+            yield first, dict(zip(header, row, strict=True))
 
 
-def _count_filled(row: dict[str, str]) -> int:
-    return sum(value is not None for value in row.values())
+def _check_header(path: Path, header: list[str]) -> list[str]:
+    twice = [name for name in header if header.count(name) > 1]
+    if twice:
+        raise refuse(path, f"the column {twice[0]!r} twice", "each column once", line=1)
+    return header
 
 
 def read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -127,8 +141,10 @@ def read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     open_file(path).close()
     with duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"}) as db:
         try:
-            cursor = db.execute("select * from read_parquet(?)", [str(path)])
-            columns = [column[0] for column in cursor.description or ()]
+            described = db.execute("describe select * from read_parquet(?)", [str(path)]).fetchall()
+            columns = [str(column[0]) for column in described]
+            shown = ", ".join(_parquet_column(name, kind) for name, kind, *_ in described)
+            cursor = db.execute(f"select {shown} from read_parquet(?)", [str(path)])
             number = 0
             while page := cursor.fetchmany(_PAGE):
                 for values in page:
@@ -137,3 +153,9 @@ def read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except duckdb.Error as error:
             first_line = str(error).partition("\n")[0]
             raise refuse(path, first_line, "a complete Parquet file") from error
+
+
+def _parquet_column(name: str, kind: str) -> str:
+    """Return SQL for a column; times with a zone come as UTC, which needs no zone library."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    return f"make_timestamp(epoch_us({quoted}))" if kind == "TIMESTAMP WITH TIME ZONE" else quoted

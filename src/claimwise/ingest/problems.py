@@ -107,7 +107,7 @@ def _limits(note: Meta) -> list[str]:
         found.append("of letters, digits and underscores, starting with a letter")
     if note.ge is not None and note.le is not None:
         # The upper end of whole numbers is the databases', and no reader's concern.
-        found.append(f"from {note.ge:g} to {note.le:g}" if note.le < 2**31 - 1 else "from 0 up")
+        found.append(f"from {note.ge:g} to {note.le:g}" if note.le < 10**9 else "from 0 up")
     if note.gt is not None and note.le is not None:
         found.append(f"above {note.gt:g}, at most {note.le:g}")
     return found

@@ -11,7 +11,15 @@ from typing import Any
 import msgspec
 
 from claimwise.errors import InputError, Problem
-from claimwise.ingest.files import find_format, read_csv, read_lines, read_parquet, refuse
+from claimwise.ingest.cells import cell_types, parse_cells
+from claimwise.ingest.files import (
+    find_format,
+    guess_format,
+    read_csv,
+    read_lines,
+    read_parquet,
+    refuse,
+)
 from claimwise.ingest.problems import Complaint, show
 from claimwise.ingest.records import KINDS, NESTED, complete, convert, expand
 from claimwise.types.rows import QUERY_TYPES, Item, Placed, Row
@@ -19,6 +27,7 @@ from claimwise.types.rows import QUERY_TYPES, Item, Placed, Row
 _SHOWN_PROBLEMS = 20
 _NOT_A_NUMBER = re.compile(rb"[\[:,]\s*-?(NaN|Infinity)\b")
 _NUL = b"\\u0000"
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_rows(
@@ -71,6 +80,11 @@ def _unknown_query_type(found: str, known: Collection[str]) -> Complaint:
     )
 
 
+def is_data_file(path: Path) -> bool:
+    """Return whether a file's name says what it holds and in which format."""
+    return _kind_of(path) is not None and guess_format(path) is not None
+
+
 def _kind_of(path: Path) -> str | None:
     """Return the kind that a file's name begins with; the longest match wins."""
     name = path.name.lower()
@@ -100,7 +114,7 @@ def _read_jsonl(path: Path, kind: str | None, note: Note) -> PlacedRows:
             try:
                 yield number, complete(decoder.decode(data))
                 continue
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except _UNREADABLE:
                 pass  # the slow path finds the words for it
         try:
             record = _decode_object(data)
@@ -112,23 +126,37 @@ def _read_jsonl(path: Path, kind: str | None, note: Note) -> PlacedRows:
 
 
 def _decode_object(data: bytes) -> dict[str, Any]:
-    if _NUL in data or b"\x00" in data:
-        raise Complaint(None, "a NUL character", "text without one")
     try:
         record = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _explain_malformed(data, str(error)) from error
-    if not isinstance(record, dict):
-        raise Complaint(None, show(record), "one JSON object per line")
+        if not isinstance(record, dict):
+            raise Complaint(None, show(record), "one JSON object per line")
+        if _NUL in data and _holds_nul(record):
+            raise Complaint(None, "a NUL character", "text without one")
+    except _UNREADABLE as error:
+        raise _explain_malformed(data, error) from error
     return record
 
 
-def _explain_malformed(data: bytes, message: str) -> Complaint:
+def _holds_nul(value: object) -> bool:
+    """Look for a real NUL: the same letters after a backslash are harmless."""
+    if isinstance(value, dict):
+        return any(_holds_nul(key) or _holds_nul(part) for key, part in value.items())
+    if isinstance(value, list):
+        return any(map(_holds_nul, value))
+    return isinstance(value, str) and "\x00" in value
+
+
+def _explain_malformed(data: bytes, error: Exception) -> Complaint:
+    if isinstance(error, RecursionError):
+        return Complaint(None, "brackets nested too deeply", "one JSON object per line")
+    if b"\x00" in data:
+        return Complaint(None, "a NUL character", "text without one")
     try:
         data.decode()
-    except UnicodeDecodeError as error:
-        found = f"the byte 0x{data[error.start]:02x} at position {error.start + 1}"
+    except UnicodeDecodeError as wrong:
+        found = f"the byte 0x{data[wrong.start]:02x} at position {wrong.start + 1}"
         return Complaint(None, found, "UTF-8 text")
+    message = str(error)
     if not data.endswith(b"\n") and "truncated" in message:
         return Complaint(
             None, "the end of the file inside a record", "a complete file (was it cut off?)"
@@ -141,41 +169,29 @@ def _explain_malformed(data: bytes, message: str) -> Complaint:
 
 
 def _read_table(
-    path: Path,
-    kind: str | None,
-    note: Note,
-    rows: Iterator[tuple[int, dict[str, Any]]],
-    *,
-    lax: bool,
+    path: Path, kind: str | None, note: Note, rows: Iterator[tuple[int, dict[str, Any]]]
 ) -> PlacedRows:
     for line, record in rows:
         try:
             row_type = _row_type(record.pop("type", kind), path, line)
-            if any(isinstance(value, str) and "\x00" in value for value in record.values()):
+            if _holds_nul(record):
                 raise Complaint(None, "a NUL character", "text without one")
-            if lax:
-                record = _drop_empty(record, row_type)
-            yield line, convert(record, row_type, lax=lax)
+            yield line, convert(record, row_type)
         except Complaint as complaint:
             note(path, line, complaint)
 
 
-def _drop_empty(record: dict[str, Any], row_type: type[Row]) -> dict[str, Any]:
-    """Leave out empty cells, except where only a text fits: CSV has no null."""
-    required = {
-        field.name
-        for field in msgspec.structs.fields(row_type)
-        if field.required and field.type is not bool
-    }
-    return {name: value for name, value in record.items() if value != "" or name in required}
-
-
 def _read_csv(path: Path, kind: str | None, note: Note) -> PlacedRows:
-    return _read_table(path, kind, note, read_csv(path), lax=True)
+    types = {kind: cell_types(row_type) for kind, row_type in KINDS.items()}
+    rows = (
+        (line, parse_cells(cells, types.get(cells.get("type", kind or ""), {})))
+        for line, cells in read_csv(path)
+    )
+    return _read_table(path, kind, note, rows)
 
 
 def _read_parquet(path: Path, kind: str | None, note: Note) -> PlacedRows:
-    return _read_table(path, kind, note, read_parquet(path), lax=False)
+    return _read_table(path, kind, note, read_parquet(path))
 
 
 _READERS: dict[str, Callable[[Path, str | None, Note], PlacedRows]] = {

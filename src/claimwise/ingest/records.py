@@ -44,14 +44,14 @@ NESTED: dict[type[Row], tuple[str, ...]] = {
 }
 
 
-def convert(record: Record, row_type: type[Row], *, where: str = "", lax: bool = False) -> Row:
+def convert(record: Record, row_type: type[Row], *, where: str = "") -> Row:
     """Return the row of a record without children.
 
     Raises:
         Complaint: the record does not fit; ``where`` is put before the field's name.
     """
     try:
-        row = msgspec.convert(record, row_type, strict=not lax)
+        row = msgspec.convert(record, row_type)
     except msgspec.ValidationError as error:
         complaint = explain(row_type, record, str(error))
         complaint.field = where + complaint.field if complaint.field else where.rstrip(".") or None
@@ -151,7 +151,7 @@ def _expand_claims(answer: Row, value: object) -> Iterator[Row]:
     key = _answer_key(answer)
     seen: Counter[str] = Counter()
     for number, place, part in _parts(value, "claims"):
-        citations = part.pop("citations", None) or []
+        citations = part.pop("citations", None)
         text = part.get("claim_text")
         if isinstance(text, str) and not part.get("claim_id"):
             part["claim_id"] = make_claim_id(
@@ -160,7 +160,8 @@ def _expand_claims(answer: Row, value: object) -> Iterator[Row]:
             seen[text] += 1
         claim = convert({**key, "position": number, **part}, Claim, where=place)
         yield claim
-        yield from _expand_citations(claim, citations, place)
+        if citations is not None:
+            yield from _expand_citations(claim, citations, place)
 
 
 def _expand_citations(claim: Row, value: object, where: str) -> Iterator[Row]:

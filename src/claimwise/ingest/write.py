@@ -72,7 +72,7 @@ def _write_jsonl(path: Path, row_type: type[Row], rows: Iterator[Row]) -> int:
 def _write_csv(path: Path, row_type: type[Row], rows: Iterator[Row]) -> int:
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = csv.writer(file, lineterminator="\r\n")
         writer.writerow(row_type.__struct_fields__)
         for row in rows:
             writer.writerow(msgspec.to_builtins(msgspec.structs.astuple(row)))

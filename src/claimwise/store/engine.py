@@ -50,6 +50,9 @@ class Engine(Protocol):
     def write(self) -> AbstractContextManager[None]:
         """Open a transaction that writes: committed on success, rolled back on any error."""
 
+    def migrate(self) -> AbstractContextManager[None]:
+        """Open a transaction that changes the schema while nobody else does."""
+
     def create_stage(self, name: str, select: str) -> None:
         """Make a temporary table with the columns of a select."""
 

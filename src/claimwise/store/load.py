@@ -98,7 +98,7 @@ def load_rows(
         InputError: a row breaks a rule; the error lists the first problems.
     """
     try:
-        stages = _stage_rows(engine, rows)
+        stages = _stage_rows(engine, rows, paths)
         return _merge_stages(engine, stages, paths, update=update, dry_run=dry_run)
     finally:
         engine.drop_stages()
@@ -131,14 +131,19 @@ def _merge_stages(
     return counts
 
 
-def _stage_rows(engine: Engine, rows: Iterable[Placed]) -> dict[type[Row], _Stage]:
+def _stage_rows(
+    engine: Engine, rows: Iterable[Placed], paths: Sequence[str]
+) -> dict[type[Row], _Stage]:
     stages: dict[type[Row], _Stage] = {}
     for placed in rows:
         row_type = type(placed.row)
         stage = stages.get(row_type)
         if stage is None:
             stage = stages[row_type] = _open_stage(engine, row_type)
-        stage.buffer.append(_to_record(engine, placed, stage.times))
+        try:
+            stage.buffer.append(_to_record(engine, placed, stage.times))
+        except OverflowError:
+            _refuse([_beyond_calendar(placed, stage)], paths)
         if len(stage.buffer) >= _BATCH:
             _flush(engine, stage)
     for stage in stages.values():
@@ -168,6 +173,13 @@ def _to_record(engine: Engine, placed: Placed, times: tuple[int, ...]) -> Record
         if values[n] is not None:
             values[n] = engine.encode_time(_to_utc(values[n]))
     return tuple(values)
+
+
+def _beyond_calendar(placed: Placed, stage: _Stage) -> Violation:
+    """Describe a time that has no name in UTC, as the first hours of year 1 in the east."""
+    field = stage.columns[stage.times[0]]
+    found = str(getattr(placed.row, field))
+    return Violation(placed.file_no, placed.line_no, field, found, "a time of the years 1 to 9999")
 
 
 def _to_utc(moment: date) -> date:
@@ -213,8 +225,8 @@ def _merge(engine: Engine, stage: _Stage, paths: Sequence[str], *, update: bool)
         f"insert into {table} ({columns}) select {columns} from ({ready}) as s where true "
         "on conflict do nothing"
     )
-    # Only when the counts don't add up is it worth looking for what was left out.
-    if added + stored != stage.read:
+    # A row that is neither new nor stored has no parent or comes twice; a stored one may too.
+    if stored or added != stage.read:
         _refuse(_missing(engine, stage), paths)
         _refuse(_duplicates(engine, stage, ready), paths)
     return LoadCount(
@@ -230,8 +242,8 @@ def _register_labelers(engine: Engine, stage: _Stage) -> None:
     """Make a labeler known on first use; instruments are named ``verifier:…`` or ``judge:…``."""
     engine.execute(
         "insert into labelers (labeler, labeler_kind) "
-        "select s.labeler, case when s.labeler like 'verifier:%' or s.labeler like 'judge:%' "
-        "then 'verifier' else 'human' end "
+        "select s.labeler, case when substr(s.labeler, 1, 9) = 'verifier:' "
+        "or substr(s.labeler, 1, 6) = 'judge:' then 'verifier' else 'human' end "
         f"from (select distinct labeler from {stage.name}) as s where true on conflict do nothing"
     )
 
@@ -255,12 +267,16 @@ def _missing(engine: Engine, stage: _Stage) -> list[Violation]:
 
 
 def _duplicates(engine: Engine, stage: _Stage, ready: str) -> list[Violation]:
-    """Find keys that come twice in the incoming rows."""
+    """Find keys that come twice in the incoming rows: the later place, and the first line."""
     key = stage.row_type.key
     shown = " || ' / ' || ".join(f"cast({column} as text)" for column in key)
+    order = f"partition by {', '.join(key)} order by file_no, line_no"
     rows = engine.query(
-        f"select max(file_no), max(line_no), {shown}, min(line_no) from ({ready}) as s "
-        f"group by {', '.join(key)} having count(*) > 1 order by 1, 2 limit {_SHOWN_PROBLEMS + 1}"
+        "select file_no, line_no, shown, first_line from ("
+        f"select file_no, line_no, {shown} as shown, "
+        f"first_value(line_no) over ({order}) as first_line, "
+        f"row_number() over ({order}) as occurrence from ({ready}) as s) as numbered "
+        f"where occurrence > 1 order by file_no, line_no limit {_SHOWN_PROBLEMS + 1}"
     )
     return [
         Violation(row[0], row[1], key[-1], f"{row[2]} again", f"it once (first in line {row[3]})")

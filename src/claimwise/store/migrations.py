@@ -53,12 +53,11 @@ def apply_migrations(engine: Engine, *, create: bool) -> None:
         )
     if version == latest:
         return
-    with engine.write():
-        if version == 0:
-            engine.run_script(
-                f"create table if not exists {_LEDGER} "
-                "(version integer primary key, name text not null, applied_at timestamp not null);"
-            )
+    with engine.migrate():
+        engine.run_script(
+            f"create table if not exists {_LEDGER} "
+            "(version integer primary key, name text not null, applied_at timestamp not null);"
+        )
         # Asked again inside the transaction: another process may have been faster.
         version = read_version(engine)
         for number, name, sql in known:

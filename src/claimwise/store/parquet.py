@@ -69,8 +69,12 @@ class ParquetEngine:
         """Yield the rows of one statement page by page."""
         with self._errors():
             cursor = self._db.execute(sql)
-            while page := cursor.fetchmany(_PAGE):
-                yield from page
+        while True:
+            with self._errors():
+                page = cursor.fetchmany(_PAGE)
+            if not page:
+                return
+            yield from page
 
     def describe(self, sql: str, params: Params = NO_PARAMS) -> list[str]:
         """Return the column names of one statement without running it in full."""
@@ -97,6 +101,10 @@ class ParquetEngine:
         self._refuse()
 
     def write(self) -> AbstractContextManager[None]:
+        """Refuse: Parquet files are written by export alone."""
+        self._refuse()
+
+    def migrate(self) -> AbstractContextManager[None]:
         """Refuse: Parquet files are written by export alone."""
         self._refuse()
 
@@ -135,4 +143,5 @@ class ParquetEngine:
         try:
             yield
         except self._duckdb.Error as error:
-            raise StoreError(f"{self.place}: {error}") from error
+            first_line = str(error).partition("\n")[0]
+            raise StoreError(f"{self.place}: {first_line}") from error

@@ -7,11 +7,12 @@ claimwise is not, so each engine keeps a private event loop and enters it for on
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode
 
 from claimwise.errors import MissingExtraError, StoreBusyError, StoreError, StoreFullError
 from claimwise.store.engine import NO_PARAMS, Params, Record
@@ -21,27 +22,40 @@ if TYPE_CHECKING:
     import asyncpg
 
 T = TypeVar("T")
+_PASSWORD = re.compile(r"(?P<start>\w+://)(?P<user>[^:/@]*):.*@")
+_TEXT_COLUMN = re.compile(r"^(    \w+ text)\b", re.MULTILINE)
 _PAGE = 10_000
 _CONNECT_SECONDS = 15
+BUSY_SECONDS = 60  # how long a process waits for another one's transaction
+_WRITE_LOCK = 0x636C6169  # any number that other programs are unlikely to choose
 
 
 def hide_password(url: str) -> str:
-    """Return a database URL that may be printed."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    port = f":{parts.port}" if parts.port else ""
-    user = f"{parts.username}@" if parts.username else ""
-    query = urlencode([(k, v) for k, v in parse_qsl(parts.query) if k != "password"])
-    return urlunsplit((parts.scheme, f"{user}{host}{port}", parts.path, query, ""))
+    """Return a database URL that may be printed, malformed ones included.
+
+    Whatever stands between the user's name and the last ``@`` is a password, and so is every
+    option whose name says so.
+    """
+    address, mark, query = url.partition("?")
+    found = _PASSWORD.match(address)
+    if found:
+        user = f"{found['user']}@" if found["user"] else ""
+        address = found["start"] + user + address[found.end() :]
+    options = [option for option in _split_options(query) if "password" not in option[0].lower()]
+    return address + (mark + urlencode(options) if options else "")
+
+
+def _split_options(query: str) -> list[tuple[str, str]]:
+    return parse_qsl(query, keep_blank_values=True)
 
 
 def _split_schema(url: str) -> tuple[str, str | None]:
     """Take our own ``schema`` option off a URL that is otherwise the driver's business."""
-    parts = urlsplit(url)
-    options = parse_qsl(parts.query)
+    address, mark, query = url.partition("?")
+    options = _split_options(query)
     schema = dict(options).get("schema")
-    rest = urlencode([pair for pair in options if pair[0] != "schema"])
-    return urlunsplit(parts._replace(query=rest)), schema
+    rest = urlencode([option for option in options if option[0] != "schema"])
+    return address + (mark + rest if rest else ""), schema
 
 
 class PostgresEngine:
@@ -62,6 +76,10 @@ class PostgresEngine:
         try:
             with self._errors():
                 self._db: asyncpg.Connection = self._run(self._connect(url, create=create))
+        except ValueError as error:
+            self._loop.close()
+            expected = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+            raise StoreError(f"{self.place}: found a malformed URL, expected {expected}") from error
         except BaseException:
             self._loop.close()
             raise
@@ -72,7 +90,12 @@ class PostgresEngine:
         if schema:
             quoted = '"' + schema.replace('"', '""') + '"'
             if create:
-                await db.execute(f"create schema if not exists {quoted}")
+                # «if not exists» alone fails when two processes come at the same moment.
+                async with db.transaction():
+                    await db.execute(
+                        f"select pg_advisory_xact_lock({_WRITE_LOCK}, hashtext($1))", schema
+                    )
+                    await db.execute(f"create schema if not exists {quoted}")
             await db.execute(f"set search_path to {quoted}")
         return db
 
@@ -90,8 +113,12 @@ class PostgresEngine:
         """Yield the rows of one statement page by page."""
         with self._errors():
             cursor = self._run(self._db.cursor(sql))
-            while page := self._run(cursor.fetch(_PAGE)):
-                yield from (tuple(row) for row in page)
+        while True:
+            with self._errors():
+                page = self._run(cursor.fetch(_PAGE))
+            if not page:
+                return
+            yield from (tuple(row) for row in page)
 
     def describe(self, sql: str, params: Params = NO_PARAMS) -> list[str]:
         """Return the column names of one select without running it."""
@@ -109,9 +136,13 @@ class PostgresEngine:
         return int(count) if count.isdigit() else -1
 
     def run_script(self, sql: str) -> None:
-        """Run several statements without parameters inside the current transaction."""
+        """Run several statements without parameters inside the current transaction.
+
+        Text columns of new tables sort by their bytes, as in SQLite, whatever the database's own
+        collation: which label decides and how exports are ordered must not depend on it.
+        """
         with self._errors():
-            self._run(self._db.execute(sql))
+            self._run(self._db.execute(_TEXT_COLUMN.sub(r'\1 collate "C"', sql)))
 
     def encode_time(self, moment: date) -> object:
         """Return a day or a time as it is: the driver knows both."""
@@ -126,7 +157,19 @@ class PostgresEngine:
 
     @contextmanager
     def write(self) -> Iterator[None]:
-        """Open a transaction that writes: committed on success, rolled back on any error."""
+        """Open a transaction that writes. Writers take turns, as in SQLite.
+
+        Otherwise what one import has checked, another could change before the first is done.
+        """
+        with self._transaction():
+            self.run_script(
+                f"set local lock_timeout = '{BUSY_SECONDS}s'; "
+                f"select pg_advisory_xact_lock({_WRITE_LOCK}, hashtext(current_schema()))"
+            )
+            yield
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
         transaction = self._db.transaction()
         with self._errors():
             self._run(transaction.start())
@@ -137,6 +180,10 @@ class PostgresEngine:
             raise
         with self._errors():
             self._run(transaction.commit())
+
+    def migrate(self) -> AbstractContextManager[None]:
+        """Open a transaction that changes the schema while nobody else does."""
+        return self.write()
 
     def create_stage(self, name: str, select: str) -> None:
         """Make a temporary table with the columns of a select."""
@@ -149,8 +196,8 @@ class PostgresEngine:
             self.run_script(f"drop table if exists pg_temp.{self._stages.pop()}")
 
     def stage(self) -> AbstractContextManager[None]:
-        """Open a transaction: PostgreSQL's locks are per row, so temporary tables bother nobody."""
-        return self.write()
+        """Open a transaction on temporary tables alone, in nobody's way."""
+        return self._transaction()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -182,7 +229,10 @@ class PostgresEngine:
         except (errors.DiskFullError, errors.OutOfMemoryError) as error:
             raise StoreFullError(f"{self.place}: no space left; nothing was changed") from error
         except (errors.LockNotAvailableError, errors.TooManyConnectionsError) as error:
-            raise StoreBusyError(f"{self.place}: {error}; try again in a moment") from error
+            raise StoreBusyError(
+                f"{self.place}: another process has been writing for over {BUSY_SECONDS} s, or "
+                "there are too many connections; nothing was changed, try again when it is done"
+            ) from error
         except errors.ReadOnlySQLTransactionError as error:
             raise StoreError(
                 f"{self.place}: the store is read-only; nothing was changed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -33,9 +34,15 @@ class SQLiteEngine:
             )
         if path.is_dir():
             raise StoreError(f"{path}: found a folder, expected a SQLite file")
+        # A file in WAL mode needs a second one beside it, unless nobody can write there anyway.
+        frozen = path.exists() and _is_on_read_only_disk(path)
         with self._errors():
             self._db = sqlite3.connect(
-                path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+                f"{path.absolute().as_uri()}?immutable={int(frozen)}",
+                uri=True,
+                timeout=busy_seconds,
+                isolation_level=None,
+                check_same_thread=False,
             )
         try:
             self._configure()
@@ -48,19 +55,6 @@ class SQLiteEngine:
         with self._errors():
             self._db.execute("pragma foreign_keys = on")
             self._db.execute("pragma cache_size = -65536")
-            self._db.execute("pragma synchronous = normal")
-            # WAL is a property of the file: asking for it again takes no lock, and a file on a
-            # read-only disk keeps the mode that it has.
-            mode = self._db.execute("pragma journal_mode").fetchone()[0]
-            if mode != "wal":
-                self._switch_to_wal()
-
-    def _switch_to_wal(self) -> None:
-        try:
-            self._db.execute("pragma journal_mode = wal")
-        except sqlite3.OperationalError as error:
-            if "readonly" not in str(error):
-                raise
 
     def query(self, sql: str, params: Params = NO_PARAMS) -> list[Record]:
         """Return all rows of one statement."""
@@ -70,7 +64,14 @@ class SQLiteEngine:
     def stream(self, sql: str) -> Iterator[Record]:
         """Yield the rows of one statement page by page."""
         with self._errors():
-            yield from self._db.execute(sql)
+            cursor = self._db.execute(sql)
+        # Nothing is yielded under the error translation: a reader may never come back.
+        while True:
+            with self._errors():
+                page = cursor.fetchmany(_BATCH)
+            if not page:
+                return
+            yield from page
 
     def describe(self, sql: str, params: Params = NO_PARAMS) -> list[str]:
         """Return the column names of one statement without running it in full."""
@@ -106,6 +107,14 @@ class SQLiteEngine:
     def write(self) -> AbstractContextManager[None]:
         """Take the write lock at once: a lock taken half way could only fail."""
         return self._transaction("begin immediate")
+
+    @contextmanager
+    def migrate(self) -> Iterator[None]:
+        """Write the schema alone. WAL is a property of the file, so it is set once, here."""
+        with self._errors():
+            self._db.execute("pragma journal_mode = wal")
+        with self.write():
+            yield
 
     def create_stage(self, name: str, select: str) -> None:
         """Make a temporary table in a file of its own, which goes away as a whole."""
@@ -187,6 +196,10 @@ class SQLiteEngine:
                 f"{self.place}: can't be opened; does the folder exist and may you write there?"
             )
         return StoreError(f"{self.place}: {error}")
+
+
+def _is_on_read_only_disk(path: Path) -> bool:
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY) if hasattr(os, "statvfs") else False
 
 
 def _split_statements(script: str) -> Iterator[str]:

@@ -29,7 +29,8 @@ Judgement = Literal["grounded", "closed_book"]
 
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 Text = Annotated[str, Meta(min_length=1)]
-Offset = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+# Far beyond any document, and sums of two still fit a database's integer.
+Offset = Annotated[int, Meta(ge=0, le=10**9)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
@@ -137,7 +138,7 @@ class GoldSpan(Row, kw_only=True):
 
     table = "gold_spans"
     kind = "gold_spans"
-    key = ("item_id", "source_id", "span_start", "span_text")
+    key = ("item_id", "source_id", "span_start", "span_end")
 
     item_id: Annotated[Id, Meta(description="the item")]
     source_id: Annotated[Id, Meta(description="the document, in the item's corpus version")]
@@ -147,6 +148,12 @@ class GoldSpan(Row, kw_only=True):
         Offset | None,
         Meta(description="offset of its first character; found in the document when left out"),
     ] = None
+    span_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
+
+    def __post_init__(self) -> None:
+        """Refuse an end that does not fit start and text; it may be left out."""
+        if self.span_end is not None:
+            _check_place(self.span_start, self.span_end, self.span_text)
 
 
 class Guide(Row, kw_only=True):
@@ -319,7 +326,7 @@ class Citation(Row, kw_only=True):
         Id | None, Meta(description="the cited document; null when the marker points nowhere")
     ] = None
     marker: Annotated[str | None, Meta(description="the marker in the answer, as `[2]`")] = None
-    span_text: Annotated[str | None, Meta(description="the cited span")] = None
+    span_text: Annotated[Text | None, Meta(description="the cited span")] = None
     span_start: Annotated[Offset | None, Meta(description="offset of its first character")] = None
     span_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
 
@@ -350,7 +357,7 @@ class Label(Row, kw_only=True):
         Verdict, Meta(description="supported, unlinked, overreach, contradicted or stale")
     ]
     supporting_span: Annotated[
-        str | None,
+        Text | None,
         Meta(description="the span the verdict rests on; for action claims the log entry"),
     ] = None
     source_id: Annotated[
@@ -376,8 +383,10 @@ class Label(Row, kw_only=True):
     ] = None
 
     def __post_init__(self) -> None:
-        """Refuse a label of nothing."""
+        """Refuse a label of nothing, and the place of nothing."""
         _check_claim(self.claim_id, self.claim_text)
+        if self.span_start is not None and self.supporting_span is None:
+            raise ValueError(f"span_start {self.span_start} without a supporting_span")
 
 
 class ClosedBookLabel(Row, kw_only=True):

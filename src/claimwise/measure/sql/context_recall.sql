@@ -34,7 +34,7 @@ select
                     or (
                         r.corpus_ver = e.source_corpus_ver
                         and t.span_start <= g.span_start
-                        and t.span_end >= g.span_start + length(g.span_text)
+                        and t.span_end >= g.span_end
                     )
                 )
         ) then 1 else 0 end

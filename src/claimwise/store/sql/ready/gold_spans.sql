@@ -2,6 +2,8 @@
 select
     s.item_id, s.source_id, s.span_text, s.required,
     coalesce(s.span_start, strpos(d.source_text, s.span_text) - 1) as span_start,
+    coalesce(s.span_start, strpos(d.source_text, s.span_text) - 1) + length(s.span_text)
+    as span_end,
     s.file_no, s.line_no
 from stage_gold_spans as s
 join eval_items as i on i.item_id = s.item_id

@@ -40,7 +40,8 @@ create table gold_spans (
     span_text text not null,
     required boolean not null,
     span_start integer not null,
-    primary key (item_id, source_id, span_start, span_text)
+    span_end integer not null,
+    primary key (item_id, source_id, span_start, span_end)
 );
 
 create table guide_versions (

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claimwise.errors import NotAStoreError, StoreError
+from claimwise.pipeline import export_store
+from claimwise.store import Store, list_views, open_store
+from claimwise.types.rows import ROW_TYPES, Item
+from store.builders import base_rows, dump_typed, load, make
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """One row of every kind as Parquet files."""
+    with open_store(tmp_path / "s.db", create=True) as store:
+        load(store, *base_rows())
+        export_store(store, tmp_path / "parquet", "parquet")
+    return tmp_path / "parquet"
+
+
+def texts(store: Store, select: str) -> list[tuple[str, ...]]:
+    """Return rows in words that all engines write alike."""
+    return sorted(
+        tuple(str(+v if isinstance(v, bool) else v) for v in row) for row in store.query(select)
+    )
+
+
+def test_parquet_store_holds_the_same_rows(demo_store: Store, tmp_path: Path):
+    export_store(demo_store, tmp_path / "p", "parquet")
+    with open_store(tmp_path / "p") as parquet:
+        assert parquet.engine_name == "duckdb"
+        assert parquet.schema_version is None
+        assert parquet.count_rows() == demo_store.count_rows()
+        assert dump_typed(parquet) == dump_typed(demo_store)
+        for view, _ in list_views():
+            assert texts(parquet, f"select * from {view}") == texts(
+                demo_store, f"select * from {view}"
+            )
+        assert parquet.audit() == demo_store.audit() == []
+        assert parquet.missing_views() == []
+
+
+def test_parquet_store_binds_parameters(folder: Path):
+    with open_store(folder) as store:
+        sql = "select run_id, ':x' from runs where run_id = :run and :run = run_id"
+        assert store.query(sql, {"run": "r1", "unused": 1}) == [("r1", ":x")]
+        assert store.describe("select run_id, 1 as n from runs where run_id = :r", {"r": 1}) == [
+            "run_id",
+            "n",
+        ]
+
+
+def test_parquet_store_refuses_to_be_written(folder: Path):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with open_store(folder) as store:
+        with pytest.raises(StoreError) as caught:
+            load(store, make(Item, item_id="q2"))
+        assert str(caught.value) == (
+            f"{folder}: a Parquet store is read-only; import into a database"
+        )
+        assert store.count_rows()["eval_items"] == 1
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_parquet_store_refuses_to_be_written_even_with_nothing(folder: Path):
+    with open_store(folder) as store, pytest.raises(StoreError, match="read-only"):
+        load(store)
+
+
+def test_parquet_store_without_a_file_is_refused(folder: Path):
+    for row_type in ROW_TYPES:
+        path = folder / f"{row_type.kind}.parquet"
+        aside = path.rename(folder / "aside")
+        with pytest.raises(NotAStoreError) as caught:
+            open_store(folder)
+        aside.rename(path)
+        if row_type.kind != "runs":  # by which such a folder is known
+            assert str(caught.value) == f"{path}: not there; export the store to Parquet again"
+    with open_store(folder) as store:
+        assert store.count_rows()["runs"] == 1
+
+
+def test_folder_without_runs_is_refused(tmp_path: Path):
+    with pytest.raises(NotAStoreError) as caught:
+        open_store(tmp_path)
+    assert "found no runs.parquet" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_damaged_parquet_file_is_told_in_one_line(folder: Path):
+    (folder / "items.parquet").write_bytes(b"not parquet at all")
+    with pytest.raises(StoreError) as caught, open_store(folder) as store:
+        store.count_rows()
+    assert str(caught.value).startswith(f"{folder}: ")
+    assert "items.parquet" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_parquet_store_in_a_folder_with_an_odd_name(folder: Path, tmp_path: Path):
+    odd = tmp_path / "it's [1] *"
+    folder.rename(odd)
+    with open_store(odd) as store:
+        assert store.count_rows()["runs"] == 1

@@ -1,0 +1,352 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from claimwise.errors import NewerSchemaError, NotAStoreError, StoreError
+from claimwise.store import Store, list_views, migrations, open_store
+from claimwise.store.postgres import PostgresEngine
+from claimwise.store.tables import REFERENCES
+from claimwise.types.rows import ROW_TYPES, Row
+from store import workers
+from store.builders import base_rows, dump, load
+
+LEDGER = "schema_migrations"
+
+
+def table_columns(store: Store, table: str) -> list[str]:
+    if store.engine_name == "sqlite":
+        return [row[1] for row in store.query(f"pragma table_info({table})")]
+    return [
+        row[0]
+        for row in store.query(
+            "select column_name from information_schema.columns "
+            "where table_schema = current_schema() and table_name = :name "
+            "order by ordinal_position",
+            {"name": table},
+        )
+    ]
+
+
+def primary_key(store: Store, table: str) -> list[str]:
+    if store.engine_name == "sqlite":
+        rows = store.query(f"pragma table_info({table})")
+        return [row[1] for row in sorted(rows, key=lambda row: row[5]) if row[5]]
+    return [
+        row[0]
+        for row in store.query(
+            "select k.column_name from information_schema.table_constraints as t "
+            "join information_schema.key_column_usage as k "
+            "on k.constraint_name = t.constraint_name and k.table_schema = t.table_schema "
+            "where t.constraint_type = 'PRIMARY KEY' and t.table_schema = current_schema() "
+            "and t.table_name = :name order by k.ordinal_position",
+            {"name": table},
+        )
+    ]
+
+
+def foreign_keys(store: Store, table: str) -> set[tuple[str, tuple[str, ...]]]:
+    """Return the parents of a table: their names and the columns that refer to them."""
+    if store.engine_name == "sqlite":
+        found: dict[int, tuple[str, list[str]]] = {}
+        for number, _, parent, column, target, *_ in store.query(
+            f"pragma foreign_key_list({table})"
+        ):
+            assert column == target
+            found.setdefault(number, (parent, []))[1].append(column)
+        return {(parent, tuple(columns)) for parent, columns in found.values()}
+    rows = store.query(
+        "select c.confrelid::regclass::text, "
+        "array(select a.attname::text from unnest(c.conkey) with ordinality as k(n, i) "
+        "join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = k.n order by k.i) "
+        "from pg_constraint as c where c.contype = 'f' and c.conrelid = to_regclass(:name)",
+        {"name": table},
+    )
+    return {(parent, tuple(columns)) for parent, columns in rows}
+
+
+def tables(store: Store) -> set[str]:
+    if store.engine_name == "sqlite":
+        return {r[0] for r in store.query("select name from sqlite_master where type = 'table'")}
+    sql = "select tablename::text from pg_tables where schemaname = current_schema()"
+    return {row[0] for row in store.query(sql)}
+
+
+# The tables.
+
+
+def test_schema_has_a_table_per_row_type_and_the_ledger(store: Store):
+    assert tables(store) == {t.table for t in ROW_TYPES} | {LEDGER}
+
+
+def test_columns_are_the_fields_of_the_rows(store: Store):
+    for row_type in ROW_TYPES:
+        assert table_columns(store, row_type.table) == list(row_type.__struct_fields__)
+
+
+def test_primary_keys_are_the_keys_of_the_rows(store: Store):
+    for row_type in ROW_TYPES:
+        assert primary_key(store, row_type.table) == list(row_type.key)
+
+
+def test_foreign_keys_are_checked_before_the_database_does(store: Store):
+    """Else a user would get the database's message without file and line."""
+    implied = {
+        # Registered on first use.
+        (table, "labelers")
+        for table in ("claim_labels", "closed_book_labels", "answer_labels", "unscored_claims")
+    } | {
+        # The claim is there, so its answer is, and so its item.
+        ("claim_labels", "eval_items")
+    }
+    by_table = {row_type.table: row_type for row_type in ROW_TYPES}
+    for table, row_type in by_table.items():
+        checked = {(r.table, r.columns) for r in REFERENCES.get(row_type, ())}
+        for parent, columns in foreign_keys(store, table):
+            assert (parent, columns) in checked or (table, parent) in implied
+
+
+def test_references_are_foreign_keys(store: Store):
+    for row_type, references in REFERENCES.items():
+        declared = foreign_keys(store, row_type.table)
+        assert {(r.table, r.columns) for r in references} <= declared
+
+
+def test_references_point_to_keys_of_earlier_tables():
+    order: dict[str, tuple[int, type[Row]]] = {t.table: (n, t) for n, t in enumerate(ROW_TYPES)}
+    for row_type, references in REFERENCES.items():
+        for reference in references:
+            number, parent = order[reference.table]
+            assert number < order[row_type.table][0]
+            unique = {parent.key, ("run_id", "item_id", "sample")}
+            assert reference.columns in unique
+
+
+def test_views_have_the_columns_of_their_tables(store: Store):
+    for view, table in (
+        ("deciding_labels", "claim_labels"),
+        ("deciding_closed_book_labels", "closed_book_labels"),
+        ("deciding_answer_labels", "answer_labels"),
+        ("candidate_labels", "claim_labels"),
+    ):
+        assert store.describe(f"select * from {view}") == table_columns(store, table)
+
+
+def test_views_are_all_there(store: Store):
+    assert store.missing_views() == []
+    name = list_views()[-1][0]
+    store._engine.run_script(f"drop view {name};")
+    assert store.missing_views() == [name]
+
+
+# Migrations.
+
+
+def test_migrations_are_recorded_once(place: str):
+    for _ in range(3):
+        with open_store(place, create=True) as store:
+            rows = store.query(f"select version, name from {LEDGER} order by version")
+            assert rows == [(n, name) for n, name, _ in migrations.list_migrations()]
+            assert store.schema_version == migrations.list_migrations()[-1][0]
+
+
+def test_migrations_are_numbered_without_gaps():
+    numbers = [number for number, _, _ in migrations.list_migrations()]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def add_migration(monkeypatch: pytest.MonkeyPatch, sql: str) -> int:
+    known = migrations.list_migrations()
+    number = known[-1][0] + 1
+    monkeypatch.setattr(migrations, "list_migrations", lambda: [*known, (number, "next", sql)])
+    return number
+
+
+def test_new_migration_is_applied_to_an_old_store(place: str, monkeypatch):
+    with open_store(place, create=True) as store:
+        load(store, *base_rows())
+        before = dump(store)
+        store._engine.run_script("drop view deciding_labels;")
+    number = add_migration(monkeypatch, "create table extra (a integer);\n-- done;\n")
+    with open_store(place) as store:
+        assert store.schema_version == number
+        assert "extra" in tables(store)
+        assert store.missing_views() == []
+        assert dump(store) == before
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_broken_migration_leaves_nothing(place: str, exists: bool, monkeypatch):
+    if exists:
+        with open_store(place, create=True) as store:
+            load(store, *base_rows())
+            before = dump(store)
+    with monkeypatch.context() as patch:
+        add_migration(
+            patch,
+            "create table extra (a integer);\ninsert into extra values (1);\n"
+            "alter table runs add column extra integer;\ncreate table runs (a integer);\n",
+        )
+        with pytest.raises(StoreError) as caught:
+            open_store(place, create=True)
+        assert "runs" in str(caught.value)
+        assert len(str(caught.value).splitlines()) == 1
+    if exists:
+        with open_store(place) as store:
+            assert store.schema_version == 1
+            assert "extra" not in tables(store)
+            assert dump(store) == before
+    else:
+        with pytest.raises(NotAStoreError):
+            open_store(place)
+        with open_store(place, create=True) as store:
+            assert "extra" not in tables(store)
+            load(store, *base_rows())
+
+
+def test_store_of_a_newer_claimwise_is_left_alone(place: str):
+    with open_store(place, create=True) as store:
+        load(store, *base_rows())
+        shown, before = store.place, dump(store)
+        store._engine.execute(
+            f"insert into {LEDGER} (version, name, applied_at) "
+            "values (99, 'future', '2030-01-01 00:00:00')"
+        )
+        store._engine.run_script("drop view deciding_labels;")
+    for create in (False, True):
+        with pytest.raises(NewerSchemaError) as caught:
+            open_store(place, create=create)
+        latest = migrations.list_migrations()[-1][0]
+        assert str(caught.value) == (
+            f"{shown}: found schema 99, written by a newer claimwise; this one knows up to "
+            f"{latest}: upgrade claimwise"
+        )
+    engine = store_engine(place)
+    try:
+        assert not engine.has_table("deciding_labels")
+        assert dump(Store(engine)) == before
+    finally:
+        engine.close()
+
+
+def store_engine(place: str):
+    from claimwise.store.store import _open_engine
+
+    return _open_engine(place, create=False)
+
+
+def test_several_processes_can_make_one_store(place: str):
+    if place.startswith("postgresql"):
+        server, _, name = place.partition("?schema=")
+        with open_store(f"{server}?schema=admin", create=True) as admin:
+            admin._engine.run_script(f"create schema {name}")
+    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
+        found = list(pool.map(workers.make_store, [place] * 12))
+    assert found == [1] * 12
+    with open_store(place) as store:
+        assert store.query(f"select count(*) from {LEDGER}") == [(1,)]
+        assert store.missing_views() == []
+
+
+def test_several_connections_can_make_one_schema(postgres_server: str):
+    places = [f"{postgres_server}?schema=s{uuid4().hex}" for _ in range(30)]
+    together = threading.Barrier(4)
+
+    def make_all() -> str:
+        try:
+            for place in places:
+                together.wait(20)
+                PostgresEngine(place, create=True).close()
+        except (StoreError, threading.BrokenBarrierError) as error:
+            together.abort()
+            return str(error) or "another one failed"
+        return "all made"
+
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(make_all) for _ in range(4)]
+    assert [job.result() for job in jobs] == ["all made"] * 4
+
+
+# What is no store.
+
+
+def refusal(place: str | Path, *, create: bool = False) -> str:
+    with pytest.raises(StoreError) as caught:
+        open_store(place, create=create)
+    message = str(caught.value)
+    assert len(message.splitlines()) == 1
+    return message
+
+
+def test_missing_store_is_told_and_not_made(tmp_path: Path):
+    path = tmp_path / "store.db"
+    message = refusal(path)
+    assert message.startswith(f"{path}: no store there")
+    assert "claimwise init" in message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_store_on_a_server_is_told(postgres_server: str):
+    message = refusal(f"{postgres_server}?schema=nobody_made_this")
+    assert "no claimwise store there yet; `claimwise init` makes one" in message
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("content", [b"hello\n", b"run_id,system\n" * 1000, b"\x00" * 5000])
+def test_other_file_is_told_and_left_alone(tmp_path: Path, content: bytes, create: bool):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    message = refusal(path, create=create)
+    assert message == f"{path}: found another kind of file, expected SQLite"
+    assert path.read_bytes() == content
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_empty_file_is_no_store(tmp_path: Path):
+    path = tmp_path / "store.db"
+    path.touch()
+    assert "no claimwise store there yet" in refusal(path)
+
+
+def test_empty_file_is_left_empty(tmp_path: Path):
+    path = tmp_path / "store.db"
+    path.touch()
+    refusal(path)
+    assert path.read_bytes() == b""
+
+
+def test_empty_folder_is_no_store(tmp_path: Path):
+    message = refusal(tmp_path, create=True)
+    assert message.startswith(f"{tmp_path}: found no runs.parquet")
+
+
+def make_other_database(path: Path) -> bytes:
+    with sqlite3.connect(path) as db:
+        db.execute("create table bookmarks (url text)")
+    db.close()
+    return path.read_bytes()
+
+
+def test_other_database_is_no_store(tmp_path: Path):
+    path = tmp_path / "places.sqlite"
+    make_other_database(path)
+    assert "no claimwise store there yet" in refusal(path)
+
+
+def test_other_database_is_left_alone(tmp_path: Path):
+    path = tmp_path / "places.sqlite"
+    before = make_other_database(path)
+    refusal(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["places.sqlite"]
+
+
+def test_unknown_scheme_is_told_without_its_password():
+    message = refusal("mysql://ann:secret@host/db")
+    assert message == "mysql://…: found a store of kind 'mysql', expected a path or postgresql://"
