@@ -154,11 +154,11 @@ STORED = {
     ),
     "item_twice": Bad(
         "items.jsonl", line_of(Item, item_id="q2") + line_of(Item, item_id="q2"), 2, "item_id",
-        "q2 again", "it once (first in line 1)",
+        "q2 again", "it once (first at items.jsonl:1)",
     ),
     "item_twice_in_csv": Bad(
         "items.csv", CSV_HEADER + CSV_ROW.replace(b"q1", b"q2") * 2, 3, "item_id", "q2 again",
-        "it once (first in line 2)",
+        "it once (first at items.csv:2)",
     ),
     "gold_span_not_in_source": Bad(
         "items.jsonl",
@@ -229,7 +229,7 @@ def test_duplicate_across_files_is_placed_in_the_second_one(project: Path, capsy
     (project / "items-2.jsonl").write_bytes(b"\n" + new)
     (line,) = refuse(project, capsys, "items-1.jsonl", "items-2.jsonl")
     assert line.startswith("error: items-2.jsonl:2: item_id: found q2 again")
-    assert "line 6" in line
+    assert "first at items-1.jsonl:6" in line
 
 
 def test_good_file_beside_a_bad_one_is_not_imported(project: Path, capsys: Capture):

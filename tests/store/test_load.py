@@ -297,7 +297,7 @@ def test_duplicate_in_one_import_is_refused(store: Store):
         (problem,) = refuse(store, *rows)
         assert problem.line == len(rows)
         assert problem.field in row_type.key
-        assert problem.expected == f"it once (first in line {first})"
+        assert problem.expected == f"it once (first at rows.jsonl:{first})"
 
 
 def test_duplicate_gold_span_with_and_without_offset_is_refused(store: Store):

@@ -17,7 +17,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from claimwise.errors import InputError, Problem
+from claimwise.errors import InputError, Problem, StoreError
 from claimwise.store.checks import Violation, audit_store, find_violations
 from claimwise.store.engine import Engine, Record
 from claimwise.store.files import read_sql
@@ -228,7 +228,10 @@ def _merge(engine: Engine, stage: _Stage, paths: Sequence[str], *, update: bool)
     # A row that is neither new nor stored has no parent or comes twice; a stored one may too.
     if stored or added != stage.read:
         _refuse(_missing(engine, stage), paths)
-        _refuse(_duplicates(engine, stage, ready), paths)
+        _refuse(_duplicates(engine, stage, ready, paths), paths)
+    if added + stored != stage.read:
+        lost = stage.read - added - stored
+        raise StoreError(f"{engine.place}: {lost} {stage.row_type.kind} would have been lost")
     return LoadCount(
         kind=stage.row_type.kind,
         read=stage.read,
@@ -266,20 +269,27 @@ def _missing(engine: Engine, stage: _Stage) -> list[Violation]:
     return found
 
 
-def _duplicates(engine: Engine, stage: _Stage, ready: str) -> list[Violation]:
-    """Find keys that come twice in the incoming rows: the later place, and the first line."""
+def _duplicates(engine: Engine, stage: _Stage, ready: str, paths: Sequence[str]) -> list[Violation]:
+    """Find keys that come twice in the incoming rows: the later place, naming the first."""
     key = stage.row_type.key
     shown = " || ' / ' || ".join(f"cast({column} as text)" for column in key)
     order = f"partition by {', '.join(key)} order by file_no, line_no"
     rows = engine.query(
-        "select file_no, line_no, shown, first_line from ("
+        "select file_no, line_no, shown, first_file, first_line from ("
         f"select file_no, line_no, {shown} as shown, "
+        f"first_value(file_no) over ({order}) as first_file, "
         f"first_value(line_no) over ({order}) as first_line, "
         f"row_number() over ({order}) as occurrence from ({ready}) as s) as numbered "
         f"where occurrence > 1 order by file_no, line_no limit {_SHOWN_PROBLEMS + 1}"
     )
     return [
-        Violation(row[0], row[1], key[-1], f"{row[2]} again", f"it once (first in line {row[3]})")
+        Violation(
+            row[0],
+            row[1],
+            key[-1],
+            f"{row[2]} again",
+            f"it once (first at {paths[row[3]]}:{row[4]})",
+        )
         for row in rows
     ]
 
