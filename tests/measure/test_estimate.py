@@ -9,7 +9,11 @@ from claimwise.errors import MetricError
 from claimwise.measure import estimate_metric, find_metric, load_metrics
 from claimwise.measure.catalogue import parse_metric
 from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import korn_graubard_interval, wilson_interval
+from claimwise.measure.intervals import (
+    korn_graubard_bound,
+    korn_graubard_interval,
+    wilson_interval,
+)
 from claimwise.pipeline import export_store
 from claimwise.store import Store, open_store
 from claimwise.types.results import Estimate, MetricTable, Settings
@@ -58,6 +62,10 @@ def test_overall_counts_and_bounds(store: Store) -> None:
     expected = wilson_interval(Histogram.from_clusters([2, 3, 2, 1, 1], [2, 3, 3, 3, 3]))
     assert expected is not None
     assert (whole.low, whole.high) == (expected.low, expected.high)
+    upper = korn_graubard_bound(Histogram.from_clusters([2, 3, 2, 1, 1], [2, 3, 3, 3, 3]), 0.95)
+    assert whole.decision_high == upper
+    assert whole.decision_low is not None
+    assert whole.decision_low < whole.micro < whole.decision_high
     assert "1 unscored: the bounds say what they could change." in whole.warnings
 
 

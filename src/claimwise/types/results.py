@@ -26,7 +26,9 @@ class Estimate:
     ``micro`` is the rate per claim (or other unit), ``macro`` the mean of the items' own rates:
     two different numbers. ``low`` and ``high`` enclose ``micro``; the simultaneous pair holds for
     all slices of the table at once. The bounds say where the rate could lie if every unscored
-    claim counted against it, or for it. Without a denominator all of them are None.
+    claim counted against it, or for it. The decision pair are one-sided bounds: with confidence
+    the rate is at least the one, and with confidence at most the other; a gate asks for one of
+    them. Without a denominator all of them are None.
     """
 
     metric: str
@@ -43,6 +45,8 @@ class Estimate:
     simultaneous_high: float | None
     bound_low: float | None
     bound_high: float | None
+    decision_low: float | None
+    decision_high: float | None
     method: str | None
     confidence: float
     items: int
