@@ -26,7 +26,8 @@ def make_estimate(metric: str = "faithfulness", /, **changes: Any) -> Estimate:
         "metric": metric, "run_id": "r1", "slice": {}, "better": "higher",
         "micro": 0.8611, "low": 0.81, "high": 0.9, "macro": 0.842, "macro_low": 0.8,
         "macro_high": 0.88, "simultaneous_low": 0.79, "simultaneous_high": 0.92,
-        "bound_low": 0.85, "bound_high": 0.87, "decision_low": 0.82, "decision_high": 0.9, "method": "wilson", "confidence": 0.95,
+        "bound_low": 0.85, "bound_high": 0.87, "decision_low": 0.82, "decision_high": 0.9,
+        "method": "wilson", "confidence": 0.95,
         "items": 100, "claims": 1234, "asked": 1240, "scored": 1234, "unscored": 6,
         "numerator": 1062.0, "design_effect": 1.43, "icc": -0.001, "detectable_difference": 0.091,
     }  # fmt: skip
@@ -37,7 +38,8 @@ def make_empty(metric: str, /, **changes: Any) -> Estimate:
     """Return an estimate without a denominator."""
     names = (
         "micro", "low", "high", "macro", "macro_low", "macro_high", "simultaneous_low",
-        "simultaneous_high", "bound_low", "bound_high", "decision_low", "decision_high", "method", "design_effect", "icc",
+        "simultaneous_high", "bound_low", "bound_high", "decision_low", "decision_high",
+        "method", "design_effect", "icc",
         "detectable_difference",
     )  # fmt: skip
     nothing = dict.fromkeys(names)

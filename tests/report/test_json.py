@@ -76,9 +76,9 @@ def test_row_shape(report: Report) -> None:
     row = tables_to_document(report.tables)["rows"][0]
     assert list(row) == [
         "metric", "run_id", "slice", "micro", "macro", "low", "high", "macro_low", "macro_high",
-        "simultaneous", "bounds", "items", "claims", "asked", "scored", "unscored", "numerator",
-        "unit", "better", "method", "confidence", "design_effect", "icc", "detectable_difference",
-        "warnings",
+        "simultaneous", "bounds", "decision", "items", "claims", "asked", "scored", "unscored",
+        "numerator", "unit", "better", "method", "confidence", "design_effect", "icc",
+        "detectable_difference", "warnings",
     ]  # fmt: skip
     assert row["slice"] == {"query_type": "aggregation", "stakes": "high"}
     assert row["simultaneous"] == {"low": 0.31, "high": 0.66}

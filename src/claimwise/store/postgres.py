@@ -26,6 +26,7 @@ _PASSWORD = re.compile(r"(?P<start>\w+://)(?P<user>[^:/@]*):.*@")
 _TEXT_COLUMN = re.compile(r"^(    \w+ text)\b", re.MULTILINE)
 _PAGE = 10_000
 _CONNECT_SECONDS = 15
+_WORK_MEMORY = "64MB"  # the server's own default makes counting a million labels spill to disk
 BUSY_SECONDS = 60  # how long a process waits for another one's transaction
 _WRITE_LOCK = 0x636C6169  # any number that other programs are unlikely to choose
 
@@ -86,7 +87,9 @@ class PostgresEngine:
 
     async def _connect(self, url: str, *, create: bool) -> Any:
         dsn, schema = _split_schema(url)
-        db = await self._asyncpg.connect(dsn, timeout=_CONNECT_SECONDS)
+        db = await self._asyncpg.connect(
+            dsn, timeout=_CONNECT_SECONDS, server_settings={"work_mem": _WORK_MEMORY}
+        )
         if schema:
             quoted = '"' + schema.replace('"', '""') + '"'
             if create:
