@@ -1,7 +1,7 @@
 """Import of labels from JSON Lines, checked, against a bare ``executemany``.
 
 Rival: the finished rows, already in memory, written by one ``executemany`` into our own
-claim_labels table in a fresh SQLite file, its foreign keys off. Ours reads the file, checks every
+labels table in a fresh SQLite file, its foreign keys off. Ours reads the file, checks every
 field, finds every claim and every span in its source, completes the row and writes it. Asked: at
 most 6 times. For comparison also the spec's nine columns into a table without a key.
 """
@@ -21,10 +21,10 @@ import duckdb
 from claimwise.pipeline import import_files
 from claimwise.store import open_store
 from claimwise.types.rows import Answer, Claim, Item, Run, Source
-from data import fill_store, write_parquet
+from support.label_data import fill_store, write_parquet
 
 SPEC_TABLE = (
-    "create table claim_labels (run_id text not null, item_id text, claim_text text not null, "
+    "create table labels (run_id text not null, item_id text, claim_text text not null, "
     "claim_type text not null, verdict text not null, supporting_span text, source_id text, "
     "labeler text not null, labeled_at timestamp not null)"
 )
@@ -41,7 +41,7 @@ def time_executemany(path: Path, create: str, rows: list[tuple[object, ...]]) ->
     marks = ", ".join("?" * len(rows[0]))
     start = time.perf_counter()
     with target:
-        target.executemany(f"insert into claim_labels values ({marks})", rows)
+        target.executemany(f"insert into labels values ({marks})", rows)
     seconds = time.perf_counter() - start
     target.close()
     return seconds
@@ -50,8 +50,8 @@ def time_executemany(path: Path, create: str, rows: list[tuple[object, ...]]) ->
 def time_same_table(folder: Path) -> float:
     """Write the rows of the imported store into its own table, without anything else."""
     store = sqlite3.connect(folder / "ours.db")
-    rows = store.execute("select * from claim_labels").fetchall()
-    found = store.execute("select sql from sqlite_master where name = 'claim_labels'").fetchone()
+    rows = store.execute("select * from labels").fetchall()
+    found = store.execute("select sql from sqlite_master where name = 'labels'").fetchone()
     store.close()
     return time_executemany(folder / "same.db", found[0], rows)
 

@@ -218,6 +218,7 @@ def test_own_metric_gets_intervals_and_a_place_in_the_report(demo: Say, tmp_path
         (["metrics", "--interval", "magic"], "found the interval 'magic'"),
         (["report", "--run", "nope"], "found the run 'nope'"),
         (["sql", "vibes"], "found the metric 'vibes'"),
+        (["sql", "faithfulness", "--run", "nope"], "found the run 'nope'"),
         (["report", "--output", "no/such/folder/x.html", "--format", "html"], "no/such/folder"),
         (["--store", "mysql://x", "runs"], "expected a path or postgresql://"),
         (["export", "claimwise.toml/x"], "claimwise.toml/x"),
@@ -256,6 +257,88 @@ def test_sql_prints_runs_and_shows_views(demo: Say) -> None:
     )
 
 
+def test_sql_as_json_on_postgresql(say: Say, demo_place: str) -> None:
+    """Sums are numbers there too, for every metric."""
+    from claimwise.measure import load_metrics
+
+    for name in load_metrics():
+        options = ("--run", "baseline", "--format", "json", "--store", demo_place)
+        code, out, _ = say("sql", name, *options)
+        assert code == 0
+        assert all(isinstance(row["numerator"], int) for row in json.loads(out)["rows"])
+
+
+def test_stored_text_can_not_steer_the_terminal(say: Say) -> None:
+    from claimwise.store import open_store
+    from small_data import answer, item, label, load
+    from small_data import run as a_run
+
+    with open_store("s.db", create=True) as store:
+        load(
+            store, a_run("x[/b]", system="[red]s[/red]\x1b[31m"), item("i[/b]"),
+            answer("i[/b]", "one", run_id="x[/b]"), label("i[/b]", "one", "stale", run_id="x[/b]"),
+        )  # fmt: skip
+    for command in (["runs"], ["sql", "faithfulness", "--run", "x[/b]"], ["metrics"], ["report"]):
+        code, out, _ = say("--store", "s.db", *command)
+        assert code == 0, command
+        assert "\x1b[31m" not in out
+        assert "[/b]" in out
+    assert "[red]s[/red]" in say("--store", "s.db", "runs")[1]
+
+
+def test_demo_does_not_touch_a_project_of_yours(say: Say, tmp_path: Path) -> None:
+    assert say("init", "mine")[0] == 0
+    code, _, err = say("demo", "mine")
+    assert code == 1
+    assert "expected a new or empty folder" in err
+    assert say("runs", "--store", "mine/claimwise.db")[1].endswith(
+        "`claimwise import` reads them\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments", [["init", "/proc/x"], ["demo", "/proc/x"], ["init", "/dev/full"]]
+)
+def test_places_that_can_not_be_written_are_one_line(say: Say, arguments: list[str]) -> None:
+    code, _, err = say(*arguments)
+    assert code == 1
+    assert err.startswith("error: ")
+    assert "Traceback" not in err
+
+
+def test_labels_of_repeats_name_their_answer(say: Say, tmp_path: Path) -> None:
+    assert say("init")[0] == 0
+    records = [
+        {"type": "items", "item_id": "a", "query": "q", "query_type": "lookup", "answerable": True,
+         "stakes": "low", "source_corpus_ver": "v"},
+        {"type": "runs", "run_id": "r", "system": "s", "corpus_ver": "v",
+         "started_at": "2026-01-01T00:00:00Z"},
+        *({"type": "answers", "run_id": "r", "item_id": "a", "sample": n, "answer_text": "x",
+           "claims": [{"claim_text": "one"}]} for n in (0, 1)),
+        {"type": "labels", "run_id": "r", "item_id": "a", "claim_text": "one", "sample": 1,
+         "verdict": "stale", "labeler": "ana", "labeled_at": "2026-01-01T00:00:00Z"},
+    ]  # fmt: skip
+    (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    code, _, err = say("import", "all.jsonl")
+    assert code == 0, err
+    found = sqlite3.connect("claimwise.db").execute(
+        "select c.sample, l.verdict from claims c "
+        "left join labels l using (run_id, item_id, claim_id) order by c.sample"
+    )
+    assert found.fetchall() == [(0, None), (1, "stale")]
+
+
+def test_report_follows_the_labels_that_decide(demo: Say) -> None:
+    options = ("report", "--run", "baseline", "--format", "json", "--labels")
+    human = json.loads(demo(*options, "human")[1])
+    decided = {one["labeler"]: one["deciding_labels"] for one in human["instruments"]}
+    assert decided["verifier:overlap-v0"] == 0
+    assert decided["ana"] > 0
+    assert not [w for w in human["warnings"] if "agreement with humans unknown" in w]
+    ana = json.loads(demo(*options, "labeler:ana")[1])
+    assert ana["warnings"] == []
+
+
 def test_doctor_is_content_with_the_demo(demo: Say) -> None:
     code, out, _ = demo("doctor")
     assert code == 0
@@ -267,14 +350,16 @@ def test_doctor_finds_what_is_broken(demo: Say) -> None:
     db = sqlite3.connect("claimwise.db")
     db.execute("update sources set source_text = 'gone' where source_id = "
                "(select source_id from gold_spans limit 1)")  # fmt: skip
-    db.execute("drop view deciding_labels")
     db.commit()
-    db.close()
     code, out, _ = demo("doctor", "--format", "json")
     faults = [f["what"] for f in json.loads(out)["findings"] if f["state"] == "fault"]
     assert code == 1
-    assert "the view deciding_labels is gone" in faults
     assert any(fault.startswith("gold_spans.span_text: found") for fault in faults)
+    db.execute("drop view deciding_labels")
+    db.close()
+    code, out, _ = demo("doctor")
+    assert code == 1
+    assert "FAULT  the view deciding_labels is gone" in out
 
 
 def test_export_import_round_trip(demo: Say, tmp_path: Path) -> None:

@@ -100,14 +100,15 @@ def test_bad_file_gets_one_line(case: str, project: Path, capsys: Capture):
 
 STORED = {
     "label_for_missing_claim": Bad(
-        "labels.jsonl", line_of(Label, claim_text="Tea is blue."), 1, "claim_id", "r1 / q1 / c1:",
-        "a claim that is in the store or in this import",
+        "labels.jsonl", line_of(Label, claim_text="Tea is blue."), 1, "claim_text",
+        "Tea is blue.", "a claim of that run and item, letter by letter, that is in the store",
     ),
     "label_for_missing_claim_in_csv": Bad(
         "labels.csv",
         b"run_id,item_id,claim_id,verdict,labeler,labeled_at\n"
         b"r1,q1,nope,unlinked,ann,2026-03-02T00:00:00Z\n",
-        2, "claim_id", "r1 / q1 / nope", "a claim that is in the store or in this import",
+        2, "claim_id", "nope",
+        "a claim of that run and item, letter by letter, that is in the store",
     ),
     "label_for_missing_guide": Bad(
         "labels.jsonl", line_of(Label, guide_version="g9", labeled_at="2026-03-02T00:00:00Z"), 1,
@@ -251,7 +252,7 @@ def test_many_missing_claims_are_cut_short(project: Path, capsys: Capture):
     (project / "labels.jsonl").write_bytes(labels)
     lines = refuse(project, capsys, "labels.jsonl")
     assert len(lines) == 21
-    assert lines[4].startswith("error: labels.jsonl:5: claim_id:")
+    assert lines[4].startswith("error: labels.jsonl:5: claim_text:")
 
 
 def test_query_type_of_the_settings_is_accepted(project: Path, capsys: Capture):

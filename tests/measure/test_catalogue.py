@@ -61,6 +61,22 @@ def test_project_metric_may_not_take_a_built_in_name(tmp_path: Path) -> None:
         load_metrics(tmp_path)
 
 
+@pytest.mark.parametrize("end", ["", ";", " ; -- done\n", "; /* a */ -- b\n\n", "\n-- ;\n;"])
+def test_what_follows_the_statement_is_dropped(end: str) -> None:
+    metric = parse_metric("own", HEADER + "select '-- no; comment'" + end, "own.sql")
+    assert metric.sql.endswith("select '-- no; comment'")
+
+
+def test_unreadable_project_metrics_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "own.sql").write_bytes(b"-- title: caf\xe9")
+    with pytest.raises(MetricError, match=r"own.sql: .* expected a readable UTF-8 file"):
+        load_metrics(tmp_path)
+    (tmp_path / "own.sql").unlink()
+    (tmp_path / "folder.sql").mkdir()
+    with pytest.raises(MetricError, match=r"folder.sql: .* expected a readable"):
+        load_metrics(tmp_path)
+
+
 def test_abstention_answers_to_both_names() -> None:
     metrics = load_metrics()
     assert find_metric(metrics, "correct_abstention") is metrics["abstention"]

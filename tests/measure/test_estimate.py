@@ -138,6 +138,57 @@ def test_slices_within_items_still_count_items_once(store: Store) -> None:
     assert (lookups.items, lookups.claims) == (3, 8)
 
 
+def test_item_columns_win_over_a_metrics_own(store: Store) -> None:
+    """Otherwise an item would be counted once per value of the metric's column."""
+    fill(store)
+    metric = custom(
+        "select d.item_id as cluster_id, d.verdict as stakes, count(*) as denominator, "
+        "0 as numerator from deciding_labels as d where d.run_id = :run_id "
+        "group by d.item_id, d.verdict"
+    )
+    table = estimate_metric(store, metric, "r", ("stakes",))
+    assert {row.slice["stakes"] for row in table.slices} == {"low", "high"}
+    assert table.overall[0].items == 5
+
+
+def test_metric_that_does_not_say_what_was_asked(store: Store) -> None:
+    fill(store)
+    metric = custom(
+        "select item_id as cluster_id, count(*) as denominator, 0 as numerator "
+        "from deciding_labels where run_id = :run_id group by item_id"
+    )
+    [row] = estimate_metric(store, metric, "r").overall
+    assert any("what is unscored is not known" in warning for warning in row.warnings)
+
+
+def test_members_without_a_better_end_stand_in_order_without_blame(store: Store) -> None:
+    fill(store)
+    table = estimate_metric(store, METRICS["verdict_shares"], "r", ("query_type",))
+    supported = [row for row in table.slices if row.slice["verdict"] == "supported"]
+    assert [row.slice["query_type"] for row in supported] == ["aggregation", "lookup"]
+    assert not [w for row in table.slices for w in row.warnings if "bad outcome" in w]
+
+
+def test_far_tails_get_enough_resamples(store: Store) -> None:
+    """With many slices a bootstrap of few resamples would stop widening."""
+    records = [run()]
+    for number in range(60):
+        bad = number % 6 == 0
+        records += [
+            item(f"i{number}", attributes={"slice": str(number % 20)}),
+            answer(f"i{number}", "one", "two"),
+            label(f"i{number}", "one", "supported"),
+            label(f"i{number}", "two", "unlinked" if bad else "supported"),
+        ]
+    load(store, *records)
+    settings = Settings(method="bootstrap-percentile", resamples=100)
+    whole = estimate_metric(store, FAITHFULNESS, "r", ("slice",), settings)
+    row = next(r for r in whole.slices if r.micro not in (None, 1.0))
+    assert row.simultaneous_low is not None
+    assert row.low is not None
+    assert row.simultaneous_low <= row.low
+
+
 def test_series_members_stand_side_by_side(store: Store) -> None:
     fill(store)
     table = estimate_metric(store, find_metric(METRICS, "over_refusal"), "r", ("query_type",))
@@ -186,7 +237,7 @@ def test_other_intervals(store: Store, method: str) -> None:
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [("default", (1, 2, 2)), ("human", (1, 1, 2)), ("verifier", (0, 2, 2)),
-     ("labeler:verifier:v", (0, 2, 2)), ("labeler:nobody", (0, 0, 2))],
+     ("labeler:verifier:v", (0, 2, 2))],
 )  # fmt: skip
 def test_labels_that_may_decide(store: Store, labels: str, expected: tuple[int, ...]) -> None:
     load(
@@ -211,6 +262,13 @@ def test_labels_that_may_decide(store: Store, labels: str, expected: tuple[int, 
         ({"settings": Settings(resamples=1)}, "found 1 resamples"),
         ({"settings": Settings(labels="best")}, "found labels 'best', expected default"),
         ({"settings": Settings(labels="labeler:")}, "found labels 'labeler:'"),
+        (
+            {"settings": Settings(labels="labeler:eve")},
+            "found the labeler 'eve', expected one of: ana",
+        ),
+        ({"settings": Settings(confidence=0.5)}, "found the confidence 0.5"),
+        ({"settings": Settings(seed=-1)}, "found the seed -1"),
+        ({"settings": Settings(resamples=10**9)}, "found 1000000000 resamples"),
     ],
 )
 def test_bad_arguments_get_one_line(store: Store, arguments: dict[str, Any], message: str) -> None:
@@ -229,7 +287,11 @@ def test_bad_arguments_get_one_line(store: Store, arguments: dict[str, Any], mes
         ("select item_id as cluster_id, 2 as numerator, 1 as denominator from eval_items",
          "numerator 2 and denominator 1"),
         ("select item_id as cluster_id, cast(null as integer) as numerator, 1 as denominator "
-         "from eval_items", "numerator None"),
+         "from eval_items", "expected four numbers for every item"),
+        ("select item_id as cluster_id, 1 as numerator, 2 as denominator, 1 as asked "
+         "from eval_items", "expected denominator <= scored <= asked"),
+        ("select item_id as cluster_id, 1 as numerator, 1 as denominator from eval_items "
+         "where query_type = :kind", "found :kind, expected no parameter but :run_id"),
         ("select nonsense", "nonsense"),
         ("delete from eval_items", "syntax error"),
     ],

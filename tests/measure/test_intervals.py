@@ -472,11 +472,11 @@ def test_warnings_name_what_is_missing():
     assert "30 items (29)" in few_items[0]
     few_bad = warnings_for(Histogram.from_pairs([(1, 4, 9), (0, 4, 40)]))
     assert len(few_bad) == 1
-    assert "bad claim (9)" in few_bad[0]
+    assert "bad outcome (9)" in few_bad[0]
     assert len(warnings_for(Histogram.from_pairs([(0, 4, 3)]))) == 2
 
 
 def test_warnings_know_which_claims_are_bad():
     supported = Histogram.from_pairs([(4, 4, 95), (3, 4, 5)])
     assert warnings_for(supported) == ()
-    assert "bad claim (5)" in warnings_for(supported, bad="complement")[0]
+    assert "bad outcome (5)" in warnings_for(supported, bad="complement")[0]

@@ -198,9 +198,10 @@ def test_answer_correctness(store: Store, measured: Count) -> None:
 
 
 def test_quadrant(store: Store, measured: Count) -> None:
-    items = [item(name) for name in "abcdefg"]
+    items = [item(name) for name in "abcdefgh"]
     load(
         store, *items, run(), *(answer(name, "one", "two") for name in "abcdef"), answer("g"),
+        answer("h", "one", action="abstain"), label("h", "one", "unlinked"), _correct("h", True),
         *(label(name, "one", "supported") for name in "abcdef"),
         label("a", "two", "supported"), label("b", "two", "supported"),
         label("c", "two", "unlinked"), label("d", "two", "contradicted"),
@@ -214,9 +215,9 @@ def test_quadrant(store: Store, measured: Count) -> None:
         ("faithful_correct", "a"): (1, 1, 1), ("faithful_wrong", "b"): (1, 1, 1),
         ("unfaithful_correct", "c"): (1, 1, 1), ("unfaithful_wrong", "d"): (1, 1, 1),
     }  # fmt: skip
-    # e has an unscored claim and f no answer label: asked, not scored. g makes no claims.
-    assert {found["faithful_correct", name] for name in "ef"} == {(0, 0, 1)}
-    assert not [key for key in found if key[1] == "g"]
+    # e has an unscored claim, f no answer label, g no claims: asked, not scored. h abstained.
+    assert {found["faithful_correct", name] for name in "efg"} == {(0, 0, 1)}
+    assert not [key for key in found if key[1] == "h"]
 
 
 def test_verifier_agreement(store: Store, measured: Count) -> None:

@@ -40,7 +40,7 @@ def test_writers_and_readers_work_side_by_side(place: str):
         assert all(r.result() >= 1 for r in reading)
     with open_store(place) as store:
         counts = store.count_rows()
-        assert counts["claim_labels"] == counts["claims"] == total
+        assert counts["labels"] == counts["claims"] == total
         assert counts["answers"] == counts["labelers"] == writers * imports
         assert store.audit() == []
 
@@ -57,7 +57,7 @@ def test_killed_writer_leaves_the_store_as_it_was(place: str, work: Callable[[st
     with open_store(place) as store:
         assert dump(store) == before
         load(store, *workers.small_import("after"))
-        assert store.count_rows()["claim_labels"] == 1 + workers.LABELS
+        assert store.count_rows()["labels"] == 1 + workers.LABELS
         assert store.audit() == []
 
 
@@ -189,10 +189,10 @@ def test_snapshot_shows_one_state(place: str):
     with open_store(place, create=True) as store:
         load(store, *base_rows())
         with store.snapshot():
-            before = store.query("select count(*) from claim_labels")
+            before = store.query("select count(*) from labels")
             attempt(place, make(Label, labeler="bob"))
-            assert store.query("select count(*) from claim_labels") == before
-        assert store.query("select count(*) from claim_labels") == [(2,)]
+            assert store.query("select count(*) from labels") == before
+        assert store.query("select count(*) from labels") == [(2,)]
 
 
 def test_snapshot_ends_when_its_reader_fails(place: str):

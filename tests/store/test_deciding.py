@@ -87,7 +87,7 @@ def test_deciding_label_follows_the_rule(votable: Store, case: str):
     votes, winner = CASES[case]
     rows = [make(Label, claim_text="c0", source_id=None, supporting_span=None, verdict="unlinked",
                  **fields(v)) for v in votes]  # fmt: skip
-    vote(votable, "claim_labels", rows)
+    vote(votable, "labels", rows)
     found = votable.query("select labeler, label_kind, labeled_at from deciding_labels")
     expected = [] if winner is None else [votes[winner]]
     assert [row[:2] for row in found] == [(name_of(v), v.kind) for v in expected]
@@ -107,7 +107,7 @@ BALLOTS = st.lists(VOTES, max_size=10, unique_by=lambda v: (v.claim, name_of(v),
 def test_deciding_labels_agree_with_python(votable: Store, votes: list[Vote]):
     rows = [make(Label, claim_text=f"c{v.claim}", source_id=None, supporting_span=None,
                  verdict="unlinked", **fields(v)) for v in votes]  # fmt: skip
-    vote(votable, "claim_labels", rows)
+    vote(votable, "labels", rows)
     found = votable.query("select claim_text, labeler, label_kind from deciding_labels order by 1")
     expected = decide(votes)
     assert found == [(f"c{n}", name_of(expected[n]), expected[n].kind) for n in sorted(expected)]
@@ -138,7 +138,7 @@ def test_deciding_answer_labels_agree_with_python(votable: Store, votes: list[Vo
 def test_demo_has_one_deciding_label_per_labelled_claim(demo_store: Store):
     sql = "select count(*) from (select distinct run_id, item_id, claim_id from {}) as t"
     decided = demo_store.query("select count(*) from deciding_labels")
-    assert decided == demo_store.query(sql.format("claim_labels"))
+    assert decided == demo_store.query(sql.format("labels"))
     assert decided == demo_store.query(sql.format("deciding_labels"))
 
 
@@ -154,7 +154,7 @@ def test_names_sort_alike_whatever_the_collation_of_the_database(postgres_server
         rows = [make(Label, labeler=name) for name in ("a", "B")]
         load(store, *rows)
         found = store.query("select labeler from deciding_labels")
-        ordered = store.query("select labeler from claim_labels order by labeler")
+        ordered = store.query("select labeler from labels order by labeler")
     with open_store(f"{postgres_server}?schema=collation") as admin:
         admin._engine.run_script("drop database german")
     assert found == [("B",)]

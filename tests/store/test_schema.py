@@ -100,10 +100,10 @@ def test_foreign_keys_are_checked_before_the_database_does(store: Store):
     implied = {
         # Registered on first use.
         (table, "labelers")
-        for table in ("claim_labels", "closed_book_labels", "answer_labels", "unscored_claims")
+        for table in ("labels", "closed_book_labels", "answer_labels", "unscored_claims")
     } | {
         # The claim is there, so its answer is, and so its item.
-        ("claim_labels", "eval_items")
+        ("labels", "eval_items")
     }
     by_table = {row_type.table: row_type for row_type in ROW_TYPES}
     for table, row_type in by_table.items():
@@ -130,10 +130,10 @@ def test_references_point_to_keys_of_earlier_tables():
 
 def test_views_have_the_columns_of_their_tables(store: Store):
     for view, table in (
-        ("deciding_labels", "claim_labels"),
+        ("deciding_labels", "labels"),
         ("deciding_closed_book_labels", "closed_book_labels"),
         ("deciding_answer_labels", "answer_labels"),
-        ("candidate_labels", "claim_labels"),
+        ("candidate_labels", "labels"),
     ):
         assert store.describe(f"select * from {view}") == table_columns(store, table)
 
@@ -172,7 +172,7 @@ def test_new_migration_is_applied_to_an_old_store(place: str, monkeypatch):
     with open_store(place, create=True) as store:
         load(store, *base_rows())
         before = dump(store)
-        store._engine.run_script("drop view deciding_labels;")
+        store._engine.run_script("drop view claim_labels;")
     number = add_migration(monkeypatch, "create table extra (a integer);\n-- done;\n")
     with open_store(place) as store:
         assert store.schema_version == number
@@ -218,7 +218,7 @@ def test_store_of_a_newer_claimwise_is_left_alone(place: str):
             f"insert into {LEDGER} (version, name, applied_at) "
             "values (99, 'future', '2030-01-01 00:00:00')"
         )
-        store._engine.run_script("drop view deciding_labels;")
+        store._engine.run_script("drop view claim_labels;")
     for create in (False, True):
         with pytest.raises(NewerSchemaError) as caught:
             open_store(place, create=create)
@@ -229,7 +229,7 @@ def test_store_of_a_newer_claimwise_is_left_alone(place: str):
         )
     engine = store_engine(place)
     try:
-        assert not engine.has_table("deciding_labels")
+        assert not engine.has_table("claim_labels")
         assert dump(Store(engine)) == before
     finally:
         engine.close()

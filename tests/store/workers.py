@@ -44,7 +44,7 @@ def read_until(place: str, labels: int, seconds: float) -> int:
     with open_store(place) as store:
         while True:
             with store.snapshot():
-                found = store.query("select count(*) from claim_labels")[0][0]
+                found = store.query("select count(*) from labels")[0][0]
                 decided = store.query("select count(*) from deciding_labels")[0][0]
                 answers = store.query("select count(*) from answers")[0][0]
                 claims = store.query("select count(*) from claims")[0][0]

@@ -6,15 +6,17 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from claimwise.config import Project, find_project
-from claimwise.errors import ClaimwiseError, MetricError
+from claimwise.errors import ClaimwiseError, MetricError, make_printable
 from claimwise.store import Store, open_store
 from claimwise.types.results import Settings
 
@@ -45,7 +47,11 @@ def settings_options(function: F) -> F:
     options = (
         click.option("--by", metavar="A,B", help="Columns to slice by; '' for none."),
         click.option("--labels", metavar="WHICH", help="default, human, verifier or labeler:NAME."),
-        click.option("--interval", metavar="METHOD", help="wilson, logit-t, bootstrap-bca…"),
+        click.option(
+            "--interval",
+            metavar="METHOD",
+            help="wilson, logit-t, korn-graubard, bootstrap-percentile or -bca.",
+        ),
         click.option("--confidence", type=float, help="Confidence of intervals, as 0.95."),
         click.option("--resamples", type=int, help="Resamples of the bootstraps."),
         click.option("--seed", type=int, help="Seed of the bootstraps."),
@@ -107,6 +113,22 @@ def console() -> Console:
     """Return a console on standard output; wide enough for tables when it is not a terminal."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
     return Console(width=width, highlight=False, soft_wrap=False)
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()
+) -> None:
+    """Print rows as a plain table. Values are foreign text: no markup, nothing unprintable."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(
+            Text(make_printable(column)),
+            justify="right" if column in right else "left",
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*(Text("—" if v is None else make_printable(str(v))) for v in row))
+    console().print(table)
 
 
 def print_json(document: object) -> None:

@@ -25,7 +25,13 @@ _EXTRAS = {"postgres": "asyncpg", "parquet": "duckdb"}
 
 _ADVICE = {
     "labels that say supported without a span": (
-        "select count(*) from claim_labels where verdict = 'supported' and supporting_span is null"
+        "select count(*) from labels where verdict = 'supported' and supporting_span is null"
+    ),
+    "labels that say supported by a source superseded, or expired when the run began": (
+        "select count(*) from deciding_labels as d join runs as r on r.run_id = d.run_id "
+        "join sources as s on s.source_id = d.source_id and s.corpus_ver = r.corpus_ver "
+        "where d.verdict = 'supported' and (s.superseded_by is not null "
+        "or cast(s.valid_until as text) < substr(cast(r.started_at as text), 1, 10))"
     ),
     "items of type unanswerable that are marked answerable": (
         "select count(*) from eval_items where query_type = 'unanswerable' and answerable"
@@ -96,7 +102,9 @@ def _look_at_store(store: Store) -> list[Finding]:
         Finding("ok", f"store {store.place} ({store.engine_name}, schema {store.schema_version})"),
         Finding("ok", f"rows: {filled or 'none yet'}"),
     ]
-    findings += [Finding("fault", f"the view {name} is gone") for name in store.missing_views()]
+    missing = store.missing_views()
+    if missing:
+        return [*findings, *(Finding("fault", f"the view {name} is gone") for name in missing)]
     broken = [
         Finding("fault", f"{table}.{found.field}: found {found.found}, expected {found.expected}")
         for table, found in store.audit()

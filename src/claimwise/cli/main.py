@@ -86,14 +86,17 @@ def run(arguments: list[str] | None = None) -> int:
     except ClaimwiseError as error:
         _complain(str(error))
         return USER_ERROR
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted; nothing is half-written", err=True)
-        return INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`claimwise runs | head`): nothing to say, and nobody to say it to.
         # Python would try to flush on the way out and complain: give it somewhere to flush to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return USER_ERROR
+    except OSError as error:
+        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        return USER_ERROR
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted; nothing is half-written", err=True)
+        return INTERRUPTED
     except Exception:  # noqa: BLE001 - the last resort: whatever it is, it is ours to explain
         traceback.print_exc()
         _complain(f"this is a fault in claimwise {version('claimwise')}; please report it")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from rich.table import Table
 
 from claimwise.cli.common import (
-    console,
     current_project,
     format_option,
     open_project_store,
     print_json,
+    print_table,
     store_option,
 )
 from claimwise.store import Store
@@ -49,10 +48,5 @@ def command(store: str | None, form: str) -> None:
     if not runs:
         click.echo(f"{place}: no runs yet; `claimwise import` reads them")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in runs[0]:
-        header = name.removesuffix("_ver").removesuffix("_at")
-        table.add_column(header, justify="right" if name in _COUNTS else "left", overflow="fold")
-    for run in runs:
-        table.add_row(*("—" if value is None else str(value) for value in run.values()))
-    console().print(table)
+    columns = [name.removesuffix("_ver").removesuffix("_at") for name in runs[0]]
+    print_table(columns, [list(run.values()) for run in runs], right=_COUNTS)

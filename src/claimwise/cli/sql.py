@@ -6,18 +6,17 @@ import csv
 import sys
 
 import click
-from rich.table import Table
 
 from claimwise.cli.common import (
-    console,
     current_project,
     format_option,
     open_project_store,
     print_json,
+    print_table,
     store_option,
 )
 from claimwise.errors import MetricError
-from claimwise.measure import find_metric, load_metrics
+from claimwise.measure import check_run, find_metric, load_metrics
 from claimwise.store import list_views
 
 
@@ -47,6 +46,7 @@ def command(name: str, run_id: str | None, store: str | None, form: str) -> None
         return
     params = {"run_id": run_id}
     with open_project_store(project, store) as opened:
+        check_run(opened, run_id)
         columns, rows = opened.describe(sql, params), opened.query(sql, params)
     _print_rows(columns, [list(row) for row in rows], form)
 
@@ -59,9 +59,4 @@ def _print_rows(columns: list[str], rows: list[list[object]], form: str) -> None
         writer.writerow(columns)
         writer.writerows(rows)
     else:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in columns:
-            table.add_column(column)
-        for row in rows:
-            table.add_row(*("—" if value is None else str(value) for value in row))
-        console().print(table)
+        print_table(columns, rows)

@@ -21,15 +21,12 @@ def list_demo_files() -> list[Path]:
 def write_demo(folder: Path) -> Path:
     """Make a project folder with the example in it; return the path of its store.
 
-    A folder that holds a project already is filled up, so the demo can be repeated.
+    The demo's own folder is filled up, so the demo can be repeated.
 
     Raises:
-        ConfigError: the folder holds something else.
+        ConfigError: the folder holds something else, or a project of the user's.
     """
-    settings = folder / FILE_NAME
-    if folder.exists() and (
-        not folder.is_dir() or (any(folder.iterdir()) and not settings.exists())
-    ):
+    if folder.exists() and not _is_ours(folder):
         raise ConfigError(f"{folder}: found something else there, expected a new or empty folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name in (FILE_NAME, "metrics/overreach_share.sql"):
@@ -39,6 +36,16 @@ def write_demo(folder: Path) -> Path:
     with open_store(folder / STORE_NAME, create=True) as store:
         import_files(store, [folder / "data"])
     return folder / STORE_NAME
+
+
+def _is_ours(folder: Path) -> bool:
+    """Return whether a folder is empty or was made by the demo, its settings untouched."""
+    if not folder.is_dir():
+        return False
+    settings = folder / FILE_NAME
+    if settings.is_file():
+        return settings.read_bytes() == files("claimwise.demo").joinpath(FILE_NAME).read_bytes()
+    return not any(folder.iterdir())
 
 
 def _copy(name: str, target: Path) -> None:

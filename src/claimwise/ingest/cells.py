@@ -39,6 +39,7 @@ def parse_cells(cells: dict[str, str], types: dict[str, CellType]) -> dict[str, 
 
     A cell that does not look like its type stays a text, for the conversion to complain about.
     """
+    types = {"sample": CellType(nullable=True, parse=_parse_whole), **types}
     record: dict[str, Any] = {}
     for name, text in cells.items():
         kind = types.get(name)

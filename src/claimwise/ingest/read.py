@@ -21,7 +21,7 @@ from claimwise.ingest.files import (
     refuse,
 )
 from claimwise.ingest.problems import Complaint, show
-from claimwise.ingest.records import KINDS, NESTED, complete, convert, expand
+from claimwise.ingest.records import KINDS, NESTED, complete, expand
 from claimwise.types.rows import QUERY_TYPES, Item, Placed, Row
 
 _SHOWN_PROBLEMS = 20
@@ -176,7 +176,8 @@ def _read_table(
             row_type = _row_type(record.pop("type", kind), path, line)
             if _holds_nul(record):
                 raise Complaint(None, "a NUL character", "text without one")
-            yield line, convert(record, row_type)
+            for row in expand(record, row_type):
+                yield line, row
         except Complaint as complaint:
             note(path, line, complaint)
 

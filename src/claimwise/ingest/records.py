@@ -73,6 +73,17 @@ def complete(row: Row) -> Row:
     return row
 
 
+def _name_claim(record: Record) -> Record:
+    """Find the claim that a text means in one of several answers to an item."""
+    rest = {name: value for name, value in record.items() if name != "sample"}
+    sample, item_id, text = record["sample"], record.get("item_id"), record.get("claim_text")
+    if not isinstance(sample, int) or isinstance(sample, bool) or sample < 0:
+        raise Complaint("sample", show(sample), "a whole number from 0 up")
+    if rest.get("claim_id") is None and isinstance(item_id, str) and isinstance(text, str):
+        rest["claim_id"] = make_claim_id(item_id, text, sample=sample)
+    return rest
+
+
 _OF_CLAIMS = (Label, ClosedBookLabel, Unscored, Claim)
 
 
@@ -84,6 +95,9 @@ _NUMBERS: dict[type[Row], tuple[str, ...]] = {
 
 def expand(record: Record, row_type: type[Row]) -> Iterator[Row]:
     """Yield the row of a record and the rows of its children, parents first."""
+    if row_type in _OF_CLAIMS and "sample" in record and row_type is not Claim:
+        yield convert(_name_claim(record), row_type)
+        return
     names = NESTED.get(row_type, ())
     children = {name: record[name] for name in names if name in record}
     flat = {name: value for name, value in record.items() if name not in children}

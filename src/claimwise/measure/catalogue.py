@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from claimwise.errors import MetricError
+from claimwise.store.parameters import trim_statement
 from claimwise.types.results import Better
 
 _HEADER_LINE = re.compile(r"--\s?(?P<key>[a-z]+)(?: (?P<member>[\w-]+))?:\s*(?P<value>.*)\Z")
@@ -55,7 +56,11 @@ def load_metrics(folder: Path | None = None) -> dict[str, Metric]:
     """
     found = dict(_load_built_in())
     for path in sorted(folder.glob("*.sql")) if folder and folder.is_dir() else ():
-        metric = parse_metric(path.stem, path.read_text(encoding="utf-8"), str(path))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise MetricError(f"{path}: {error}; expected a readable UTF-8 file") from error
+        metric = parse_metric(path.stem, text, str(path))
         if metric.name in found:
             raise MetricError(f"{path}: found a second metric named {metric.name}; rename the file")
         found[metric.name] = metric
@@ -104,7 +109,7 @@ def parse_metric(name: str, sql: str, path: str) -> Metric:
     return Metric(
         name=name,
         path=path,
-        sql=sql.strip().rstrip(";"),
+        sql=trim_statement(sql),
         title=header["title", None],
         meaning=header["meaning", None],
         grain=header["grain", None],

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
 
 from claimwise.errors import MetricError, StoreError
 from claimwise.measure.catalogue import Metric
 from claimwise.measure.histogram import Histogram
 from claimwise.store import Store, list_views
+from claimwise.store.parameters import find_parameters
 from claimwise.types.rows import Item, Run
 
 _CONTRACT = ("cluster_id", "numerator", "denominator")
@@ -31,6 +34,7 @@ class SliceCounts:
     pairs: list[tuple[float, float, int]] = field(default_factory=list)
     asked: int = 0
     scored: int = 0
+    says_asked: bool = True  # whether the metric returns ``asked`` at all
 
     def histogram(self) -> Histogram:
         """Return the items that have a denominator."""
@@ -45,9 +49,10 @@ def count_items(
     Raises:
         MetricError: a slice column is unknown, or the metric breaks the contract.
     """
-    params = {"run_id": run_id, **_label_params(labels)}
+    prefix, label_params = narrow_labels(labels)
+    params = {"run_id": run_id, **label_params}
     columns = _describe(store, metric, params)
-    sql = _label_prefix(labels) + _wrap(store, metric, columns, by)
+    sql = prefix + _wrap(store, metric, columns, by)
     counts: dict[SliceKey, SliceCounts] = {}
     try:
         rows = store.query(sql, params)
@@ -56,23 +61,38 @@ def count_items(
     width = len(by)
     for row in rows:
         numerator, denominator, clusters, asked, scored = row[width:]
-        _check_pair(metric, numerator, denominator)
-        found = counts.setdefault(tuple(row[:width]), SliceCounts())
+        _check_counts(metric, numerator, denominator, clusters, asked, scored)
+        key = tuple(row[:width])
+        found = counts.setdefault(key, SliceCounts(says_asked="asked" in columns))
         found.pairs.append((float(numerator), float(denominator), int(clusters)))
-        found.asked += int(asked)
-        found.scored += int(scored)
+        found.asked += round(asked)
+        found.scored += round(scored)
     return counts
 
 
-def _check_pair(metric: Metric, numerator: float | None, denominator: float | None) -> None:
-    if numerator is None or denominator is None or not 0 <= numerator <= denominator:
+def _check_counts(
+    metric: Metric, numerator: Any, denominator: Any, clusters: int, asked: Any, scored: Any
+) -> None:
+    """Refuse what no rate can be made of. The last two are sums over ``clusters`` items."""
+    counts = (numerator, denominator, asked, scored)
+    if any(not isinstance(count, int | float) or not isfinite(count) for count in counts):
+        raise MetricError(f"{metric.path}: found {counts}, expected four numbers for every item")
+    if not 0 <= numerator <= denominator:
         raise MetricError(
             f"{metric.path}: found an item with numerator {numerator} and denominator "
             f"{denominator}, expected 0 <= numerator <= denominator"
         )
+    if not denominator * clusters <= scored <= asked:
+        raise MetricError(
+            f"{metric.path}: found denominator {denominator * clusters}, scored {scored} and "
+            f"asked {asked}, expected denominator <= scored <= asked"
+        )
 
 
 def _describe(store: Store, metric: Metric, params: dict[str, str]) -> list[str]:
+    unknown = [name for name in find_parameters(metric.sql) if name != "run_id"]
+    if unknown:
+        raise MetricError(f"{metric.path}: found :{unknown[0]}, expected no parameter but :run_id")
     try:
         columns = store.describe(metric.sql, params)
     except StoreError as error:
@@ -117,14 +137,16 @@ def _wrap(store: Store, metric: Metric, columns: list[str], by: Sequence[str]) -
 
 def _slice_expression(store: Store, name: str, columns: list[str], joins: list[str]) -> str:
     """Return SQL for a slice column as text, adding the join that it needs."""
-    if name in columns and name not in _COUNTS:
-        alias = "m"
-    elif name in Item.__struct_fields__:
+    # Columns of items and runs win over a metric's own of the same name: they alone have one
+    # value per item, on which the way of adding up slices rests.
+    if name in Item.__struct_fields__:
         alias = "i"
         _join(joins, "left join eval_items as i on i.item_id = m.cluster_id")
     elif name in Run.__struct_fields__:
         alias = "r"
         _join(joins, "left join runs as r on r.run_id = :run_id")
+    elif name in columns and name not in _COUNTS:
+        alias = "m"
     elif name in list_attributes(store):
         alias = f"a_{name}"
         _join(
@@ -171,6 +193,7 @@ def merge_counts(
     merged: dict[SliceKey, SliceCounts] = {}
     for key, found in counts.items():
         whole = merged.setdefault(tuple(key[place] for place in places), SliceCounts())
+        whole.says_asked = found.says_asked
         whole.pairs += found.pairs
         whole.asked += found.asked
         whole.scored += found.scored
@@ -188,30 +211,32 @@ _POLICIES = {
     "verifier": "label_kind = 'verifier'",
 }
 _CANDIDATES = {
-    "candidate_labels": "claim_labels",
+    "candidate_labels": "labels",
     "candidate_closed_book_labels": "closed_book_labels",
     "candidate_answer_labels": "answer_labels",
 }
 
 
-def _label_params(labels: str) -> dict[str, str]:
-    kind, _, name = labels.partition(":")
-    return {"labeler": name} if kind == "labeler" else {}
+def narrow_labels(labels: str) -> tuple[str, dict[str, str]]:
+    """Return a WITH clause that narrows the labels that may decide, and its parameters.
 
+    It puts narrower sets under the names of the views, and ends where a select may follow.
 
-def _label_prefix(labels: str) -> str:
-    """Return a WITH clause that narrows the labels that may decide, shadowing the views."""
+    Raises:
+        MetricError: the policy is unknown.
+    """
     if labels == "default":
-        return ""
-    condition = _POLICIES.get(labels)
-    if labels.startswith("labeler:") and len(labels) > len("labeler:"):
-        condition = "labeler = :labeler"
+        return "", {}
+    kind, _, name = labels.partition(":")
+    condition = "labeler = :labeler" if kind == "labeler" and name else _POLICIES.get(labels)
     if condition is None:
         raise MetricError(
             f"found labels {labels!r}, expected default, human, verifier or labeler:NAME"
         )
-    parts = [f"{name} as (\n{_narrowed(name, sql, condition)}\n)" for name, sql in list_views()]
-    return f"with {', '.join(parts)}\n"
+    views = ", ".join(
+        f"{view} as (\n{_narrowed(view, sql, condition)}\n)" for view, sql in list_views()
+    )
+    return f"with {views}\n", {"labeler": name} if name else {}
 
 
 def _narrowed(name: str, sql: str, condition: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import inf
+from math import ceil
+from typing import Any, Final, Literal
 
 from claimwise.errors import MetricError
 from claimwise.measure.catalogue import Metric
@@ -28,6 +29,9 @@ from claimwise.measure.intervals import (
 )
 from claimwise.store import Store
 from claimwise.types.results import Better, Estimate, MetricTable, Settings
+
+_MOST_RESAMPLES: Final = 1_000_000
+_RESAMPLES_IN_TAIL: Final = 10
 
 
 def estimate_metric(
@@ -57,7 +61,8 @@ def estimate_metric(
     """
     settings = settings or Settings()
     check_settings(settings)
-    _check_run(store, run_id)
+    check_run(store, run_id)
+    _check_labeler(store, settings.labels)
     series = (metric.series,) if metric.series else ()
     by = tuple(name for name in dict.fromkeys(by) if name not in series)
     groupings: list[tuple[str, ...]] = [by] if by else []
@@ -113,11 +118,22 @@ def _count_groupings(
     return found
 
 
-def _check_run(store: Store, run_id: str) -> None:
+def check_run(store: Store, run_id: str) -> None:
+    """Refuse a run that is not there, naming those that are."""
     if not store.query("select 1 from runs where run_id = :run_id", {"run_id": run_id}):
         known = [row[0] for row in store.query("select run_id from runs order by run_id limit 20")]
         listed = ", ".join(known) or "none yet: import one"
         raise MetricError(f"found the run {run_id!r}, expected one of: {listed}")
+
+
+def _check_labeler(store: Store, labels: str) -> None:
+    kind, _, name = labels.partition(":")
+    known = "select labeler from labelers order by labeler_kind, labeler limit 20"
+    if kind == "labeler" and name:
+        found = store.query("select 1 from labelers where labeler = :name", {"name": name})
+        if not found:
+            listed = ", ".join(row[0] for row in store.query(known)) or "none yet"
+            raise MetricError(f"found the labeler {name!r}, expected one of: {listed}")
 
 
 def check_settings(settings: Settings) -> None:
@@ -125,12 +141,16 @@ def check_settings(settings: Settings) -> None:
     if settings.method not in INTERVALS:
         known = ", ".join(INTERVALS)
         raise MetricError(f"found the interval {settings.method!r}, expected one of {known}")
-    if not 0.5 <= settings.confidence < 1:
+    if not 0.5 < settings.confidence <= 0.9999:
         raise MetricError(
-            f"found the confidence {settings.confidence}, expected a share from 0.5 to below 1"
+            f"found the confidence {settings.confidence}, expected a share above 0.5, up to 0.9999"
         )
-    if settings.resamples < 100:
-        raise MetricError(f"found {settings.resamples} resamples, expected at least 100")
+    if not 100 <= settings.resamples <= _MOST_RESAMPLES:
+        raise MetricError(
+            f"found {settings.resamples} resamples, expected 100 to {_MOST_RESAMPLES:,}"
+        )
+    if settings.seed < 0:
+        raise MetricError(f"found the seed {settings.seed}, expected 0 or more")
 
 
 def _estimate_all(
@@ -164,13 +184,7 @@ def _estimate_slice(
     settings: Settings,
 ) -> Estimate:
     histogram = counts.histogram()
-    per_item = histogram.per_item_rates()
     better = metric.better_for(key[0] if metric.series and key else None)
-    interval = _interval(histogram, settings, settings.confidence)
-    macro = _interval(per_item, settings, settings.confidence)
-    together = _interval(
-        histogram, settings, simultaneous_confidence(settings.confidence, compared)
-    )
     unscored = counts.asked - counts.scored
     bound_low, bound_high = _bound(histogram, unscored)
     return Estimate(
@@ -178,19 +192,8 @@ def _estimate_slice(
         run_id=run_id,
         slice=dict(zip(by, key, strict=True)),
         better=better,
-        micro=rate(histogram),
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-        macro=rate(per_item),
-        macro_low=macro.low if macro else None,
-        macro_high=macro.high if macro else None,
-        simultaneous_low=together.low if together else None,
-        simultaneous_high=together.high if together else None,
         bound_low=bound_low,
         bound_high=bound_high,
-        decision_low=korn_graubard_bound(histogram, settings.confidence, "lower"),
-        decision_high=korn_graubard_bound(histogram, settings.confidence, "upper"),
-        method=interval.method if interval else None,
         confidence=settings.confidence,
         items=histogram.items,
         claims=round(histogram.units),
@@ -198,17 +201,45 @@ def _estimate_slice(
         scored=counts.scored,
         unscored=unscored,
         numerator=histogram.hits,
-        design_effect=design_effect(histogram),
-        icc=intraclass_correlation(histogram),
-        detectable_difference=detectable_difference(histogram, confidence=settings.confidence),
-        warnings=_warnings(histogram, better, unscored),
+        warnings=_warnings(metric, histogram, better, counts),
+        **_measure(histogram, compared, settings),
     )
 
 
+def _measure(histogram: Histogram, compared: int, settings: Settings) -> dict[str, Any]:
+    """Return the rates of counted items and everything that says how sure they are."""
+    per_item = histogram.per_item_rates()
+    interval = _interval(histogram, settings, settings.confidence)
+    macro = _interval(per_item, settings, settings.confidence)
+    together = _interval(
+        histogram, settings, simultaneous_confidence(settings.confidence, compared)
+    )
+    return {
+        "micro": rate(histogram),
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "macro": rate(per_item),
+        "macro_low": macro.low if macro else None,
+        "macro_high": macro.high if macro else None,
+        "simultaneous_low": together.low if together else None,
+        "simultaneous_high": together.high if together else None,
+        "decision_low": korn_graubard_bound(histogram, settings.confidence, "lower"),
+        "decision_high": korn_graubard_bound(histogram, settings.confidence, "upper"),
+        "method": interval.method if interval else None,
+        "design_effect": design_effect(histogram),
+        "icc": intraclass_correlation(histogram),
+        "detectable_difference": detectable_difference(histogram, confidence=settings.confidence),
+    }
+
+
 def _interval(histogram: Histogram, settings: Settings, confidence: float) -> Interval | None:
-    method = INTERVALS[settings.method]
-    return method(
-        histogram, confidence=confidence, resamples=settings.resamples, seed=settings.seed
+    """Return an interval. A far tail needs more resamples than the settings may ask for."""
+    needed = ceil(_RESAMPLES_IN_TAIL / ((1 - confidence) / 2))
+    return INTERVALS[settings.method](
+        histogram,
+        confidence=confidence,
+        resamples=max(settings.resamples, min(needed, _MOST_RESAMPLES)),
+        seed=settings.seed,
     )
 
 
@@ -220,10 +251,19 @@ def _bound(histogram: Histogram, unscored: int) -> tuple[float | None, float | N
     return histogram.hits / total, (histogram.hits + unscored) / total
 
 
-def _warnings(histogram: Histogram, better: Better | None, unscored: int) -> tuple[str, ...]:
-    found = list(warnings_for(histogram, bad="complement" if better == "higher" else "numerator"))
+def _warnings(
+    metric: Metric, histogram: Histogram, better: Better | None, counts: SliceCounts
+) -> tuple[str, ...]:
+    sides: dict[Better, Literal["numerator", "complement"]] = {
+        "higher": "complement",
+        "lower": "numerator",
+    }
+    found = list(warnings_for(histogram, bad=sides[better] if better else None))
+    unscored = counts.asked - counts.scored
     if unscored and histogram.items:
         found.append(f"{unscored:,} unscored: the bounds say what they could change.")
+    if not counts.says_asked and histogram.items:
+        found.append("The metric does not say how many were asked: what is unscored is not known.")
     return tuple(found)
 
 
@@ -243,6 +283,10 @@ def _order_overall(metric: Metric, rows: Iterable[Estimate]) -> list[Estimate]:
 def _badness(metric: Metric, row: Estimate) -> tuple[object, ...]:
     """Sort key: member of the series, then rows with a rate, worst first, then by slice."""
     member = row.slice.get(metric.series or "")
-    worst = inf if row.micro is None else row.micro if row.better == "higher" else -row.micro
+    worst = row.micro or 0.0
+    if row.better is None:
+        worst = 0.0  # nothing is worse than anything else: by name
+    elif row.better == "lower":
+        worst = -worst
     values = tuple((value is None, value or "") for value in row.slice.values())
     return (_series_rank(metric, member), row.micro is None, worst, values)

@@ -267,7 +267,8 @@ def detectable_difference(
     """Return the smallest change of the rate that a second run of this size would show.
 
     Method: (t_confidence + t_power) times the standard error of the difference of two such
-    rates, at the centre of the Wilson interval so that a rate of 0 or 1 has a spread too. Assumes
+    rates, each rate pulled towards one half as Wilson does (by z²), so that 0 and 1 have a spread
+    too. Assumes
     that the second run has as many items of the same kind. None below two items.
 
     Args:
@@ -297,23 +298,24 @@ def detectable_difference(
 
 
 def warnings_for(
-    h: Histogram, *, bad: Literal["numerator", "complement"] = "numerator"
+    h: Histogram, *, bad: Literal["numerator", "complement"] | None = "numerator"
 ) -> tuple[str, ...]:
     """Say in plain sentences where the figures rest on little.
 
     Args:
         h: The items behind a figure; one item and none are fine.
-        bad: Whether bad claims are the hits or the rest.
+        bad: Whether bad outcomes are the hits or the rest; None when neither is bad.
     """
     if not h.items:
         return ("No scored claims.",)
-    carriers = _items_with_hit(h) if bad == "numerator" else _items_with_miss(h)
+    hits, misses = _items_with_hit(h), _items_with_miss(h)
+    carriers = {"numerator": hits, "complement": misses, None: FEW_INFORMATIVE}[bad]
     found = []
     if h.items < FEW_ITEMS:
         found.append(f"Fewer than {FEW_ITEMS} items ({h.items}): the interval is rough.")
     if carriers < FEW_INFORMATIVE:
         found.append(
-            f"Fewer than {FEW_INFORMATIVE} items with a bad claim ({carriers}): "
+            f"Fewer than {FEW_INFORMATIVE} items with a bad outcome ({carriers}): "
             "how claims cluster is partly assumed."
         )
     return tuple(found)

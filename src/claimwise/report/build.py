@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from claimwise.measure import Metric, estimate_metric, find_metric
+from claimwise.measure import Metric, estimate_metric, find_metric, narrow_labels
 from claimwise.store import Store
 from claimwise.types.results import (
     Estimate,
@@ -73,7 +73,7 @@ def build_report(
         unscored=tuple(row for row in unscored if row.numerator),
         answers_without_claims=bare,
         failed_answers=failed,
-        warnings=_find_warnings(instruments, contested, bare, failed),
+        warnings=_find_warnings(instruments, contested, settings),
     )
 
 
@@ -109,10 +109,11 @@ def _find_instruments(
         Settings(confidence=settings.confidence),
     )  # fmt: skip
     agreement = {row.slice["labeler"]: row for row in table.overall}
+    prefix, params = narrow_labels(settings.labels)
     rows = store.query(
-        "select p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version, "
+        f"{prefix}select p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version, "
         "sum(l.labels), sum(l.deciding) from labelers as p join ("
-        "select labeler, 1 as labels, 0 as deciding from claim_labels where run_id = :run_id "
+        "select labeler, 1 as labels, 0 as deciding from labels where run_id = :run_id "
         "union all select labeler, 1, 0 from closed_book_labels where run_id = :run_id "
         "union all select labeler, 1, 0 from answer_labels where run_id = :run_id "
         "union all select labeler, 0, 1 from deciding_labels where run_id = :run_id "
@@ -121,7 +122,7 @@ def _find_instruments(
         ") as l on l.labeler = p.labeler "
         "group by p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version "
         "order by p.labeler_kind, p.labeler",
-        {"run_id": run_id},
+        {"run_id": run_id, **params},
     )
     return tuple(
         Instrument(
@@ -177,21 +178,15 @@ def _excludes(row: Estimate, value: float) -> bool:
 
 
 def _find_warnings(
-    instruments: tuple[Instrument, ...],
-    contested: Estimate,
-    bare: int,
-    failed: int,
+    instruments: tuple[Instrument, ...], contested: Estimate, settings: Settings
 ) -> tuple[str, ...]:
     found = []
-    if contested.numerator:
+    # With one labeler or instruments alone deciding, what people disagree on decides nothing.
+    if contested.numerator and settings.labels in ("default", "human"):
         found.append(
             f"{_count(round(contested.numerator), 'claim')} on which people disagree and nobody "
             "adjudicated: the latest label decides."
         )
-    if bare:
-        found.append(f"{_count(bare, 'answer')} not split into claims, and so in no claim rate.")
-    if failed:
-        found.append(f"{_count(failed, 'item')} without any answer of the system.")
     for instrument in instruments:
         unknown = instrument.kind == "verifier" and instrument.agreement is None
         if unknown and instrument.deciding_labels:

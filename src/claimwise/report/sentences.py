@@ -44,7 +44,8 @@ _LABEL_POLICIES: Final = {
 READING: Final = (
     "Micro is the rate over all claims, macro the mean of the items' own rates. Bounds say where "
     "the rate would lie if everything unscored counted against it, or for it. Slices stand worst "
-    "first, with simultaneous intervals: they hold for all slices of the table at once."
+    "first, with simultaneous intervals: they hold for all slices of the table at once. The report "
+    "leads with the slice that is surest to be bad: the one whose interval ends worst."
 )
 READING_PLOTS: Final = (
     "Plots run from 0 to 1: thin is the simultaneous interval, thick the plain one, the mark "

@@ -258,14 +258,19 @@ def _missing(engine: Engine, stage: _Stage) -> list[Violation]:
         joined = " and ".join(f"p.{column} = s.{column}" for column in reference.columns)
         shown = " || ' / ' || ".join(f"cast(s.{column} as text)" for column in reference.columns)
         last = reference.columns[-1]
+        named = f"'{last}'"
+        if last == "claim_id" and "claim_text" in stage.columns:
+            # Who names a claim by its text has never seen the id.
+            named = "case when s.claim_text is null then 'claim_id' else 'claim_text' end"
+            shown = "coalesce(s.claim_text, s.claim_id)"
         rows = engine.query(
-            f"select s.file_no, s.line_no, {shown} from {stage.name} as s "
+            f"select s.file_no, s.line_no, {named}, {shown} from {stage.name} as s "
             f"left join {reference.table} as p on {joined} "
             f"where p.{last} is null and s.{last} is not null "
             f"order by s.file_no, s.line_no limit {_SHOWN_PROBLEMS + 1}"
         )
         expected = f"{reference.what} that is in the store or in this import"
-        found += [Violation(row[0], row[1], last, row[2], expected) for row in rows]
+        found += [Violation(*row, expected) for row in rows]
     return found
 
 

@@ -38,3 +38,17 @@ def number_parameters(sql: str) -> tuple[str, list[str]]:
     """Return ``sql`` with ``$1``, ``$2``… and the names those numbers stand for."""
     names = find_parameters(sql)
     return rewrite_parameters(sql, lambda name: f"${names.index(name) + 1}"), names
+
+
+def trim_statement(sql: str) -> str:
+    """Return one statement without the semicolon, comments and blanks that may follow it."""
+    while True:
+        sql = sql.strip()
+        comments = (m for m in _TOKEN.finditer(sql) if m[0].startswith(("--", "/*")))
+        last = next((m for m in comments if m.end() == len(sql)), None)
+        if last is not None:
+            sql = sql[: last.start()]
+        elif sql.endswith(";"):
+            sql = sql[:-1]
+        else:
+            return sql

@@ -59,6 +59,10 @@ def _split_schema(url: str) -> tuple[str, str | None]:
     return address + (mark + rest if rest else ""), schema
 
 
+def _read_number(text: str) -> int | float:
+    return float(text) if "." in text or not text.lstrip("-").isdigit() else int(text)
+
+
 class PostgresEngine:
     """One PostgreSQL connection. ``?schema=NAME`` in the URL keeps several stores apart."""
 
@@ -89,6 +93,10 @@ class PostgresEngine:
         dsn, schema = _split_schema(url)
         db = await self._asyncpg.connect(
             dsn, timeout=_CONNECT_SECONDS, server_settings={"work_mem": _WORK_MEMORY}
+        )
+        # Sums come as decimals, which nothing else here speaks.
+        await db.set_type_codec(
+            "numeric", schema="pg_catalog", format="text", encoder=str, decoder=_read_number
         )
         if schema:
             quoted = '"' + schema.replace('"', '""') + '"'
@@ -241,7 +249,8 @@ class PostgresEngine:
                 f"{self.place}: the store is read-only; nothing was changed"
             ) from error
         except (errors.PostgresError, errors.InterfaceError) as error:
-            raise StoreError(f"{self.place}: {error}") from error
+            first_line = str(error).partition("\n")[0]
+            raise StoreError(f"{self.place}: {first_line}") from error
         except (OSError, TimeoutError) as error:
             raise StoreError(
                 f"{self.place}: no answer from the database ({type(error).__name__}: {error}); "

@@ -33,7 +33,9 @@ class Reference:
 _RUN = Reference(("run_id",), "runs", "a run")
 _ITEM = Reference(("item_id",), "eval_items", "an item")
 _ANSWER = Reference(("run_id", "item_id", "sample"), "answers", "an answer")
-_CLAIM = Reference(("run_id", "item_id", "claim_id"), "claims", "a claim")
+_CLAIM = Reference(
+    ("run_id", "item_id", "claim_id"), "claims", "a claim of that run and item, letter by letter,"
+)
 _GUIDE = Reference(("guide_version",), "guide_versions", "a guide version")
 
 REFERENCES: dict[type[Row], tuple[Reference, ...]] = {

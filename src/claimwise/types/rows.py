@@ -338,7 +338,7 @@ class Citation(Row, kw_only=True):
 class Label(Row, kw_only=True):
     """A judgement of one claim against the sources. Labels are added, never overwritten."""
 
-    table = "claim_labels"
+    table = "labels"
     kind = "labels"
     key = ("run_id", "item_id", "claim_id", "labeler", "labeled_at")
 

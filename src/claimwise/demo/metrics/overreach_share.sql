@@ -5,9 +5,12 @@
 -- unit: claim
 -- better: lower
 select
-    d.item_id as cluster_id,
+    c.item_id as cluster_id,
     sum(case when d.verdict = 'overreach' then 1 else 0 end) as numerator,
-    count(*) as denominator
-from deciding_labels as d
-where d.run_id = :run_id
-group by d.item_id
+    count(d.verdict) as denominator,
+    count(*) as asked
+from claims as c
+left join deciding_labels as d
+    on d.run_id = c.run_id and d.item_id = c.item_id and d.claim_id = c.claim_id
+where c.run_id = :run_id and c.claim_type <> 'non_factual'
+group by c.item_id

@@ -1,6 +1,7 @@
 -- title: Faithful × correct
--- meaning: answers by whether every claim is supported and whether they match the gold answer;
---   an answer with neither an unsupported claim nor all claims scored is unscored
+-- meaning: answers to items with a gold answer, by whether every claim is supported and whether
+--   they match it; without a label, without claims, or with nothing unsupported but something
+--   unscored, an answer is unscored; abstentions are counted by the abstention pair instead
 -- grain: one row per item and cell
 -- unit: answer
 -- series: cell
@@ -23,20 +24,25 @@ with judged as (
 
 placed as (
     select
-        e.item_id,
+        a.item_id,
         case
             when d.labeler is null then null
             when j.unsupported > 0 and d.correct then 'unfaithful_correct'
             when j.unsupported > 0 then 'unfaithful_wrong'
-            when j.unscored > 0 then null
+            when j.unscored > 0 or j.item_id is null then null
             when d.correct then 'faithful_correct'
             else 'faithful_wrong'
         end as cell
-    from judged as j
-    join eval_items as e on e.item_id = j.item_id
+    from answers as a
+    join eval_items as e on e.item_id = a.item_id
+    left join run_actions as r
+        on r.run_id = a.run_id and r.item_id = a.item_id and r.sample = a.sample
+    left join judged as j on j.item_id = a.item_id and j.sample = a.sample
     left join deciding_answer_labels as d
-        on d.run_id = :run_id and d.item_id = j.item_id and d.sample = j.sample
-    where e.gold_answer is not null
+        on d.run_id = a.run_id and d.item_id = a.item_id and d.sample = a.sample
+    where a.run_id = :run_id
+        and e.gold_answer is not null
+        and (r.action is null or r.action = 'answer')
 ),
 
 cells as (

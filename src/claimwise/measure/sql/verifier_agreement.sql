@@ -12,7 +12,7 @@ select
     e.item_id as cluster_id,
     sum(case when v.verdict = d.verdict then 1 else 0 end) as numerator,
     count(*) as denominator
-from claim_labels as v
+from labels as v
 join deciding_labels as d
     on d.run_id = v.run_id and d.item_id = v.item_id and d.claim_id = v.claim_id
 join eval_items as e on e.item_id = v.item_id
@@ -21,7 +21,7 @@ where v.run_id = :run_id
     and d.label_kind <> 'verifier'
     and not exists (
         select 1
-        from claim_labels as n
+        from labels as n
         where n.run_id = v.run_id
             and n.item_id = v.item_id
             and n.claim_id = v.claim_id

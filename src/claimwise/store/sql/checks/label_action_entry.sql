@@ -1,4 +1,4 @@
--- tables: claim_labels
+-- tables: labels
 -- A span without a document is an entry of the action log, and only action claims rest on one.
 select
     s.file_no, s.line_no,

@@ -1,4 +1,4 @@
--- tables: claim_labels
+-- tables: labels
 -- A label repeats its claim's text and type, and no one judges a claim that asserts no fact.
 select
     s.file_no, s.line_no,

@@ -1,4 +1,4 @@
--- tables: claim_labels
+-- tables: labels
 -- A label's document is in the run's corpus version, and its span stands there letter by letter,
 -- at the place it gives.
 select

@@ -1,4 +1,4 @@
--- tables: claim_labels closed_book_labels answer_labels
+-- tables: labels closed_book_labels answer_labels
 -- An instrument's label is a verifier's; people label and adjudicate.
 select
     s.file_no, s.line_no, 'label_kind' as field, s.label_kind || ' by ' || s.labeler as found,

@@ -1,6 +1,7 @@
 -- The golden set, the runs over it, their claims, and the labels of those claims.
--- eval_items, gold_spans, claim_labels and run_actions carry the columns of the measuring spec
--- under its names; columns after them are ours.
+-- eval_items, gold_spans and run_actions carry the columns of the measuring spec under its names;
+-- columns after them are ours. The spec's claim_labels is a view with one row per claim: all labels
+-- are in the table labels.
 -- SQLite keeps the larger tables in key order, which is how they are read; PostgreSQL has no such
 -- clause, so it stands in a comment that the SQLite engine opens.
 
@@ -141,7 +142,7 @@ create table citations (
     foreign key (run_id, item_id, claim_id) references claims (run_id, item_id, claim_id)
 ) /*sqlite without rowid */;
 
-create table claim_labels (
+create table labels (
     run_id text not null,
     item_id text not null references eval_items (item_id),
     claim_id text not null,
