@@ -7,6 +7,8 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,49 +44,59 @@ def format_option(*formats: str) -> Callable[[F], F]:
     )
 
 
-def settings_options(function: F) -> F:
-    """Add the options that say how rates are estimated."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasureOptions:
+    """What the command line says of how rates are estimated; the project says the rest."""
+
+    by: str | None
+    labels: str | None
+    interval: str | None
+    confidence: float | None
+    resamples: int | None
+    seed: int | None
+
+    def read_settings(self, project: Project) -> Settings:
+        """Return the project's settings with what the options change."""
+        base = project.settings
+        return Settings(
+            confidence=base.confidence if self.confidence is None else self.confidence,
+            method=self.interval or base.method,
+            resamples=base.resamples if self.resamples is None else self.resamples,
+            seed=base.seed if self.seed is None else self.seed,
+            labels=self.labels or base.labels,
+        )
+
+    def read_by(self, project: Project) -> tuple[str, ...]:
+        """Return the slice columns of the option, or the project's."""
+        if self.by is None:
+            return project.config.metrics.by
+        return tuple(name.strip() for name in self.by.split(",") if name.strip())
+
+
+def measure_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how rates are estimated; they arrive as ``measure``."""
     options = (
         click.option("--by", metavar="A,B", help="Columns to slice by; '' for none."),
         click.option("--labels", metavar="WHICH", help="default, human, verifier or labeler:NAME."),
         click.option(
             "--interval",
             metavar="METHOD",
-            help="wilson, logit-t, korn-graubard, bootstrap-percentile or -bca.",
+            help="wilson, logit-t, korn-graubard, bootstrap-percentile or bootstrap-bca.",
         ),
         click.option("--confidence", type=float, help="Confidence of intervals, as 0.95."),
         click.option("--resamples", type=int, help="Resamples of the bootstraps."),
         click.option("--seed", type=int, help="Seed of the bootstraps."),
     )
+
+    @wraps(function)
+    def gather(**arguments: Any) -> None:
+        names = [field.name for field in fields(MeasureOptions)]
+        measure = MeasureOptions(**{name: arguments.pop(name) for name in names})
+        function(measure=measure, **arguments)
+
     for option in reversed(options):
-        function = option(function)
-    return function
-
-
-def read_settings(
-    project: Project,
-    labels: str | None,
-    interval: str | None,
-    confidence: float | None,
-    resamples: int | None,
-    seed: int | None,
-) -> Settings:
-    """Return the project's settings with what the options change."""
-    base = project.settings
-    return Settings(
-        confidence=base.confidence if confidence is None else confidence,
-        method=interval or base.method,
-        resamples=base.resamples if resamples is None else resamples,
-        seed=base.seed if seed is None else seed,
-        labels=labels or base.labels,
-    )
-
-
-def read_by(project: Project, by: str | None) -> tuple[str, ...]:
-    """Return the slice columns of an option, or the project's."""
-    if by is None:
-        return project.config.metrics.by
-    return tuple(name.strip() for name in by.split(",") if name.strip())
+        gather = option(gather)
+    return gather
 
 
 def current_project() -> Project:

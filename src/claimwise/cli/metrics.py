@@ -5,15 +5,14 @@ from __future__ import annotations
 import click
 
 from claimwise.cli.common import (
+    MeasureOptions,
     choose_run,
     console,
     current_project,
     format_option,
+    measure_options,
     open_project_store,
     print_json,
-    read_by,
-    read_settings,
-    settings_options,
     store_option,
 )
 from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
@@ -24,19 +23,14 @@ from claimwise.report import print_tables, render_tables_markdown, tables_to_doc
 @click.option("--run", "runs", metavar="RUN", multiple=True, help="The run; several may be given.")
 @click.option("--metric", "names", metavar="NAME", multiple=True, help="One metric; else all.")
 @click.option("--list", "only_list", is_flag=True, help="List the metrics and what they mean.")
-@settings_options
+@measure_options
 @store_option
 @format_option("text", "json", "markdown")
 def command(
     runs: tuple[str, ...],
     names: tuple[str, ...],
     only_list: bool,
-    by: str | None,
-    labels: str | None,
-    interval: str | None,
-    confidence: float | None,
-    resamples: int | None,
-    seed: int | None,
+    measure: MeasureOptions,
     store: str | None,
     form: str,
 ) -> None:
@@ -50,8 +44,8 @@ def command(
     if only_list:
         _list_metrics(metrics, form)
         return
-    settings = read_settings(project, labels, interval, confidence, resamples, seed)
-    columns = read_by(project, by)
+    settings = measure.read_settings(project)
+    columns = measure.read_by(project)
     chosen = {find_metric(metrics, name).name for name in names} or set(metrics)
     with open_project_store(project, store) as opened, opened.snapshot():
         tables = [

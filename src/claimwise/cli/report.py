@@ -10,14 +10,13 @@ from pathlib import Path
 import click
 
 from claimwise.cli.common import (
+    MeasureOptions,
     choose_run,
     console,
     current_project,
     format_option,
+    measure_options,
     open_project_store,
-    read_by,
-    read_settings,
-    settings_options,
     store_option,
     write_output,
 )
@@ -31,18 +30,13 @@ from claimwise.types.results import Report
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file to write."
 )
-@settings_options
+@measure_options
 @store_option
 @format_option("text", "markdown", "html", "json")
 def command(
     run_id: str | None,
     output: Path | None,
-    by: str | None,
-    labels: str | None,
-    interval: str | None,
-    confidence: float | None,
-    resamples: int | None,
-    seed: int | None,
+    measure: MeasureOptions,
     store: str | None,
     form: str,
 ) -> None:
@@ -51,13 +45,13 @@ def command(
     The HTML is one self-contained file.
     """
     project = current_project()
-    settings = read_settings(project, labels, interval, confidence, resamples, seed)
+    settings = measure.read_settings(project)
     with open_project_store(project, store) as opened:
         report = build_report(
             opened,
             load_metrics(project.metrics_folder),
             choose_run(opened, run_id),
-            by=read_by(project, by),
+            by=measure.read_by(project),
             settings=settings,
             version=version("claimwise"),
         )
