@@ -114,8 +114,8 @@ def _wrap(store: Store, metric: Metric, columns: list[str], by: Sequence[str]) -
         f"{_slice_expression(store, name, columns, joins)} as slice_{n}"
         for n, name in enumerate(by)
     ]
-    asked = "m.asked" if "asked" in columns else "m.denominator"
     scored = "m.scored" if "scored" in columns else "m.denominator"
+    asked = "m.asked" if "asked" in columns else scored
     inner = ", ".join(
         [
             *slices,

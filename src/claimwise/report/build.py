@@ -143,8 +143,9 @@ def _find_worst(table: MetricTable) -> list[Worst]:
     """Return the slice that is surest to be bad, one for each member of a series.
 
     The lowest observed rate belongs to the smallest slice more often than to the worst one. So
-    slices are ranked by the better end of their simultaneous interval: the worst is the one that
-    is bad even if luck was against it. Equal ends are ranked by the rate.
+    slices on the bad side of the whole are ranked by the better end of their simultaneous
+    interval: the worst is the one that is bad even if luck was against it. Equal ends are ranked
+    by the rate.
     """
     found = []
     for whole in table.overall:
@@ -158,11 +159,20 @@ def _find_worst(table: MetricTable) -> list[Worst]:
         ]
         if whole.better is None or whole.micro is None or len(rows) < 2:
             continue
-        worst = min(rows, key=_kind_view)
+        worst = min(
+            (row for row in rows if _is_no_better(row, whole.micro)),
+            key=_kind_view,
+            default=rows[0],
+        )
         found.append(
             Worst(estimate=worst, overall=whole.micro, stands_out=_excludes(worst, whole.micro))
         )
     return found
+
+
+def _is_no_better(row: Estimate, overall: float) -> bool:
+    rate = row.micro or 0.0
+    return rate <= overall if row.better == "higher" else rate >= overall
 
 
 def _kind_view(row: Estimate) -> tuple[float, float]:
