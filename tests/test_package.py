@@ -185,3 +185,8 @@ def test_no_dynamic_code_in_the_product() -> None:
     for path in (ROOT / "src").rglob("*.py"):
         found = banned.search(path.read_text("utf-8"))
         assert found is None, f"{path}: {found}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_are_finished(page: Path) -> None:
+    assert not re.search(r"placeholder|TODO|TBD|@@|lorem", page.read_text("utf-8"), re.IGNORECASE)
