@@ -66,7 +66,7 @@ def test_faithfulness(store: Store, measured: Count) -> None:
     # Claim three is asked and unscored; the greeting is never asked; the human outranks.
     assert measured("faithfulness") == {("a",): (1, 2, 3), ("b",): (0, 1, 1)}
     assert measured("stale_share") == {("a",): (0, 2, 3), ("b",): (1, 1, 1)}
-    assert measured("unscored_share") == {("a",): (1, 3), ("b",): (0, 1)}
+    assert measured("unscored_share") == {("a",): (1, 3, 3), ("b",): (0, 1, 1)}
     shares = measured("verdict_shares")
     assert len(shares) == 10
     assert shares["supported", "a"] == (1, 2, 3)
@@ -89,8 +89,8 @@ def test_unscored_reasons(store: Store, measured: Count) -> None:
     )  # fmt: skip
     # One was judged in the end; two counts by its last grounded failure; nobody tried the rest.
     assert measured("unscored_reasons") == {
-        ("truncated", "a"): (1, 3), ("truncated", "b"): (0, 1),
-        ("no_label", "a"): (1, 3), ("no_label", "b"): (1, 1),
+        ("truncated", "a"): (1, 3, 3), ("truncated", "b"): (0, 1, 1),
+        ("no_label", "a"): (1, 3, 3), ("no_label", "b"): (1, 1, 1),
     }  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def test_citations(store: Store, measured: Count) -> None:
     # Cited: all but «none»; «open» has no verdict. Entailed by what it cites: «right» alone.
     assert measured("citation_precision") == {("a",): (1, 4, 5)}
     # Required: five; carrying a citation that points somewhere: three.
-    assert measured("citation_recall") == {("a",): (3, 5)}
+    assert measured("citation_recall") == {("a",): (3, 5, 5)}
 
 
 def test_abstention_is_a_pair(store: Store, measured: Count) -> None:
@@ -234,7 +234,7 @@ def test_verifier_agreement(store: Store, measured: Count) -> None:
     )  # fmt: skip
     # Its last word counts; claim three has no human to agree with.
     assert measured("verifier_agreement") == {
-        ("verifier:v", "a"): (1, 2), ("verifier:w", "a"): (1, 1),
+        ("verifier:v", "a"): (1, 2, 2), ("verifier:w", "a"): (1, 1, 1),
     }  # fmt: skip
 
 
@@ -249,7 +249,7 @@ def test_contested_share(store: Store, measured: Count) -> None:
         label("a", "three", "supported", labeler="ben"), label("a", "four", "stale"),
     )  # fmt: skip
     # one: open; two: adjudicated; three: ana changed her mind; four: one label only.
-    assert measured("contested_share") == {("a",): (1, 3)}
+    assert measured("contested_share") == {("a",): (1, 3, 3)}
 
 
 def test_every_metric_is_tested_here() -> None:
@@ -270,6 +270,7 @@ def test_metric_holds_its_contract_on_the_demo(demo_store: Store, name: str) -> 
         rows = demo_store.query(metric.sql, {"run_id": run_id})
         columns = demo_store.describe(metric.sql, {"run_id": run_id})
         assert rows
+        assert "asked" in columns
         for values in rows:
             row = dict(zip(columns, values, strict=True))
             scored = row.get("scored", row["denominator"])

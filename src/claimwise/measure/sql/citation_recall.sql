@@ -18,7 +18,8 @@ select
                 and t.source_id is not null
         ) then 1 else 0 end
     ) as numerator,
-    count(*) as denominator
+    count(*) as denominator,
+    count(*) as asked
 from claims as c
 join eval_items as e on e.item_id = c.item_id
 where c.run_id = :run_id and c.claim_type = 'citation_required'

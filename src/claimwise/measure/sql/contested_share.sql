@@ -43,7 +43,8 @@ select
     e.stakes,
     e.item_id as cluster_id,
     sum(s.contested) as numerator,
-    count(*) as denominator
+    count(*) as denominator,
+    count(*) as asked
 from shared as s
 join eval_items as e on e.item_id = s.item_id
 group by e.query_type, e.stakes, e.item_id

@@ -53,7 +53,8 @@ select
     e.stakes,
     e.item_id as cluster_id,
     coalesce(k.unscored, 0) as numerator,
-    a.asked as denominator
+    a.asked as denominator,
+    a.asked
 from asked as a
 join eval_items as e on e.item_id = a.item_id
 cross join reasons as r

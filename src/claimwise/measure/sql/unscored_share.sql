@@ -20,7 +20,8 @@ select
     e.stakes,
     e.item_id as cluster_id,
     sum(n.asked) - sum(n.scored) as numerator,
-    sum(n.asked) as denominator
+    sum(n.asked) as denominator,
+    sum(n.asked) as asked
 from counted as n
 join eval_items as e on e.item_id = n.item_id
 group by e.query_type, e.stakes, e.item_id

@@ -11,7 +11,8 @@ select
     e.stakes,
     e.item_id as cluster_id,
     sum(case when v.verdict = d.verdict then 1 else 0 end) as numerator,
-    count(*) as denominator
+    count(*) as denominator,
+    count(*) as asked
 from labels as v
 join deciding_labels as d
     on d.run_id = v.run_id and d.item_id = v.item_id and d.claim_id = v.claim_id
