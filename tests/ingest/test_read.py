@@ -519,3 +519,22 @@ def test_doubtful_rows_are_counted_as_warnings(tmp_path: Path):
         result = import_files(store, [tmp_path])
     assert len(result.warnings) == 1
     assert result.warnings[0].startswith("1 items of type unanswerable")
+
+
+@pytest.mark.parametrize("name", ["eval_items.jsonl", "items.jsonl", "Eval_Items-2.ndjson"])
+def test_files_may_be_named_after_their_tables(name: str, tmp_path: Path):
+    (tmp_path / name).write_bytes(ITEM)
+    [placed] = read_rows([tmp_path / name])
+    assert isinstance(placed.row, Item)
+
+
+def test_labels_may_have_the_name_of_the_spec(tmp_path: Path):
+    """The columns of the spec's table, in a file of its name."""
+    (tmp_path / "claim_labels.csv").write_text(
+        "run_id,item_id,claim_text,claim_type,verdict,supporting_span,source_id,labeler,labeled_at\n"
+        "r,i,It is so.,factual,unlinked,,,ana,2026-01-01T00:00:00Z\n",
+        encoding="utf-8",
+    )
+    [placed] = read_rows([tmp_path / "claim_labels.csv"])
+    assert isinstance(placed.row, Label)
+    assert placed.row.supporting_span is None

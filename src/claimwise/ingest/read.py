@@ -21,7 +21,7 @@ from claimwise.ingest.files import (
     refuse,
 )
 from claimwise.ingest.problems import Complaint, show
-from claimwise.ingest.records import KINDS, NESTED, complete, expand
+from claimwise.ingest.records import KINDS, NAMES, NESTED, complete, expand
 from claimwise.types.rows import QUERY_TYPES, Item, Placed, Row
 
 _SHOWN_PROBLEMS = 20
@@ -88,12 +88,12 @@ def is_data_file(path: Path) -> bool:
 def _kind_of(path: Path) -> str | None:
     """Return the kind that a file's name begins with; the longest match wins."""
     name = path.name.lower()
-    matches = [kind for kind in KINDS if re.match(rf"{kind}(?![a-z_])", name)]
+    matches = [kind for kind in NAMES if re.match(rf"{kind}(?![a-z_])", name)]
     return max(matches, key=len, default=None)
 
 
 def _row_type(kind: object, path: Path, line: int) -> type[Row]:
-    row_type = KINDS.get(kind) if isinstance(kind, str) else None
+    row_type = NAMES.get(kind) if isinstance(kind, str) else None
     if row_type is None:
         listed = ", ".join(KINDS)
         found = "no kind of record" if kind is None else f"the kind {show(kind)}"
@@ -107,7 +107,7 @@ def _read_jsonl(path: Path, kind: str | None, note: Note) -> PlacedRows:
     if first is None:
         return
     # Typed decoding is several times faster, and serves all flat records without a "type".
-    typed = kind is not None and KINDS.get(kind) not in NESTED and b'"type"' not in first[1]
+    typed = kind is not None and NAMES.get(kind) not in NESTED and b'"type"' not in first[1]
     decoder = msgspec.json.Decoder(_row_type(kind, path, 1)) if typed else None
     for number, data in chain([first], lines):
         if decoder is not None and _NUL not in data:
@@ -183,7 +183,7 @@ def _read_table(
 
 
 def _read_csv(path: Path, kind: str | None, note: Note) -> PlacedRows:
-    types = {kind: cell_types(row_type) for kind, row_type in KINDS.items()}
+    types = {kind: cell_types(row_type) for kind, row_type in NAMES.items()}
     rows = (
         (line, parse_cells(cells, types.get(cells.get("type", kind or ""), {})))
         for line, cells in read_csv(path)

@@ -36,6 +36,13 @@ from claimwise.types.rows import (
 
 KINDS: dict[str, type[Row]] = {row_type.kind: row_type for row_type in ROW_TYPES}
 
+# Who knows the tables, or the measuring spec, may call things by those names.
+NAMES: dict[str, type[Row]] = {
+    **{row_type.table: row_type for row_type in ROW_TYPES},
+    "claim_labels": Label,
+    **KINDS,
+}
+
 Record = dict[str, Any]
 
 NESTED: dict[type[Row], tuple[str, ...]] = {
