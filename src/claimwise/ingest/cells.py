@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple
 
 import msgspec
 
-from claimwise.types.rows import Row
+from claimwise.types.rows import Row, column_types
 
 _WHOLE = re.compile(r"-?\d{1,18}\Z")
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
@@ -24,11 +23,11 @@ class CellType(NamedTuple):
 
 def cell_types(row_type: type[Row]) -> dict[str, CellType]:
     """Return how the cells of each column of a row type are read."""
-    hints = get_type_hints(row_type)
+    types = column_types(row_type)
     return {
+        # A required text may be empty; anything else that is empty is left out, and missed.
         field.name: CellType(
-            nullable=not field.required or NoneType in get_args(hints[field.name]),
-            parse=_PARSERS.get(_base_type(hints[field.name]), str),
+            nullable=not field.required, parse=_PARSERS.get(types[field.name], str)
         )
         for field in msgspec.structs.fields(row_type)
     }
@@ -50,14 +49,6 @@ def parse_cells(cells: dict[str, str], types: dict[str, CellType]) -> dict[str, 
     return record
 
 
-def _base_type(hint: Any) -> Any:
-    while get_origin(hint) is Annotated:
-        hint = get_args(hint)[0]
-    if get_origin(hint) in (Union, UnionType):
-        return next(_base_type(part) for part in get_args(hint) if part is not NoneType)
-    return hint
-
-
 def _parse_whole(text: str) -> object:
     return int(text) if _WHOLE.match(text) else text
 
@@ -73,7 +64,7 @@ def _parse_truth(text: str) -> object:
     return _TRUTHS.get(text.lower(), text)
 
 
-_PARSERS: dict[Any, Callable[[str], object]] = {
+_PARSERS: dict[type, Callable[[str], object]] = {
     bool: _parse_truth,
     int: _parse_whole,
     float: _parse_number,

@@ -1,7 +1,8 @@
 """Writes rows to files: the inverse of reading.
 
 A folder gets one file per kind of row. Files are written beside their final names and moved
-there when all are complete, so a killed export leaves the old files or the new ones, never halves.
+there when all are complete, so no file is ever half-written; an export killed while it moves them
+leaves some files old and some new, and can be repeated.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
 
 from claimwise.errors import MissingExtraError
-from claimwise.types.rows import Row
+from claimwise.types.rows import Row, column_types
 
 Rows = Iterable[dict[str, Any]]
 
@@ -88,7 +89,8 @@ def _write_parquet(path: Path, row_type: type[Row], rows: Iterator[Row]) -> int:
         raise MissingExtraError("a Parquet file", "parquet") from error
     raw = path.with_suffix(".jsonl")
     count = _write_jsonl(raw, row_type, rows)
-    columns = ", ".join(f"{name}: '{kind}'" for name, kind in _sql_types(row_type).items())
+    types = column_types(row_type)
+    columns = ", ".join(f"{name}: '{_SQL_TYPES[kind]}'" for name, kind in types.items())
     target = str(path).replace("'", "''")
     with duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"}) as db:
         db.execute(
@@ -101,26 +103,14 @@ def _write_parquet(path: Path, row_type: type[Row], rows: Iterator[Row]) -> int:
     return count
 
 
-def _sql_types(row_type: type[Row]) -> dict[str, str]:
-    """Return the database type of every column of a row type."""
-    found = {}
-    for name, hint in get_type_hints(row_type).items():
-        if name in row_type.__struct_fields__:
-            found[name] = _sql_type(hint)
-    return found
-
-
-def _sql_type(hint: Any) -> str:
-    names = str(hint)
-    for python, sql in (("datetime.datetime", "timestamp"), ("datetime.date", "date")):
-        if python in names:
-            return sql
-    if "bool" in names:
-        return "boolean"
-    if "float" in names:
-        return "double"
-    return "integer" if "int" in names and "Literal" not in names else "varchar"
-
+_SQL_TYPES: dict[type, str] = {
+    str: "varchar",
+    bool: "boolean",
+    int: "integer",
+    float: "double",
+    datetime: "timestamp",
+    date: "date",
+}
 
 _WRITERS: dict[str, Callable[[Path, type[Row], Iterator[Row]], int]] = {
     "jsonl": _write_jsonl,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from operator import itemgetter
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
 
@@ -35,6 +35,7 @@ from claimwise.types.rows import (
     Run,
     Source,
     Unscored,
+    column_types,
 )
 
 _BATCH = 20_000
@@ -153,8 +154,8 @@ def _stage_rows(
 
 def _open_stage(engine: Engine, row_type: type[Row]) -> _Stage:
     columns = tuple(row_type.__struct_fields__)
-    hints = get_type_hints(row_type)
-    times = tuple(n for n, column in enumerate(columns) if hints[column] in _TIMES)
+    types = column_types(row_type)
+    times = tuple(n for n, column in enumerate(columns) if issubclass(types[column], date))
     stage = _Stage(row_type, columns, times)
     engine.create_stage(
         stage.name,
@@ -162,9 +163,6 @@ def _open_stage(engine: Engine, row_type: type[Row]) -> _Stage:
         f"from {row_type.table} where false",
     )
     return stage
-
-
-_TIMES = (datetime, datetime | None, date | None)
 
 
 def _to_record(engine: Engine, placed: Placed, times: tuple[int, ...]) -> Record:

@@ -9,7 +9,17 @@ from them.
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from types import NoneType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import Meta
@@ -60,6 +70,19 @@ class Row(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     table: ClassVar[str]
     kind: ClassVar[str]
     key: ClassVar[tuple[str, ...]]
+
+
+def column_types(row_type: type[Row]) -> dict[str, type]:
+    """Return the plain Python type of every column: what is left without null and limits."""
+    hints = get_type_hints(row_type)
+    return {name: _plain_type(hints[name]) for name in row_type.__struct_fields__}
+
+
+def _plain_type(hint: Any) -> type:
+    options = [option for option in get_args(hint) if option is not NoneType]
+    if get_origin(hint) is Literal:
+        return str
+    return _plain_type(options[0]) if options else hint
 
 
 class Source(Row, kw_only=True):
