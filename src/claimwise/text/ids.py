@@ -1,4 +1,4 @@
-"""Pure functions on strings: content-addressed ids."""
+"""Content-addressed ids."""
 
 from __future__ import annotations
 

@@ -1,0 +1,87 @@
+"""What a stretch of an answer is: a fact, an action, or no claim and why.
+
+Phrases (``phrases.txt``) are tried on the plain words; what none of them knows is a fact. They are
+English, with the commonest refusals and actions in Chinese and Japanese.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from claimwise.decompose.words import expand_phrases
+from claimwise.types.checking import NotAClaim
+from claimwise.types.rows import ClaimType
+
+
+class Kind(NamedTuple):
+    """The type of a claim, and for ``non_factual`` the reason."""
+
+    claim_type: ClaimType
+    reason: NotAClaim | None = None
+
+
+FACT = Kind("factual")
+ACTION = Kind("action")
+
+
+def _compile(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+_OPENER = rf"(?:{expand_phrases('openers')}[,.!]? )*"
+_APOLOGY = (
+    r"(?:(?:i am|i'm|we're|we are)? ?(?:very |so |really )?(?:sorry|afraid)"
+    r"(?:,? but|,| that)? )?"
+)
+_REFUSAL = _compile(_OPENER + _APOLOGY + expand_phrases("refusal"))
+_REFUSAL_ANYWHERE = _compile(expand_phrases("refusal_anywhere"))
+_HEDGE = _compile(_OPENER + expand_phrases("hedge") + r"[.!…]*$")
+_FRAMING = _compile(_OPENER + expand_phrases("framing") + r"[.,!:…]*$")
+_OPINION = _compile(expand_phrases("opinion"))
+_ACTION = _compile(_OPENER + expand_phrases("action"))
+_ACTION_ANYWHERE = _compile(expand_phrases("action_anywhere"))
+_BY_COMPANY = _compile(_OPENER + r"we\b")
+_FOR_USER = _compile(expand_phrases("for_user"))
+_QUESTION = re.compile(r"[?？؟][\"'”’»」』)）*\s]*$")
+_BELIEF = _compile(r"(?:i|we) (?:think|believe|feel|guess|suppose|find)\b(.*)")
+# What is left to check after «I think»: a number, a name, a past event.
+_CHECKABLE = re.compile(r"\d|(?<!^)\b[A-Z][a-z]|\b(?:was|were|has|had)\b")
+
+
+def classify(wording: str) -> Kind:
+    """Return what a clause is.
+
+    Promises («I'll open a ticket») are framing: nothing can be checked yet. «We will refund you
+    within 5 days» is a policy, so a fact. A hedged statement stays a fact; «I think» makes an
+    opinion only of what holds nothing to check (no number, name or past event).
+    """
+    text = " ".join(wording.split()).replace("’", "'")
+    if _QUESTION.search(text):
+        return Kind("non_factual", "question")
+    if _is_action(text):
+        return ACTION
+    if _REFUSAL.match(text) or _REFUSAL_ANYWHERE.search(text):
+        return Kind("non_factual", "refusal")
+    if _HEDGE.match(text):
+        return Kind("non_factual", "hedge")
+    if _is_opinion(text):
+        return Kind("non_factual", "opinion")
+    if _FRAMING.match(text) or not any(char.isalnum() for char in text):
+        return Kind("non_factual", "framing")
+    return FACT
+
+
+def _is_action(text: str) -> bool:
+    if _ACTION_ANYWHERE.search(text):
+        return True
+    if not _ACTION.match(text):
+        return False
+    return not _BY_COMPANY.match(text) or _FOR_USER.search(text) is not None
+
+
+def _is_opinion(text: str) -> bool:
+    if _OPINION.search(text) and not re.search(r"\d", text):
+        return True
+    belief = _BELIEF.match(text)
+    return belief is not None and not _CHECKABLE.search(belief.group(1).lstrip())

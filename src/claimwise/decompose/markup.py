@@ -1,0 +1,142 @@
+"""Markdown and citation markers, told apart from what an answer says.
+
+Markup is masked, not cut out: the masked text has the length of the original, so that offsets
+found in one hold in the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from claimwise.types.checking import Mark
+
+# A private-use character; it stands where markup stood.
+_FILL = "\ue000"
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_LONGEST_RANGE = 20
+
+# Before the first word of a sentence: quote marks, heading marks, bullets, numbers, checkboxes.
+_PREFIX = re.compile(
+    r"[\s>]*+(?:(?P<heading>\#{1,6}(?=\s|$))"
+    r"|(?P<item>(?:[-*+–—•‣◦▪](?=\s)|[•‣◦▪]|\(?\d{1,3}[.)](?=\s)|\(?[a-z]\)(?=\s))))?+\s*+"
+    r"(?:\[[ xX]\](?=\s)\s*+)?+"
+)
+_ONLY_MARKUP = re.compile(r"[-*_=|:#>+~\s\ue000]*+")
+_MARKUP = re.compile(
+    r"""
+      (?P<code>(?P<ticks>`{1,3})(?P<inner>[^`\n]++)(?P=ticks))
+    | !\[(?P<alt>[^\[\]\n]*+)\]\([^()\s]*+\)
+    | (?P<link>\[(?P<label>[^\[\]\n]++)\]\((?P<url>[^()\s]++)(?:[ ]"[^"\n]*+")?\))
+    | <(?P<auto>https?://[^<>\s]++)>
+    | (?P<numbers>\[\^?\d{1,4}(?:[ ]?[-–,;][ ]?\^?\d{1,4})*+\])
+    | (?P<named>\[(?:\^[\w.-]{1,40}
+        | (?:doc|document|source|src|ref|chunk|passage|context|cite|citation)s?
+          (?:[ _:\#-]{1,2}[\w./-]{1,60}|\d{1,6})
+        | [\w./-]{1,60}\.(?:md|pdf|txt|html?|docx?|json|csv))\])
+    | (?P<dagger>【(?P<ref>\d[\d:]*+)[^【】\n]{0,60}】)
+    | (?P<source>\((?:sources?|refs?|citations?):\s?(?P<title>[^()\n]{1,120})\))
+    | (?P<year>\((?:see\s|e\.g\.,?\s|cf\.\s)?(?!(?:january|february|march|april|may|june|july|august
+        |september|october|november|december)\b)(?P<author>(?-i:[^\W\d_a-z])[\w'’-]{1,30})
+        [^()\d\n]{0,80}(?:,|\bal\.)\s(?P<date>(?:19|20)\d\d[a-z]?)(?:[,;:][^()\n]{1,80})?\))
+    | (?P<super>(?:(?<=[.,;:!?)”"’\]])|(?<=[a-z]{4}))[⁰¹²³⁴-⁹]{1,6}(?!\w))
+    | (?P<drop></?[a-z][^<>\n]{0,200}>|~~|\*\*(?!\d)|(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)
+        |\\(?=[\\`*_{}\[\]\#+.!|$~-])|\n[ \t]*+>[>\s]*+|[ ]\#+$)
+    | (?<!\w)(?P<open>_)(?=\S)[^_\n]++(?P<close>_)(?!\w)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PLAIN_LABEL = re.compile(r"\^?\d{1,4}|sources?|refs?|links?|here", re.IGNORECASE)
+
+
+class Scan(NamedTuple):
+    """A sentence with its markup masked, and the citation markers in it."""
+
+    masked: str
+    marks: list[Mark]
+    # Where the words begin: after bullets, heading marks and checkboxes.
+    start: int
+    is_heading: bool
+    is_item: bool
+
+    @property
+    def plain(self) -> str:
+        """The masked text with spaces for markup: what rules are applied to."""
+        return self.masked.replace(_FILL, " ")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left but markup."""
+        return _ONLY_MARKUP.fullmatch(self.masked) is not None
+
+
+def scan_markup(text: str, offset: int) -> Scan:
+    """Mask the markup of a sentence that begins at ``offset``, and read its citation markers.
+
+    Inline code is kept as it stands, without its ticks; so «[0]» in code is no marker.
+    """
+    prefix = _PREFIX.match(text)
+    start = prefix.end() if prefix else 0
+    chars = list(text)
+    chars[:start] = _FILL * start
+    marks: list[Mark] = []
+    for match in _MARKUP.finditer(text, start):
+        for left, right in _find_masked(match):
+            chars[left:right] = _FILL * (right - left)
+        marks += (
+            Mark(
+                text=match.group(), start=offset + match.start(), end=offset + match.end(), target=x
+            )
+            for x in _find_targets(match)
+        )
+    heading = prefix is not None and prefix.group("heading") is not None
+    item = prefix is not None and prefix.group("item") is not None
+    return Scan("".join(chars), marks, start, heading, item)
+
+
+def clean(masked: str) -> str:
+    """Return a masked text without what was masked, single-spaced."""
+    spaced = " ".join(masked.split())
+    closed = re.sub(rf" ?{_FILL}++(?=[\s.,;:!?。！？，；：]|$)", "", spaced)
+    return closed.replace(_FILL, "").strip()
+
+
+def _find_masked(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield what is markup in a match: all of it but inner code, labels and alternative texts."""
+    kept = next((name for name in ("inner", "alt", "label") if match.group(name) is not None), None)
+    if match.group("open"):
+        yield match.span("open")
+        yield match.span("close")
+    elif kept and not (kept == "label" and _PLAIN_LABEL.fullmatch(match.group("label"))):
+        yield match.start(), match.start(kept)
+        yield match.end(kept), match.end()
+    else:
+        yield match.span()
+
+
+def _find_targets(match: re.Match[str]) -> list[str]:
+    """Return what a marker points at: several targets for «[1, 3]» and «[1-3]», none for markup."""
+    kind = match.lastgroup or ""
+    text = match.group()
+    if match.group("numbers"):
+        return _read_numbers(text)
+    if match.group("named"):
+        return [text[1:-1].lstrip("^").strip()]
+    if match.group("super"):
+        return [text.translate(_SUPERSCRIPTS)]
+    if match.group("year"):
+        return [f"{match.group('author')}-{match.group('date')}".lower()]
+    plain = {"link": "url", "auto": "auto", "dagger": "ref", "source": "title"}.get(kind)
+    return [match.group(plain).strip()] if plain else []
+
+
+def _read_numbers(text: str) -> list[str]:
+    numbers: list[str] = []
+    for part in re.split(r"[,;]", text[1:-1]):
+        first, _, last = (bound.strip(" ^") for bound in re.sub("[–-]", "-", part).partition("-"))
+        if last and 0 <= int(last) - int(first) < _LONGEST_RANGE:
+            numbers += map(str, range(int(first), int(last) + 1))
+        else:
+            numbers += filter(None, (first, last))
+    return numbers

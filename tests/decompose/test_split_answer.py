@@ -1,0 +1,333 @@
+"""Answers split into claims: worked answers, small tables, invariants, speed."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from worked_answers import WORKED, Worked
+
+from claimwise.decompose import find_compounds, split_answer
+from claimwise.text import find_sentences
+from claimwise.types.checking import AnswerClaim
+
+NOTHING: dict[str, Any] = {"antecedent": None, "ambiguous": False, "compound": (), "marks": []}
+
+
+def describe(claim: AnswerClaim) -> tuple[str, str, dict[str, Any]]:
+    kind = claim.not_a_claim or ("fact" if claim.claim_type == "factual" else claim.claim_type)
+    details = {
+        "antecedent": claim.antecedent,
+        "ambiguous": claim.ambiguous,
+        "compound": claim.compound,
+        "marks": [mark.target for mark in claim.marks],
+    }
+    return kind, claim.wording, details
+
+
+@pytest.mark.parametrize("worked", WORKED, ids=lambda worked: worked.name)
+def test_worked_answers_split_as_written_by_hand(worked: Worked) -> None:
+    claims = split_answer(worked.answer, question=worked.question)
+    expected = [
+        (kind, wording, {**NOTHING, **(details[0] if details else {})})
+        for kind, wording, *details in worked.expected
+    ]
+    assert [describe(claim) for claim in claims] == expected
+
+
+def kinds(answer: str) -> list[str]:
+    return [describe(claim)[0] for claim in split_answer(answer)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I have refunded your order.", "action"),
+        ("I've just cancelled order #12 for you.", "action"),
+        ("I’ve sent you an email.", "action"),
+        ("I sent the invoice to your address.", "action"),
+        ("We have escalated this.", "action"),
+        ("I am now processing your refund.", "action"),
+        ("Your subscription has been renewed.", "action"),
+        ("A replacement has been ordered for you.", "action"),
+        ("A refund of $20 has been issued.", "action"),
+        ("Done!", "action"),
+        ("Your seat for the 17:42 to Saltmere is cancelled.", "action"),
+        ("Your deposit is refunded within 5 days.", "fact"),
+        ("I was able to reset your password.", "action"),
+        ("My colleague has refunded you.", "action"),
+        ("I was able to find the policy.", "fact"),
+        ("我已经为您办理了退款。", "action"),
+        ("I will refund your order.", "framing"),
+        ("I'll open a ticket.", "framing"),
+        ("I can help you with that.", "framing"),
+        ("Refunds are sent within 5 days.", "fact"),
+        ("We will refund your money within 5 days.", "fact"),
+        ("The order was shipped by the warehouse in 2019.", "fact"),
+        ("We have opened 3 shops in Paris.", "fact"),
+        ("Your ticket is valid until midnight.", "fact"),
+        ("Your refund was refused by the bank.", "fact"),
+        ("I couldn't find this in the documents.", "refusal"),
+        ("I cannot help with that.", "refusal"),
+        ("Sorry, I don't have information about that.", "refusal"),
+        ("There is no information about parking in the provided sources.", "refusal"),
+        ("The context does not mention a fee.", "refusal"),
+        ("申し訳ありませんが、わかりません。", "refusal"),
+        ("The policy does not cover cats.", "fact"),
+        ("It depends on several factors.", "hedge"),
+        ("I'm not sure.", "hedge"),
+        ("The tower is probably 139 m tall.", "fact"),
+        ("It may take up to 5 days.", "fact"),
+        ("I think the tower was built in 1990.", "fact"),
+        ("I think it's lovely.", "opinion"),
+        ("In my opinion, the old one was better.", "opinion"),
+        ("Paris is the most beautiful city.", "opinion"),
+        ("Tokyo is the most populous city.", "fact"),
+        ("It is one of the best-known towers.", "fact"),
+        ("Hello!", "framing"),
+        ("Sure, here is the list:", "framing"),
+        ("I hope this helps!", "framing"),
+        ("Thanks for reaching out.", "framing"),
+        ("🎉", "framing"),
+        ("Is that all?", "question"),
+        ("¿Es todo?", "question"),
+        ("```\nx = 1\n```", "code"),
+    ],
+)
+def test_a_sentence_is_known_for_what_it_is(text: str, kind: str) -> None:
+    assert kinds(text)[0] == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "halves"),
+    [
+        ("The shop opens at 9 and the café closes at 5.", 2),
+        ("It is a slow and gradual process that can take years.", 1),
+        ("He is known for his vibrant and colorful works that often depict Haiti.", 1),
+        ("The tower was designed and built by Ann Hill.", 1),
+        ("The fee was paid and refunded.", 1),
+        ("The bank lends money to firms and households that are small.", 1),
+        ("The rules for adults and children are the same.", 1),
+        ("He said that it rained and the game was off.", 1),
+        ("If it rains, the game is off and the fee is refunded.", 1),
+        ("The price includes tax and shipping is free.", 2),
+        ("You must sign in and have a card.", 1),
+        ("She has visited castles built in 1200 and restored in 1900.", 1),
+        ("Acme bought Globex in 1990 and sold it in 1999.", 2),
+        ("The car is red, but it has no doors.", 2),
+        ("Costs fell and sales rose.", 2),
+        ("Usually the pool is open and the bar is closed.", 1),
+        ("There are two doors and one window.", 1),
+        ("The drug does not cause fever and is not sold in Japan.", 2),
+        ("A man and a woman were seen and the door was open.", 2),
+        ("The law of 1990 was repealed in 2001; it has no force.", 2),
+        ("Parts: a lid; a base; a bolt.", 1),
+        ("A link between low pay and sustained growth was found.", 1),
+        ("A citadel was built and the school and mill were sold.", 1),
+        ("They were sent away, artisans and bakers were kept.", 1),
+        ("His patented motor and transformer were sold.", 1),
+        ("It is the first in town and the first since Acme won in 1990.", 1),
+        ("But Isaac left and tried to hide.", 1),
+        ("A clerk is paid and often does not work alone.", 2),
+        ("It lowers glucose and improves sensitivity.", 2),
+        ("The tenant may renew it, and the rent then increases by 3%.", 2),
+        ("It saw a revival in Art Deco and related styles.", 1),
+        ("Many students opt for it during their studies at school and are paid.", 1),
+        ("The league took steps to speed up play and create a game of skill, which is good.", 1),
+        ("Later, the Lords met in 1990 and financed a mission in 1991.", 1),
+        ("However, the Lords wrote it in 1990 and financed a mission in 1991.", 2),
+        ("The lamp is on (the sun is down and the sky is dark).", 1),
+    ],
+)
+def test_clauses_are_cut_only_where_both_stand_alone(text: str, halves: int) -> None:
+    assert len(split_answer(text)) == halves
+
+
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        ("Bread and butter are sold.", ()),
+        ("The dose is between 3 and 5 mg.", ()),
+        ("Both Ann and Ben agreed.", ()),
+        ("Marks and Spencer sells food.", ()),
+        ("The tower is tall and the park is small.", ("and",)),
+        ("He sang and danced.", ("and",)),
+        ("It rained; it snowed.", ("; ",)),
+        ("The tower, which is tall, is old.", ("which",)),
+        ("Ann, who is 5, likes it.", ("who",)),
+        ("He is old but he runs.", ("but",)),
+        ("Prices rose, while wages fell.", ("while",)),
+        ("It covers meals as well as drinks.", ("as well as",)),
+        ("Ada, a British mathematician, wrote it.", ("appositive",)),
+        ("It sells nothing but bread.", ()),
+        ("天气很好，但是很冷。", ("，但是",)),
+        ("", ()),
+    ],
+)
+def test_compounds_are_named_at_top_level_only(text: str, signs: tuple[str, ...]) -> None:
+    assert find_compounds(text) == signs
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("It is red [1].", ["1"]),
+        ("It is red [1, 3].", ["1", "3"]),
+        ("It is red [1-3].", ["1", "2", "3"]),
+        ("It is red.[1][2]", ["1", "2"]),
+        ("It is red[^note].", ["note"]),
+        ("It is red (Smith & Jones, 2019).", ["smith-2019"]),
+        ("It is red (Müller et al., 2020a).", ["müller-2020a"]),
+        ("It is red (source: colours.md).", ["colours.md"]),
+        ("It is red 【4:0†source】.", ["4:0"]),
+        ("It is red [doc_12].", ["doc_12"]),
+        ("It is red [Source 2].", ["Source 2"]),
+        ("It is red [colours.md].", ["colours.md"]),
+        ("It is red.²", ["2"]),
+        ("It is red indeed¹².", ["12"]),
+        ("It is [red](https://x.test/a).", ["https://x.test/a"]),
+        ("It is red [[1]](https://x.test/a).", ["1"]),
+        ("It is red <https://x.test/a>.", ["https://x.test/a"]),
+        ("It is red [sic].", []),
+        ("It is red [refund].", []),
+        ("It is red (in Paris, 2019).", []),
+        ("It is red (2019).", []),
+        ("It is red (May, 2019).", []),
+        ("It is `array[0]`.", []),
+        ("It is 5 m² large.", []),
+        ("【注意】它很大。", []),
+    ],
+)
+def test_citation_markers_are_read_with_their_targets(text: str, targets: list[str]) -> None:
+    (claim,) = split_answer(text)
+    assert [mark.target for mark in claim.marks] == targets
+    assert all(text[mark.start : mark.end] == mark.text for mark in claim.marks)
+    if targets and "http" not in targets[0] and "[[" not in text:
+        assert claim.wording.startswith("It is red")
+        assert not any(mark.text in claim.wording for mark in claim.marks)
+
+
+@pytest.mark.parametrize(
+    ("answer", "wording", "ambiguous"),
+    [
+        ("Albert Einstein was a physicist. He was born in Ulm.", "Albert Einstein was born", False),
+        ("Albert Einstein was a physicist. She was born in Ulm.", "She was born", True),
+        ("Acme was founded in 1990. He was rich.", "He was rich", True),
+        ("The trains are late. They stop at noon.", "The trains stop", False),
+        ("The trains carry bikes. They are red.", "They are red", True),
+        ("The tower has a lift. It opened in 1999.", "It opened", True),
+        ("The tower is tall. Its lift is slow.", "The tower's lift", False),
+        ("Acme is a French company. The company sells tea.", "Acme sells tea", False),
+        ("Acme is old. The company sells tea.", "The company sells", True),
+        ("The fee is 5 euros. This is low.", "This is low", True),
+        ("The fee is 5 euros. It is raining.", "It is raining", False),
+        ("The drug is old. It is used to treat pain.", "The drug is used", False),
+        ("The tower is old. The lift hit it. It fell.", "It fell", True),
+        ("The tower is tall. Its lift is slow. It broke.", "It broke", True),
+        ("The city of Rome is old. The city leaders are new.", "The city leaders", False),
+        ("The fee is 5 euros. It seems that nobody pays.", "It seems", False),
+        (
+            "The Eiffel Tower, built in Paris, is tall. It opened in 1889.",
+            "The Eiffel Tower op",
+            False,
+        ),
+        ("Stan Heal (born 1932) is a player. He has a son.", "Stan Heal has a son", False),
+        ("- Safety is built in\n- It has no lift", "It has", True),
+        ("The tower is tall.\n\n## Fees\n\nIt costs 5 euros.", "It costs", True),
+    ],
+)
+def test_a_pronoun_is_replaced_only_when_it_is_certain(
+    answer: str, wording: str, ambiguous: bool
+) -> None:
+    last = split_answer(answer)[-1]
+    assert last.wording.startswith(wording)
+    assert last.ambiguous is ambiguous
+    assert (last.antecedent is not None) == (not last.text.startswith(wording))
+
+
+@pytest.mark.parametrize(
+    ("question", "wording"),
+    [
+        ("How tall is the tower?", "The tower is 139 m tall."),
+        ("When was the Eiffel Tower built?", "The Eiffel Tower is 139 m tall."),
+        ("How tall is my order?", "Your order is 139 m tall."),
+        ("Is the tower near the park?", "It is 139 m tall."),
+        ("", "It is 139 m tall."),
+    ],
+)
+def test_the_question_names_what_it_is_about(question: str, wording: str) -> None:
+    (claim,) = split_answer("It is 139 m tall.", question=question)
+    assert claim.wording == wording
+    assert claim.ambiguous == wording.startswith("It")
+
+
+PARTS = [
+    *"aZ9é中。！」'\"“”().,;:!?…-*#|`>[]_~\n\r\t\0\ud800\u200f\u2029\ue000¹ ",
+    "- ", "1. ", "```\n", "# ", "**", "[1]", "[^2]", "(Smith, 2019)", "[a](b)", "【4†source】", "|",
+    "The tower is 139 m tall", " and ", " and it opened in 1990", ", but ", "; ", "She ", "It ",
+    "I have ", "sent you ", " was built", "\n\n", ". ", " which ", "The company ", "<br>", "This ",
+]  # fmt: skip
+ANSWERS = st.lists(st.sampled_from(PARTS) | st.characters(), max_size=40).map("".join)
+# What may lie outside of every claim besides space: markers, bullets, numbers of items, rules.
+MARKUP = re.compile(
+    r"\[\^?[\d,; –-]+\]|\(Smith, 2019\)|【4†source】|\[[19]\]\(b\)|<br>|[¹-⁹]+"
+    r"|\(?(?:\d{1,3}|[a-z])[.)]"
+    r"|\[[ xX]\]|[-*+#>|=_:~`•‣◦▪–—\s\ue000]"
+)
+
+
+@given(ANSWERS, st.none() | ANSWERS)
+def test_claims_are_exact_slices_in_order_and_nothing_vanishes(
+    answer: str, question: str | None
+) -> None:
+    left_over, last = [], 0
+    for claim in split_answer(answer, question=question):
+        assert answer[claim.start : claim.end] == claim.text
+        assert last <= claim.start < claim.end
+        assert claim.wording
+        assert (claim.not_a_claim is not None) == (claim.claim_type == "non_factual")
+        left_over.append(answer[last : claim.start])
+        last = claim.end
+    left_over.append(answer[last:])
+    assert all(not MARKUP.sub("", part).strip() for part in left_over)
+
+
+def test_no_answer_has_no_claims() -> None:
+    assert split_answer("") == []
+    assert split_answer(" \n---\n") == []
+
+
+def test_two_thousand_sentences_a_second() -> None:
+    answer = " ".join(worked.answer for worked in WORKED if "|" not in worked.answer) * 20
+    count = len(find_sentences(answer))
+    begun = time.perf_counter()
+    split_answer(answer)
+    assert count / (time.perf_counter() - begun) > 2_000
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["word ", "a, ", "[", "(", "`", "*", "_a ", "<a", "[1] ", "and it is ", "I have ", "It is "],
+)
+def test_a_line_without_end_takes_linear_time(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = unit * (size // len(unit))
+        begun = time.perf_counter()
+        split_answer(text)
+        return time.perf_counter() - begun
+
+    seconds(1_000)
+    small = min(seconds(50_000) for _ in range(3))
+    assert min(seconds(200_000) for _ in range(3)) < 10 * small + 0.05
+
+
+def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[2] / "docs/claims.md"
+    code, printed = re.findall(r"```(?:python)?\n(.+?)```", page.read_text("utf-8"), re.DOTALL)
+    exec(code, {})
+    assert capsys.readouterr().out == printed

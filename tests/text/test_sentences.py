@@ -1,0 +1,162 @@
+"""Borders of sentences: tables of cases written by hand, invariants, and time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claimwise.text import find_sentences
+
+
+def split(text: str) -> list[str]:
+    return [text[start:end] for start, end in find_sentences(text)]
+
+
+# A bar stands for a border.
+PROSE = [
+    "Dr. Smith moved to the U.S. in 1990. | He works at St. Mary's Hospital.",
+    "J. R. R. Tolkien wrote it. | It sold 3.5 million copies.",
+    "Take 2.5 mg, i.e. half a tablet. | Stop after 3 days.",
+    "Use a solvent, e.g. acetone. | Do not inhale it.",
+    "The dose is 5 mg. | The maximum is 10 mg.",
+    "It opens at 9 a.m. and closes at 5 p.m. | On Sundays it is closed.",
+    "See https://example.com/a.b?c=1.2 for more. | It is free.",
+    'He said "Go." | Then he left.',
+    "He said “Stop!” | She went on.",
+    'He asked "Why?" and left. | Nobody knew.',
+    "Wait... what happened? | Nothing… | It was late.",
+    "Is it open? | (Yes, it is.) | Fine.",
+    "Smith v. Jones, 5 U.S. 137 (1803), is old. | It still holds.",
+    "Vitamin B. | It is soluble.",
+    "World War I. | The war began in 1914.",
+    "No. | Refunds take 5 days. | Room No. 5 is open.",
+    "He works at Google Inc. | The firm is large.",
+    "Version 2.0.1 is out. | Node.js 18 is needed.",
+    "What?! | Yes!! | Really.",
+    "Run `a.b. C` first. | Then stop.",
+    "«Bonjour.» | Il part.",
+    "It was built in 1990.[1][2] | It grew. [3] | It is large.",
+    "It was built in 1990.¹ | It grew.",
+    "Rates fell (Smith, 2019). | They rose. (Source: ECB, 2020) | They fell.",
+    "Rates fell.【4†source】 | They rose.",
+    "1. Open it. | 2. Close it.",
+    'They fed the Food Bank. | "E-Week" is in spring.',
+    "Yahoo! is a firm. | It is old.",
+    "Dogs are welcome on a lead. | Cats are not.",
+]
+OTHER_SCRIPTS = [
+    "北京是中国的首都。|上海很大！|真的吗？|“是的。”|他说。",
+    "真的吗?|是的!|好。",
+    "「はい。」と言った。|次の文です。|終わり",
+    "彼は『行く！』|そして出た。",
+    "كيف حالك؟ | جيد.",
+    "यह सच है। | वह झूठ है।",
+]
+LINES = [
+    ("One paragraph\n\nAnother one", ["One paragraph", "Another one"]),
+    ("# Title\nText. More.", ["# Title", "Text.", "More."]),
+    ("Title\n=====\nText", ["Title", "=====", "Text"]),
+    ("- first one\n- second. Third\n* last", ["- first one", "- second.", "Third", "* last"]),
+    ("1. one\n2) two\n(3) three", ["1. one", "2) two", "(3) three"]),
+    ("- an item\n  that goes on\n- next", ["- an item\n  that goes on", "- next"]),
+    (
+        "| a. b | c |\n|---|---|\n| Dr. No. It | 2 |",
+        ["| a. b | c |", "|---|---|", "| Dr. No. It | 2 |"],
+    ),
+    ("A | b\n--- | ---\n1 | 2", ["A | b", "--- | ---", "1 | 2"]),
+    (
+        "Run:\n```py\nx = 1. Y\n\nz\n```\nDone. Ok.",
+        ["Run:", "```py\nx = 1. Y\n\nz\n```", "Done.", "Ok."],
+    ),
+    ("Before.\n~~~\nnever closed. No", ["Before.", "~~~\nnever closed. No"]),
+    ("12 Main Street\nSpringfield\nIL 62701", ["12 Main Street", "Springfield", "IL 62701"]),
+    ("Name: Ann\r\nAge: 5\r\n\r\nEnd", ["Name: Ann", "Age: 5", "End"]),
+    (
+        "This is prose that somebody wrapped by hand at a width\n"
+        "of some fifty to sixty characters; it names Dr. Albert\n"
+        "Einstein on the way. The second sentence begins in the\nmiddle.",
+        [
+            "This is prose that somebody wrapped by hand at a width\n"
+            "of some fifty to sixty characters; it names Dr. Albert\nEinstein on the way.",
+            "The second sentence begins in the\nmiddle.",
+        ],
+    ),
+    ("> Quoted. Twice.\n\nPlain.", ["> Quoted.", "Twice.", "Plain."]),
+    ("page one\fpage two", ["page one", "page two"]),
+]
+
+
+@pytest.mark.parametrize("marked", PROSE)
+def test_prose_is_cut_at_full_stops_only(marked: str) -> None:
+    assert split(marked.replace(" | ", " ")) == marked.split(" | ")
+
+
+@pytest.mark.parametrize("marked", OTHER_SCRIPTS)
+def test_full_stops_of_other_scripts_end_sentences(marked: str) -> None:
+    spaced = " | " in marked
+    bar = " | " if spaced else "|"
+    assert split(marked.replace(bar, " " if spaced else "")) == marked.split(bar)
+
+
+@pytest.mark.parametrize(("text", "sentences"), LINES)
+def test_lines_that_are_not_wrapped_prose_stand_alone(text: str, sentences: list[str]) -> None:
+    assert split(text) == sentences
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\t", "\u2028"])
+def test_nothing_gives_nothing(text: str) -> None:
+    assert find_sentences(text) == []
+
+
+FRAGMENTS = [
+    *"aZ9é中。！」'\"“”().,;:!?…-*#|`>[]\n\r\t\0\ud800\u200f\u2029¹",
+    "- ", "1. ", "```", "~~~", "# ", "No. ", "e.g. ", "Dr. ", "[1]", "http://a.b", "\n\n", "? ",
+]  # fmt: skip
+HOSTILE = st.lists(st.sampled_from(FRAGMENTS) | st.characters(), max_size=60).map("".join)
+
+
+@given(HOSTILE)
+def test_sentences_are_in_order_and_hold_all_that_is_not_space(text: str) -> None:
+    covered = bytearray(len(text))
+    last = 0
+    for start, end in find_sentences(text):
+        assert last <= start < end
+        assert text[start:end] == text[start:end].strip()
+        covered[start:end] = b"\1" * (end - start)
+        last = end
+    assert all(inside or char.isspace() for inside, char in zip(covered, text, strict=True))
+
+
+def seconds(text: str) -> float:
+    begun = time.perf_counter()
+    find_sentences(text)
+    return time.perf_counter() - begun
+
+
+UNITS = [
+    *(" ", ".", "\"", "(", "[", "`", "#", "|", "-", "\0", "¹", "。", "」", "word "),
+    *("No. ", "1. ", "A. The ", "? ! ", "… ", "- a\n", "> ", "```\n", "'.\" ", "[1", "【1", ".¹ "),
+    *("e.g. The ", "\ud800. ", "(A, ", "= ", "The tower is 139 m tall, says Dr. No. It opened. "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_time_grows_with_length_only(unit: str) -> None:
+    """Four times the text: a quadratic method would take sixteen times as long."""
+    size = 20_000 // len(unit)
+    seconds(unit)  # loads the library
+    small = min(seconds(unit * size) for _ in range(3))
+    large = min(seconds(unit * 4 * size) for _ in range(3))
+    assert large < 10 * small + 0.05
+
+
+def test_a_line_of_100_000_words_and_a_text_of_10_megabytes() -> None:
+    sentence = "The tower of Dr. Hill is 139.5 m tall and was opened in the U.S. style in 1990. "
+    assert seconds("word " * 100_000) < 2
+    assert seconds(sentence * 6_250) < 5
+    megabytes = (sentence * 5 + "\n\n- an item of a list\n") * 24_000
+    assert len(megabytes) > 10_000_000
+    assert seconds(megabytes) < 60
