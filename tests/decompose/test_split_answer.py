@@ -52,6 +52,8 @@ def kinds(answer: str) -> list[str]:
         ("I’ve sent you an email.", "action"),
         ("I sent the invoice to your address.", "action"),
         ("We have escalated this.", "action"),
+        ("We have refunded order 5512.", "action"),
+        ("We have sent 400 parcels since 2019.", "fact"),
         ("I am now processing your refund.", "action"),
         ("Your subscription has been renewed.", "action"),
         ("A replacement has been ordered for you.", "action"),

@@ -150,7 +150,7 @@ def test_time_grows_with_length_only(unit: str) -> None:
     seconds(unit)  # loads the library
     small = min(seconds(unit * size) for _ in range(3))
     large = min(seconds(unit * 4 * size) for _ in range(3))
-    assert large < 10 * small + 0.05
+    assert large < 10 * small + 0.2  # the rest is what a busy machine adds
 
 
 def test_a_line_of_100_000_words_and_a_text_of_10_megabytes() -> None:

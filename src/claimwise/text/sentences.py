@@ -68,12 +68,13 @@ _STARTERS = (
 )
 _MISSED = re.compile(
     r"(?<=\w)[.!?][\"”’)]?[ \t\n]+(?=(?:" + _STARTERS + r")[ \t\n,'’])"
-    r"|(?:^|(?<=[.!?]\s))No\.\s(?=[A-Z])"
     r"|(?<=\w{3})[.!?][ \t\n]+(?=[\"“«‘][A-Z])"
     # A small-letter word of three letters or more is rarely an abbreviation before a capital.
     r"|(?P<small>(?<=[a-z]{3}))[.!?][ \t\n]+(?=[A-Z])"
     r"|[.!?](?:[⁰¹²³⁴-⁹]{1,6}|\[\^?\d{1,4}\]|【\d[^【】\n]{0,60}】)\s"
 )
+_ANSWER_NO = re.compile(r"(?:^|(?<=[.!?]\s))No\.\s(?=[A-Z])")
+_STOP = re.compile(r"[.!?]")
 # Abbreviations that always go on, whatever follows them.
 _NEVER_LAST = re.compile(
     r"(?:^|[\s(\[«“\"])(?:e\.g|i\.e|cf|vs|v|viz|Mr|Mrs|Ms|Dr|Prof|Gen|Sen|Rep|Gov|Capt|Col|Sgt|Rev|"
@@ -171,18 +172,31 @@ def _split_lines(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int,
 
 def _find_borders(block: str) -> list[int]:
     """Return where sentences after the first begin in a block, in order."""
-    borders = {match.end() for match in _OTHER_STOP.finditer(block) if not _goes_on(match, block)}
+    borders: set[int] = set()
+    if not block.isascii():
+        stops = _OTHER_STOP.finditer(block)
+        borders = {match.end() for match in stops if not _goes_on(match, block)}
     if any(stop in block for stop in ".!?…"):
         # Imported here: reading its model takes longer than most commands that need no sentences.
         import nupunkt
 
         borders.update(start for start, _ in nupunkt.sent_spans(block))
-        for match in _MISSED.finditer(block):
-            head = block[max(0, match.start() - _TAIL) : match.end()]
-            if not _NEVER_LAST.search(head) and (match["small"] is None or _SMALL.search(head)):
-                borders.add(match.end())
+        borders.update(_find_missed(block))
     borders -= {0, len(block)}
     return _mend_borders(block, sorted(borders)) if borders else []
+
+
+def _find_missed(block: str) -> Iterator[int]:
+    """Yield the borders that nupunkt takes for abbreviations; looks at the stops alone."""
+    for stop in _STOP.finditer(block):
+        match = _MISSED.match(block, stop.start())
+        if match is None:
+            continue
+        head = block[max(0, match.start() - _TAIL) : match.end()]
+        if not _NEVER_LAST.search(head) and (match["small"] is None or _SMALL.search(head)):
+            yield match.end()
+    if "No." in block:
+        yield from (match.end() for match in _ANSWER_NO.finditer(block))
 
 
 def _goes_on(stop: re.Match[str], block: str) -> bool:
