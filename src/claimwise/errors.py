@@ -5,6 +5,7 @@
     ├── InputError            a file is wrong: a list of problems, each with its place
     ├── MetricError           unknown metric or slice, or SQL that breaks the contract
     ├── MissingExtraError     an optional package is not installed
+    ├── VerifierError         there is no verifier of that name
     └── StoreError            the database can't be used
         ├── NewerSchemaError  a newer claimwise wrote it
         ├── NotAStoreError    nothing of ours is there
@@ -71,6 +72,10 @@ class MissingExtraError(ClaimwiseError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an extra: pip install 'claimwise[{extra}]'")
+
+
+class VerifierError(ClaimwiseError):
+    """There is no verifier of that name."""
 
 
 class StoreError(ClaimwiseError):

@@ -1,0 +1,1 @@
+"""Judges claims against sources: link, weigh the evidence, decide."""

@@ -1,0 +1,170 @@
+"""The student: a small BERT that reads (evidence, claim) and imitates the teacher."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from transformers import BertModel
+
+from teacher import bucket
+
+MAX_TOKENS = 256
+
+
+class Student(nn.Module):
+    """A BERT body with a three-way head on its first token."""
+
+    def __init__(self, body: BertModel) -> None:
+        super().__init__()
+        self.body = body
+        size = body.config.hidden_size
+        self.dense = nn.Linear(size, size)
+        self.head = nn.Linear(size, 3)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """Return logits of (supports, contradicts, neither)."""
+        hidden = self.body(
+            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
+        ).last_hidden_state[:, 0]
+        return self.head(torch.tanh(self.dense(hidden)))
+
+
+def load_student(folder: Path, attention: str = "sdpa") -> Student:
+    """Read the base weights from a folder with ``config.json`` and ``model.safetensors``."""
+    body = BertModel.from_pretrained(folder, attn_implementation=attention, add_pooling_layer=False)
+    return Student(body.float())
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """Read the word-piece tokenizer; evidence is cut to fit, the claim never."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MAX_TOKENS, strategy="only_first")
+    return tokenizer
+
+
+def encode_pairs(
+    tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]
+) -> list[tuple[list[int], list[int]]]:
+    """Return token ids and segment ids of each pair."""
+    cut = [(e, " ".join(c.split()[:120])) for e, c in pairs]
+    return [(e.ids, e.type_ids) for e in tokenizer.encode_batch(cut)]
+
+
+def make_batch(
+    rows: Sequence[tuple[list[int], list[int]]], device: torch.device
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Pad rows on the right; return ids, mask and segments."""
+    width = max(len(ids) for ids, _ in rows)
+    ids = np.zeros((len(rows), width), dtype=np.int64)
+    mask, segments = np.zeros_like(ids), np.zeros_like(ids)
+    for i, (row, types) in enumerate(rows):
+        ids[i, : len(row)] = row
+        mask[i, : len(row)] = 1
+        segments[i, : len(row)] = types
+    return (
+        torch.from_numpy(ids).to(device, non_blocking=True),
+        torch.from_numpy(mask).to(device, non_blocking=True),
+        torch.from_numpy(segments).to(device, non_blocking=True),
+    )
+
+
+def train_student(
+    student: Student,
+    tokenizer: Tokenizer,
+    pairs: Sequence[tuple[str, str]],
+    targets: Tensor,
+    *,
+    epochs: float,
+    rate: float,
+    batch_tokens: int = 24_000,
+    seconds: float = 600.0,
+    seed: int = 0,
+) -> None:
+    """Minimise cross-entropy against soft targets; the rate decays to zero as time or data end."""
+    device = next(student.parameters()).device
+    rows = encode_pairs(tokenizer, pairs)
+    lengths = [len(ids) for ids, _ in rows]
+    rng = random.Random(seed)
+    optimizer = torch.optim.AdamW(
+        student.parameters(), lr=rate, weight_decay=0.01, fused=device.type == "cuda"
+    )
+    plan: list[list[int]] = []
+    for _ in range(math.ceil(epochs)):
+        plan += bucket(lengths, batch_tokens, rng)
+    plan = plan[: int(len(plan) * epochs / math.ceil(epochs))]
+    started, running = time.time(), torch.zeros((), device=device)
+    student.train()
+    for step, chosen in enumerate(plan):
+        done = max(step / len(plan), (time.time() - started) / seconds)
+        if done >= 1:
+            break
+        scale = min(1.0, (step + 1) / 300) * (1 - done)
+        for group in optimizer.param_groups:
+            group["lr"] = rate * scale
+        batch = make_batch([rows[i] for i in chosen], device)
+        with torch.autocast(device.type, dtype=torch.bfloat16):
+            logits = student(*batch)
+        loss = -(targets[chosen].to(device) * logits.float().log_softmax(-1)).sum(-1).mean()
+        loss.backward()
+        nn.utils.clip_grad_norm_(student.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        running += (loss.detach() - running) / min(step + 1, 200)
+        if step % 500 == 0:
+            print(
+                f"student {step}/{len(plan)} loss {running.item():.3f} "
+                f"{time.time() - started:.0f} s",
+                flush=True,
+            )
+    student.eval()
+
+
+@torch.no_grad()
+def judge_pairs(student: Student, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Tensor:
+    """Return the probabilities of (supports, contradicts, neither) for each pair."""
+    device = next(student.parameters()).device
+    rows = encode_pairs(tokenizer, pairs)
+    result = torch.zeros(len(rows), 3)
+    for chosen in bucket([len(ids) for ids, _ in rows], 60_000, random.Random(0)):
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
+            logits = student(*make_batch([rows[i] for i in chosen], device))
+        result[chosen] = logits.float().softmax(-1).cpu()
+    return result
+
+
+def export_student(student: Student, path: Path) -> None:
+    """Write the 32-bit ONNX file.
+
+    The example batch is padded: without padding the exporter takes the attention mask for a
+    constant and drops it.
+    """
+    ids = torch.tensor([[101, 2023, 102, 2003, 102, 0, 0], [101, 7592, 2088, 102, 2003, 1037, 102]])
+    mask = (ids > 0).long()
+    segments = torch.tensor([[0, 0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1, 1]])
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    torch.onnx.export(
+        student.cpu().float().eval(),
+        (ids, mask, segments),
+        str(path),
+        input_names=list(names),
+        output_names=["logits"],
+        dynamic_axes={name: {0: "batch", 1: "tokens"} for name in names} | {"logits": {0: "batch"}},
+        opset_version=17,
+        dynamo=False,
+    )
+
+
+def quantize_student(path: Path, target: Path) -> None:
+    """Turn the weights into 8-bit integers, one scale per channel; activations stay dynamic."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(path, target, weight_type=QuantType.QInt8, per_channel=True)

@@ -1,0 +1,343 @@
+"""Trains the embedded verifier's encoder: one command, minutes on one GPU.
+
+    python training/train.py --data ../shared/data/train --models MODELS --work WORK
+
+Steps, each of which keeps its result in WORK and is skipped when that is there:
+
+1. the language model writes claims about the passages (true, distorted, going beyond);
+2. it is fine-tuned on the human-labelled pairs as a teacher;
+3. it labels (evidence, claim) pairs made from what it wrote;
+4. the small encoder learns from the teacher's probabilities and the human labels;
+5. the encoder is exported to ONNX, in 32 and in 8 bits.
+
+``training/fit.py`` then fits the few numbers that turn evidence into calibrated probabilities.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import student as students
+import teacher as teachers
+from pairs import (
+    NOT_SUPPORTED,
+    SUPPORTS,
+    Pair,
+    Passage,
+    group_siblings,
+    join_sentences,
+    make_windows,
+    rank_sentences,
+    read_pairs,
+    read_passages,
+)
+from prompts import STATE, STATE_TOKENS, WRITING, read_lines
+
+SEED = 20_261_115
+PASSAGES = 2_600  # passages that are written about: more take longer and teach little more
+TOKENIZER = "qwen-tokenizer.json"  # beside the GGUF file
+QUESTIONS = 3  # questions a passage that are turned into statements
+
+
+def main() -> None:
+    """Run the steps that are missing."""
+    options = _parse_options()
+    options.work.mkdir(parents=True, exist_ok=True)
+    if not (options.work / "pool.json.xz").exists():
+        make_pool(options)
+    if not (options.work / "student.pt").exists():
+        learn(options)
+    students_path = options.work / "encoder.onnx"
+    if not options.no_export and not students_path.exists():
+        export(options)
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="shared/data/train")
+    parser.add_argument("--models", type=Path, required=True, help="where get-models put them")
+    parser.add_argument("--work", type=Path, required=True, help="where results go")
+    parser.add_argument("--base", default="all-MiniLM-L6-v2", help="base of the student")
+    parser.add_argument("--small", action="store_true", help="a few rows, to try the code")
+    parser.add_argument("--no-export", action="store_true")
+    parser.add_argument("--probe", type=Path, help="extra pairs to score, for measuring only")
+    parser.add_argument("--teach-seconds", type=float, default=220)
+    parser.add_argument("--pool", type=int, default=140_000, help="most pairs to label")
+    parser.add_argument("--epochs", type=float, default=6)
+    parser.add_argument("--rate", type=float, default=2e-4)
+    parser.add_argument("--learn-seconds", type=float, default=230)
+    return parser.parse_args()
+
+
+def make_pool(options: argparse.Namespace) -> None:
+    """Write claims, teach the teacher, label the pairs; keep pairs and probabilities."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    clock = time.time()
+    human = read_pairs(options.data, SEED)
+    passages = read_passages(options.data)
+    random.Random(SEED).shuffle(passages)
+    if options.small:
+        human, passages = random.Random(0).sample(human, 60), passages[:4]
+    tokenizer = teachers.load_tokenizer(prepare_tokenizer(options.models))
+    model = teachers.load_model(options.models / teachers.GGUF)
+    print(f"{len(human)} pairs, {len(passages)} passages, {time.time() - clock:.0f} s", flush=True)
+    writer = model.to(device, torch.bfloat16)
+    stated, written = write_claims(writer, tokenizer, passages, small=options.small)
+    print(f"{len(stated)} stated, {len(written)} written, {time.time() - clock:.0f} s", flush=True)
+    judge = teachers.Judge(model.float()).to(device)
+    lessons = human + make_lessons(passages, stated)
+    teachers.train_judge(
+        judge,
+        tokenizer,
+        lessons,
+        seconds=options.teach_seconds,
+        seed=SEED,
+        batch_tokens=2_000 if options.small else 8_000,
+    )
+    judge.body.to(torch.bfloat16)
+    print(f"taught on {len(lessons)} pairs, {time.time() - clock:.0f} s", flush=True)
+    if options.probe:
+        _score_probe(options, "teacher", lambda p: teachers.judge_pairs(judge, tokenizer, p))
+    pool = make_pairs(passages, stated, written)[: options.pool]
+    everything = [(p.evidence, p.claim) for p in lessons] + [(e, c) for e, c, _ in pool]
+    soft = teachers.judge_pairs(judge, tokenizer, everything)
+    rows = [(p.evidence, p.claim, p.label, p.origin) for p in lessons]
+    rows += [(e, c, -1, kind) for e, c, kind in pool]
+    np.save(options.work / "soft.npy", soft.half().numpy())
+    with lzma.open(options.work / "pool.json.xz", "wt", preset=1, encoding="utf-8") as file:
+        json.dump(rows, file)
+    print(f"labelled {len(rows)} pairs, {time.time() - clock:.0f} s", flush=True)
+
+
+def prepare_tokenizer(models: Path) -> Path:
+    """Return the language model's tokenizer file; made from the GGUF file where it is missing."""
+    path = models / TOKENIZER
+    if not path.exists():
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(models, gguf_file=teachers.GGUF)
+        tokenizer.backend_tokenizer.save(str(path))
+    return path
+
+
+def write_claims(
+    model: Any, tokenizer: Any, passages: list[Passage], *, small: bool
+) -> tuple[list[tuple[int, str, str]], list[tuple[int, str, str]]]:
+    """Return statements of the answered questions, and free claims: (passage, text, kind)."""
+    asked = [(n, q, a) for n, p in enumerate(passages) for q, a in p.questions[:QUESTIONS]]
+    replies = teachers.write_texts(
+        model,
+        tokenizer,
+        [STATE.format(question=q, answer=a) for _, q, a in asked],
+        max_new_tokens=STATE_TOKENS,
+        batch=4 if small else 1024,
+        seed=SEED,
+    )
+    stated = []
+    for (number, _, answer), reply in zip(asked, replies, strict=True):
+        text = reply.splitlines()[0].strip() if reply else ""
+        if text.endswith(".") and answer.lower() in text.lower() and len(text.split()) <= 50:
+            stated.append((number, text, answer))
+    written = []
+    for kind, (prompt, most) in WRITING.items():
+        replies = teachers.write_texts(
+            model,
+            tokenizer,
+            [prompt.format(passage=_shorten(p)) for p in passages[:PASSAGES]],
+            max_new_tokens=most,
+            batch=4 if small else 768,
+            seed=SEED,
+        )
+        print(f"wrote {kind}", flush=True)
+        for number, reply in enumerate(replies):
+            written += [(number, text, kind) for text in read_lines(reply)]
+    return stated, written
+
+
+def _shorten(passage: Passage) -> str:
+    """Return the passage's first sentences, about 140 words."""
+    kept, size = [], 0
+    for sentence in passage.sentences:
+        size += len(sentence.split())
+        if kept and size > 140:
+            break
+        kept.append(sentence)
+    return " ".join(kept)
+
+
+def make_lessons(passages: list[Passage], stated: list[tuple[int, str, str]]) -> list[Pair]:
+    """Return labelled pairs from answered questions.
+
+    The statement with its passage; the statement with another answer of the same kind; the
+    statement with every sentence that holds the answer taken away.
+    """
+    rng = random.Random(SEED)
+    siblings = group_siblings(passages)
+    lessons: list[Pair] = []
+    for number, text, answer in stated:
+        passage = passages[number]
+        holding = [i for i, s in enumerate(passage.sentences) if answer in s]
+        order = rank_sentences(passage.sentences, text)
+        if holding:
+            chosen = list(dict.fromkeys([*holding[:2], *order]))[: rng.choice((2, 3, 4))]
+            lessons.append(
+                Pair(join_sentences(passage.sentences, chosen), text, SUPPORTS, "stated")
+            )
+        dice = rng.random()
+        other = _other_answer(answer, siblings[passage.title], rng) if dice < 0.6 else None
+        if other and answer in text:
+            window = join_sentences(passage.sentences, order[: rng.choice((2, 3, 4))])
+            wrong = text.replace(answer, other, 1)
+            lessons.append(Pair(window, wrong, NOT_SUPPORTED, "swapped"))
+        rest = [i for i in order if answer not in passage.sentences[i]][:3]
+        if dice > 0.5 and holding and rest:
+            lessons.append(
+                Pair(join_sentences(passage.sentences, rest), text, NOT_SUPPORTED, "left_out")
+            )
+    return lessons
+
+
+def _other_answer(answer: str, siblings: list[Passage], rng: random.Random) -> str | None:
+    """Return another answer from the same article that looks alike: a number for a number."""
+
+    def shape(text: str) -> tuple[bool, bool, bool]:
+        return any(map(str.isdigit, text)), text[:1].isupper(), len(text.split()) > 3
+
+    options = {a for p in siblings for _, a in p.questions if shape(a) == shape(answer)}
+    fitting = sorted(
+        a for a in options if a.lower() not in answer.lower() and answer.lower() not in a.lower()
+    )
+    return rng.choice(fitting) if fitting else None
+
+
+def make_pairs(
+    passages: list[Passage],
+    stated: list[tuple[int, str, str]],
+    written: list[tuple[int, str, str]],
+) -> list[tuple[str, str, str]]:
+    """Return the pairs that the teacher labels: (evidence, claim, recipe), in random order."""
+    rng = random.Random(SEED + 1)
+    siblings = group_siblings(passages)
+    pool: list[tuple[str, str, str]] = []
+    for number, text, kind in [*((n, t, "stated") for n, t, _ in stated), *written]:
+        passage = passages[number]
+        others = [p for p in siblings[passage.title] if p is not passage]
+        pool += [(w, text, kind) for w in make_windows(passage, text, rng, others)]
+        if kind in ("stated", "restate") and rng.random() < 0.2:
+            negated = _negate(text)
+            if negated:
+                pool.append((make_windows(passage, text, rng, [])[0], negated, "negated"))
+    rng.shuffle(pool)
+    return pool
+
+
+def _negate(text: str) -> str | None:
+    """Put a "not" behind the first form of "to be" or a modal verb, where there is one."""
+    words = text.split()
+    for i, word in enumerate(words[1:], 1):
+        if word in ("is", "was", "are", "were", "can", "could", "has", "had", "will"):
+            following = words[i + 1] if i + 1 < len(words) else ""
+            if following in ("not", "never"):
+                return " ".join([*words[: i + 1], *words[i + 2 :]])
+            return " ".join([*words[: i + 1], "not", *words[i + 1 :]])
+    return None
+
+
+def make_targets(labels: np.ndarray, soft: torch.Tensor) -> torch.Tensor:
+    """Mix human labels and the teacher's probabilities half and half; elsewhere the teacher's."""
+    targets = soft.clone()
+    for i in np.flatnonzero(labels >= 0):
+        hard = torch.zeros(3)
+        if labels[i] == NOT_SUPPORTED:
+            hard[1:] = soft[i, 1:] / soft[i, 1:].sum().clamp(min=1e-4)
+        else:
+            hard[labels[i]] = 1.0
+        targets[i] = 0.5 * hard + 0.5 * soft[i]
+    return targets / targets.sum(-1, keepdim=True)
+
+
+def learn(options: argparse.Namespace) -> None:
+    """Train the student on the pool."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    with lzma.open(options.work / "pool.json.xz", "rt", encoding="utf-8") as file:
+        rows = json.load(file)
+    soft = torch.from_numpy(np.load(options.work / "soft.npy")).float()
+    labels = np.array([row[2] for row in rows])
+    pairs = [(row[0], row[1]) for row in rows]
+    torch.manual_seed(SEED)
+    student = students.load_student(options.models / options.base).to(device)
+    tokenizer = students.load_tokenizer(options.models / options.base)
+    students.train_student(
+        student,
+        tokenizer,
+        pairs,
+        make_targets(labels, soft),
+        epochs=options.epochs,
+        rate=options.rate,
+        seconds=options.learn_seconds,
+        seed=SEED,
+        batch_tokens=2_000 if options.small else 24_000,
+    )
+    if options.probe:
+        _score_probe(options, "student", lambda p: students.judge_pairs(student, tokenizer, p))
+    torch.save(
+        {k: v.half().cpu() for k, v in student.state_dict().items()}, options.work / "student.pt"
+    )
+
+
+def export(options: argparse.Namespace) -> None:
+    """Write ``encoder.onnx`` and ``encoder.int8.onnx``."""
+    student = students.load_student(options.models / options.base, "eager")
+    state = torch.load(options.work / "student.pt", weights_only=True)
+    student.load_state_dict({k: v.float() for k, v in state.items()})
+    students.export_student(student, options.work / "encoder.onnx")
+    students.quantize_student(options.work / "encoder.onnx", options.work / "encoder.int8.onnx")
+
+
+def _score_probe(options: argparse.Namespace, who: str, score: Any) -> None:
+    """Score pairs that nothing is trained on, so that a run can be judged as it goes."""
+    with lzma.open(options.probe, "rt", encoding="utf-8") as file:
+        sets = json.load(file)
+    pairs = [
+        (window, part[0])
+        for rows in sets.values()
+        for row in rows
+        for part in row["parts"]
+        for window in part[1:]
+    ]
+    scores = score(pairs).numpy().astype(np.float16)
+    np.save(options.work / f"probe-{who}.npy", scores)
+    at, areas = 0, []
+    for name, rows in sets.items():
+        values, labels = [], []
+        for row in rows:
+            parts = scores[at : at + 3 * len(row["parts"])].reshape(-1, 3, 3)
+            at += 3 * len(row["parts"])
+            values.append(float(parts[:, 0, 0].min()))
+            labels.append(int(row["label"]))
+        areas.append(_area(np.array(values), np.array(labels)))
+        print(f"probe {who} {name} {areas[-1]:.3f}", flush=True)
+    print(f"probe {who} mean {np.mean(areas):.3f}", flush=True)
+
+
+def _area(values: np.ndarray, labels: np.ndarray) -> float:
+    order = values.argsort(kind="stable")
+    ranks = np.empty(len(values))
+    ranks[order] = np.arange(1, len(values) + 1)
+    good = labels == 1
+    return float(
+        (ranks[good].sum() - good.sum() * (good.sum() + 1) / 2) / max(1, good.sum() * (~good).sum())
+    )
+
+
+if __name__ == "__main__":
+    main()
