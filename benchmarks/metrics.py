@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from statistics import median
 
 from claimwise.measure import estimate_metric, find_metric, load_metrics
 from claimwise.store import open_store
+from support.memory import read_peak_memory
 
 RUN = "bench"
 BARE = (
@@ -41,12 +41,6 @@ def measure(place: str) -> None:
         seconds = time.perf_counter() - start
     memory = read_peak_memory()
     print(json.dumps({"seconds": seconds, "memory_mb": memory, "slices": len(table.slices)}))
-
-
-def read_peak_memory() -> float:
-    """Return this process's peak in MB. getrusage would count the parent's too."""
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
 
 
 def ours(place: str, repeats: int) -> tuple[float, float]:

@@ -89,7 +89,7 @@ def test_base_install_is_small() -> None:
 
 
 def test_licences_are_permissive() -> None:
-    for name in {*base_packages(), "asyncpg", "duckdb"}:
+    for name in {*base_packages(), "asyncpg", "duckdb", "onnxruntime", "tokenizers"}:
         metadata = distribution(name).metadata
         classifiers = [c for c in metadata.get_all("Classifier") or [] if c.startswith("License")]
         said = " ".join(
@@ -116,6 +116,36 @@ def test_missing_extras_say_what_to_install(module: str, extra: str, tmp_path: P
     assert done.returncode == 1
     assert f"pip install 'claimwise[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("module", ["onnxruntime", "tokenizers"])
+def test_without_the_encoder_the_lexical_tier_judges(module: str, tmp_path: Path) -> None:
+    """The base install checks answers; only asking for the full tier by name needs the extra."""
+    (tmp_path / "a.txt").write_text("The tower is 200 m tall.", encoding="utf-8")
+    (tmp_path / "s.txt").write_text("The tower is 139 m tall.", encoding="utf-8")
+    code = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "from claimwise.cli.main import run\n"
+        "common = ['check', '--answer', 'a.txt', '--source', 's.txt', '--verifier']\n"
+        "sys.exit(10 * run([*common, 'auto']) + run([*common, 'embedded']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 1, done.stderr
+    assert "the source says 139 m, the claim 200 m" in done.stdout
+    assert "judged by verifier:lexical-" in done.stdout
+    assert "pip install 'claimwise[encoder]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_extras_are_in_the_development_group() -> None:
+    """What the tests run is what the extras promise."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    extras = settings["project"]["optional-dependencies"]
+    assert set(extras) == {"encoder", "parquet", "postgres"}
+    wanted = {text for texts in extras.values() for text in texts}
+    assert wanted <= set(settings["dependency-groups"]["dev"])
 
 
 def test_changelog_has_the_version() -> None:
@@ -163,21 +193,26 @@ def test_readme_example_runs(tmp_path: Path) -> None:
     assert done.stdout.startswith("{'query_type': 'aggregation', 'stakes': 'high'} 0.45")
 
 
-def test_quickstart_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quickstart_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The files and commands of the quickstart, one after the other."""
     from claimwise.cli.main import run
 
     text = (ROOT / "docs/quickstart.md").read_text("utf-8")
     files = re.findall(r"^`(\S+\.jsonl)`\n\n```json\n(.+?)```", text, re.MULTILINE | re.DOTALL)
+    echoed = re.findall(r'^\$ echo "(.+)" > (\S+)$', text, re.MULTILINE)
     commands = re.findall(r"^\$ claimwise (.+?)(?:\s+#.*)?$", text, re.MULTILINE)
     assert len(files) == 5
-    assert len(commands) >= 6
+    assert len(echoed) == 2
+    assert len(commands) >= 11
     monkeypatch.chdir(tmp_path)
-    for name, content in files:
+    for name, content in [*files, *((name, content) for content, name in echoed)]:
         (tmp_path / name).write_text(content, encoding="utf-8")
     for command in commands:
         assert run(shlex.split(command)) == 0, command
     assert (tmp_path / "report.html").is_file()
+    assert "the source says 139 m, the claim 200 m" in capsys.readouterr().out
 
 
 def test_no_dynamic_code_in_the_product() -> None:

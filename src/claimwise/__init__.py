@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from claimwise.errors import ClaimwiseError, InputError, MetricError, StoreError
     from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
     from claimwise.pipeline import export_store, import_files
+    from claimwise.pipeline.check import check
     from claimwise.report import build_report
     from claimwise.store import Store, open_store
+    from claimwise.types.checking import CheckResult
     from claimwise.types.results import Estimate, MetricTable, Report, Settings
+    from claimwise.verify.verifier import load_verifier
 
 _HOMES = {
+    "CheckResult": "types.checking",
     "ClaimwiseError": "errors",
     "Estimate": "types.results",
     "InputError": "errors",
@@ -28,15 +32,18 @@ _HOMES = {
     "Store": "store",
     "StoreError": "errors",
     "build_report": "report",
+    "check": "pipeline.check",
     "estimate_metric": "measure",
     "export_store": "pipeline",
     "find_metric": "measure",
     "import_files": "pipeline",
     "load_metrics": "measure",
+    "load_verifier": "verify.verifier",
     "open_store": "store",
 }
 
 __all__ = [
+    "CheckResult",
     "ClaimwiseError",
     "Estimate",
     "InputError",
@@ -48,11 +55,13 @@ __all__ = [
     "Store",
     "StoreError",
     "build_report",
+    "check",
     "estimate_metric",
     "export_store",
     "find_metric",
     "import_files",
     "load_metrics",
+    "load_verifier",
     "open_store",
 ]
 

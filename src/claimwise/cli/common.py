@@ -144,8 +144,11 @@ def print_table(
 
 
 def print_json(document: object) -> None:
-    """Print a value as JSON."""
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    """Print a value as JSON. Characters that could steer a terminal are written as ``\\u…``."""
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    for character in {c for c in set(text) if not c.isprintable() and c != "\n"}:
+        text = text.replace(character, json.dumps(character)[1:-1])
+    click.echo(text)
 
 
 def write_output(text: str, output: Path | None) -> None:

@@ -11,8 +11,10 @@ from claimwise.cli.common import console, write_output
 from claimwise.config import find_project
 from claimwise.demo import write_demo
 from claimwise.measure import load_metrics
+from claimwise.pipeline.verify import verify_run
 from claimwise.report import build_report, print_report, render_html
 from claimwise.store import open_store
+from claimwise.verify.verifier import load_verifier
 
 _RUN = "candidate"
 
@@ -20,14 +22,17 @@ _RUN = "candidate"
 @click.command("demo", short_help="Make an example project and report on it.")
 @click.argument("folder", type=click.Path(path_type=Path))
 def command(folder: Path) -> None:
-    """Make an example project in FOLDER, measure its latest run, print and write the report.
+    """Make an example project in FOLDER, judge its latest run, print and write the report.
 
-    A fictional help desk: a golden set with gold spans, two runs, human and verifier labels.
+    A fictional help desk: a golden set with gold spans, two runs, and human labels. The embedded
+    verifier judges every claim of the latest run; the report shows how far it agrees with people.
     Works offline.
     """
     place = write_demo(folder)
     project = find_project(folder)
+    verifier = load_verifier()
     with open_store(place) as store:
+        judged = verify_run(store, _RUN, verifier)
         report = build_report(
             store,
             load_metrics(project.metrics_folder),
@@ -39,5 +44,9 @@ def command(folder: Path) -> None:
     print_report(report, console())
     write_output(render_html(report), folder / "report.html")
     click.echo(
-        f"try: cd {folder} && claimwise metrics --run baseline --metric faithfulness", err=True
+        f"{judged.judged} claims judged by {judged.labeler} in {judged.seconds:.1f} s", err=True
+    )
+    click.echo(
+        f"try: cd {folder} && claimwise check --answer check/answer.txt --source check/delays.md",
+        err=True,
     )

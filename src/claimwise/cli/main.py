@@ -1,7 +1,7 @@
 """The command ``claimwise``.
 
 Exit codes: 0 done, 1 could not run (a usage or input error, one line says why), 70 a fault of
-claimwise itself. 2 and 3 are kept for gates.
+claimwise itself. 2 and 3 are a gate's: failed, and inconclusive.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ INTERRUPTED = 130
 # name → module; a command is imported when it is called, so that each starts as fast as it can.
 COMMANDS = {
     "init": "init",
+    "check": "check",
     "import": "import_",
+    "verify": "verify",
     "export": "export",
     "runs": "runs",
     "metrics": "metrics",
@@ -31,6 +33,8 @@ COMMANDS = {
     "sql": "sql",
     "doctor": "doctor",
     "demo": "demo",
+    "verifiers": "verifiers",
+    "bench-verifier": "bench_verifier",
 }
 
 
@@ -61,9 +65,11 @@ def cli(ctx: click.Context, store: str | None) -> None:
     """Measure, claim by claim, how often an LLM system makes things up.
 
     \b
-    Start:  claimwise demo demo-project     an example project with its report
+    Start:  claimwise check --answer answer.txt --source policy.md
+            claimwise demo demo-project     an example project with its report
             claimwise init                  a project of your own
-            claimwise import items.jsonl sources.jsonl runs.jsonl answers.jsonl labels.jsonl
+            claimwise import items.jsonl sources.jsonl runs.jsonl answers.jsonl
+            claimwise verify                judges every claim of the latest run
             claimwise report
     """
     ctx.obj = store

@@ -11,6 +11,7 @@ from claimwise.pipeline import import_files
 from claimwise.store import open_store
 
 STORE_NAME = "claimwise.db"
+_CHECKED = ("check/answer.txt", "check/delays.md")  # something to try `claimwise check` on
 
 
 def list_demo_files() -> list[Path]:
@@ -29,7 +30,7 @@ def write_demo(folder: Path) -> Path:
     if folder.exists() and not _is_ours(folder):
         raise ConfigError(f"{folder}: found something else there, expected a new or empty folder")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (FILE_NAME, "metrics/overreach_share.sql"):
+    for name in (FILE_NAME, "metrics/overreach_share.sql", *_CHECKED):
         _copy(name, folder / name)
     for path in list_demo_files():
         _copy(f"data/{path.name}", folder / "data" / path.name)

@@ -117,7 +117,7 @@ def _read_jsonl(path: Path, kind: str | None, note: Note) -> PlacedRows:
             except _UNREADABLE:
                 pass  # the slow path finds the words for it
         try:
-            record = _decode_object(data)
+            record = decode_object(data)
             row_type = _row_type(record.pop("type", kind), path, number)
             for row in expand(record, row_type):
                 yield number, row
@@ -125,7 +125,12 @@ def _read_jsonl(path: Path, kind: str | None, note: Note) -> PlacedRows:
             note(path, number, complaint)
 
 
-def _decode_object(data: bytes) -> dict[str, Any]:
+def decode_object(data: bytes) -> dict[str, Any]:
+    """Return the object that a line holds.
+
+    Raises:
+        Complaint: it holds something else, or nothing that can be read.
+    """
     try:
         record = msgspec.json.decode(data)
         if not isinstance(record, dict):

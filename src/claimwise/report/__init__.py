@@ -1,10 +1,38 @@
-"""Turns measurements into reports: terminal, Markdown, HTML and JSON."""
+"""Turns measurements into reports: terminal, Markdown, HTML and JSON.
 
-from claimwise.report.build import DEFAULT_BY, build_report
-from claimwise.report.html import render_html
-from claimwise.report.json import metrics_schema, report_schema, tables_to_document, to_document
-from claimwise.report.markdown import render_markdown, render_tables_markdown
-from claimwise.report.terminal import print_report, print_tables
+Names are loaded on first use: who shows one checked answer need not load what estimates rates.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from claimwise.report.build import DEFAULT_BY, build_report
+    from claimwise.report.html import render_html
+    from claimwise.report.json import (
+        metrics_schema,
+        report_schema,
+        tables_to_document,
+        to_document,
+    )
+    from claimwise.report.markdown import render_markdown, render_tables_markdown
+    from claimwise.report.terminal import print_report, print_tables
+
+_HOMES = {
+    "DEFAULT_BY": "build",
+    "build_report": "build",
+    "metrics_schema": "json",
+    "print_report": "terminal",
+    "print_tables": "terminal",
+    "render_html": "html",
+    "render_markdown": "markdown",
+    "render_tables_markdown": "markdown",
+    "report_schema": "json",
+    "tables_to_document": "json",
+    "to_document": "json",
+}
 
 __all__ = [
     "DEFAULT_BY",
@@ -19,3 +47,9 @@ __all__ = [
     "tables_to_document",
     "to_document",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'claimwise.report' has no attribute {name!r}")
+    return getattr(import_module(f"claimwise.report.{_HOMES[name]}"), name)

@@ -19,7 +19,7 @@ import msgspec
 
 from claimwise.errors import InputError, Problem, StoreError
 from claimwise.store.checks import Violation, audit_store, find_violations
-from claimwise.store.engine import Engine, Record
+from claimwise.store.engine import NO_PARAMS, Engine, Record
 from claimwise.store.files import read_sql
 from claimwise.store.tables import REFERENCES
 from claimwise.types.rows import (
@@ -85,6 +85,7 @@ def load_rows(
     *,
     update: bool = False,
     dry_run: bool = False,
+    judged_since: datetime | None = None,
 ) -> list[LoadCount]:
     """Add rows to the store, or raise and leave it as it was.
 
@@ -94,13 +95,18 @@ def load_rows(
         paths: the files that ``Placed.file_no`` counts.
         update: change curated rows (sources, items, runs…) that differ from the stored ones.
         dry_run: check everything, then undo it.
+        judged_since: leave out what has been done meanwhile: claims of an answer that has some,
+            labels and failures of claims that their labeler has judged since then (UTC). Looked
+            up inside the transaction, so that processes sharing the work double nothing.
 
     Raises:
         InputError: a row breaks a rule; the error lists the first problems.
     """
     try:
         stages = _stage_rows(engine, rows, paths)
-        return _merge_stages(engine, stages, paths, update=update, dry_run=dry_run)
+        return _merge_stages(
+            engine, stages, paths, update=update, dry_run=dry_run, judged_since=judged_since
+        )
     finally:
         engine.drop_stages()
 
@@ -116,12 +122,15 @@ def _merge_stages(
     *,
     update: bool,
     dry_run: bool,
+    judged_since: datetime | None,
 ) -> list[LoadCount]:
     counts: list[LoadCount] = []
     try:
         with engine.write():
             for row_type in ROW_TYPES:
                 if row_type in stages:
+                    if judged_since is not None:
+                        _drop_done(engine, stages[row_type], judged_since)
                     counts.append(_merge(engine, stages[row_type], paths, update=update))
             if update and any(count.updated for count in counts):
                 _refuse(_stored_violations(engine), [engine.place])
@@ -130,6 +139,14 @@ def _merge_stages(
     except _DryRunError:
         pass
     return counts
+
+
+def _drop_done(engine: Engine, stage: _Stage, since: datetime) -> None:
+    """Take out incoming rows that say again what another process has said already."""
+    done = read_sql("once", stage.row_type.table)
+    if done is not None:
+        params = {"since": since} if ":since" in done else NO_PARAMS
+        stage.read -= engine.execute(f"delete from {stage.name} as s where {done}", params)
 
 
 def _stage_rows(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -93,9 +94,12 @@ class Store:
         *,
         update: bool = False,
         dry_run: bool = False,
+        judged_since: datetime | None = None,
     ) -> list[LoadCount]:
         """Add rows, all or none; see :func:`claimwise.store.load.load_rows`."""
-        return load_rows(self._engine, rows, paths, update=update, dry_run=dry_run)
+        return load_rows(
+            self._engine, rows, paths, update=update, dry_run=dry_run, judged_since=judged_since
+        )
 
     def read_rows(self, row_type: type[Row]) -> Iterator[dict[str, Any]]:
         """Yield the rows of one table as dictionaries, in the order of their keys.

@@ -1,4 +1,4 @@
-"""Strings the stages together: files to store, store to files."""
+"""Files to store, store to files."""
 
 from __future__ import annotations
 

@@ -1,0 +1,256 @@
+"""``claimwise bench-verifier``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from claimwise.cli.common import (
+    console,
+    format_option,
+    print_json,
+    print_table,
+    write_output,
+)
+from claimwise.errors import make_printable
+from claimwise.pipeline.bench import BASELINE, OnProgress, bench_verifier
+from claimwise.report.format import pluralize, show_interval, show_number, show_rate
+from claimwise.types.bench import Accuracy, BenchResult, Bounds, Difference, VerifierAccuracy
+
+FEW_GROUPS = 30
+
+
+def count_cores() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@click.command("bench-verifier", short_help="Measure a verifier on claims that people labelled.")
+@click.argument("folder", metavar="DATA_FOLDER", type=click.Path(path_type=Path))
+@click.option(
+    "--verifier", metavar="NAME", default="auto", show_default=True, help="What to measure."
+)
+@click.option(
+    "--set", "sets", metavar="NAME", multiple=True, help="Only this set; may be repeated."
+)
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="About N claims of each set: whole groups, at random, always the same.",
+)
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(min=1), help="Processes; else one for each core."
+)
+@click.option(
+    "--resamples",
+    metavar="N",
+    type=click.IntRange(min=2),
+    default=2000,
+    show_default=True,
+    help="Resamples behind the intervals.",
+)
+@click.option(
+    "--seed",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of the resamples.",
+)
+@click.option(
+    "--scores",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the scores of every claim there, one JSON object a line.",
+)
+@format_option("text", "json")
+def command(
+    folder: Path,
+    verifier: str,
+    sets: tuple[str, ...],
+    limit: int | None,
+    jobs: int | None,
+    resamples: int,
+    seed: int,
+    scores: Path | None,
+    form: str,
+) -> None:
+    """Measure how well a verifier agrees with people, beside counting words.
+
+    DATA_FOLDER holds a .jsonl file (.xz and .gz may follow) for each set: rows of document,
+    claim, label (1 supported, 0 not) and group. docs/bench-verifier.md says what the figures mean.
+    """
+    if scores is not None and not scores.parent.is_dir():
+        raise click.BadParameter(f"found no folder {scores.parent}", param_hint="--scores")
+    with _show_progress() as progress:
+        result = bench_verifier(
+            folder,
+            verifier,
+            BASELINE,
+            sets=sets,
+            limit=limit,
+            jobs=jobs or count_cores(),
+            resamples=resamples,
+            seed=seed,
+            progress=progress,
+        )
+    if scores is not None:
+        lines = (msgspec.json.encode(claim).decode() for claim in result.claims)
+        write_output("\n".join(lines), scores)
+    if form == "json":
+        print_json(to_document(result))
+    else:
+        _print_text(result)
+
+
+@contextmanager
+def _show_progress() -> Iterator[OnProgress | None]:
+    """Show a bar on standard error while claims are scored, if somebody is watching."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("scoring claims"), BarColumn(), MofNCompleteColumn())
+    bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    with bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def to_document(result: BenchResult) -> dict[str, Any]:
+    """Return a measurement as plain values, ready for JSON; single claims are left out."""
+    return {
+        **msgspec.to_builtins(result.verifier),
+        "baseline": msgspec.to_builtins(result.baseline),
+        "skipped": dict(result.skipped),
+        "settings": {
+            "resamples": result.resamples,
+            "seed": result.seed,
+            "limit": result.limit,
+        },
+    }
+
+
+def _print_text(result: BenchResult) -> None:
+    judged, baseline = result.verifier, result.baseline
+    right = (
+        "claims", "balanced accuracy", baseline.verifier, "difference", "AUC", "sens", "spec", "ECE"
+    )  # fmt: skip
+    rows = [_row(name, judged.sets[name], baseline.sets[name]) for name in _worst_first(judged)]
+    rows.append(_row("macro", judged.macro, baseline.macro))
+    print_table(("set", *right), rows, right=right)
+    page = console()
+    page.print()
+    for sentence in _say(result):
+        page.print(Text(make_printable(sentence)))
+
+
+def _worst_first(judged: VerifierAccuracy) -> list[str]:
+    """Return the names of sets by rising balanced accuracy; those without one come last."""
+
+    def place(name: str) -> tuple[bool, float, str]:
+        figure = judged.sets[name].balanced_accuracy
+        return figure is None, figure or 0.0, name
+
+    return sorted(judged.sets, key=place)
+
+
+def _row(name: str, judged: Accuracy, baseline: Accuracy) -> list[str]:
+    return [
+        name,
+        f"{judged.n:,}",
+        _with_bounds(show_rate(judged.balanced_accuracy), judged.intervals["balanced_accuracy"]),
+        show_rate(baseline.balanced_accuracy),
+        _show_difference(judged.difference),
+        *map(show_number, (judged.auc, judged.sensitivity, judged.specificity, judged.ece)),
+    ]
+
+
+def _with_bounds(figure: str, bounds: Bounds | None) -> str:
+    return figure if bounds is None else f"{figure} [{bounds[0]:.2f}, {bounds[1]:.2f}]"
+
+
+def _show_difference(difference: Difference | None) -> str:
+    """Write a difference in points: ``+4.2 [1.1, 7.3]``."""
+    if difference is None or difference.balanced_accuracy is None:
+        return show_rate(None)
+    points = f"{_points(difference.balanced_accuracy):+.1f}"
+    if difference.interval is None:
+        return points
+    low, high = map(_points, difference.interval)
+    return f"{points} [{low:.1f}, {high:.1f}]"
+
+
+def _points(share: float) -> float:
+    """Return a share in points of 100, and never -0.0."""
+    return round(100 * share, 1) + 0.0
+
+
+def _say(result: BenchResult) -> Iterator[str]:
+    """Say what the figures are, what they come to, and what is missing from them."""
+    judged, baseline = result.verifier, result.baseline
+    yield _say_lead(judged, baseline)
+    yield (
+        f"balanced accuracy: the mean of sens (supported claims that {judged.labeler} finds) and "
+        f"spec (unsupported ones that it rejects) at its threshold of {judged.threshold:g}; "
+        "guessing gives 0.5"
+    )
+    yield (
+        f"difference: balanced accuracy minus that of {baseline.labeler}, in points, on claims "
+        "that both scored"
+    )
+    yield "ECE: how far probabilities of support lie from the share that is supported; 0 is best"
+    yield (
+        f"[…]: 95% intervals from {result.resamples:,} resamples of whole groups, "
+        f"seed {result.seed}"
+    )
+    yield f"macro: the plain mean over {pluralize(judged.macro.sets, 'set')}; all weigh the same"
+    if result.limit is not None:
+        yield f"a random sample: about {result.limit:,} claims of each set"
+    for name, accuracy in judged.sets.items():
+        yield from _warn(name, accuracy)
+    for file, reason in result.skipped.items():
+        yield f"{file}: {reason}"
+
+
+def _say_lead(judged: VerifierAccuracy, baseline: VerifierAccuracy) -> str:
+    difference = judged.macro.difference
+    if judged.labeler == baseline.labeler:
+        return f"{judged.verifier} is the baseline itself."
+    if difference is None or difference.balanced_accuracy is None:
+        return f"{judged.verifier} and {baseline.verifier} can't be compared on these sets."
+    points = _points(difference.balanced_accuracy)
+    lead = (
+        f"On average over sets, {judged.verifier} lies {abs(points):.1f} points "
+        f"{'above' if points >= 0 else 'below'} {baseline.verifier}"
+    )
+    if difference.interval is None:
+        return f"{lead}."
+    low, high = difference.interval
+    shown = "excludes" if low > 0 or high < 0 else "includes"
+    return f"{lead}; the interval {shown} 0."
+
+
+def _warn(name: str, accuracy: Accuracy) -> Iterator[str]:
+    if accuracy.unscored:
+        worst = show_interval(*(accuracy.balanced_accuracy_bounds or (None, None)))
+        yield (
+            f"{name}: {pluralize(accuracy.unscored, 'claim')} unscored; its balanced accuracy lies "
+            f"in {worst} if they all count as wrong, or as right"
+        )
+    if accuracy.balanced_accuracy is None:
+        yield f"{name}: no balanced accuracy, as scored claims have labels of one kind only"
+    if accuracy.groups < FEW_GROUPS:
+        yield f"{name}: fewer than {FEW_GROUPS} groups ({accuracy.groups}): intervals are rough"

@@ -1,0 +1,346 @@
+"""``claimwise verifiers``: the instruments at hand, and how far each may be trusted.
+
+Figures come from the model card that is part of the package; docs/model-card.md is generated from
+the same card and the same lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from textwrap import wrap
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+from rich.text import Text
+
+from claimwise.cli.common import console, format_option, print_json, print_table
+from claimwise.errors import VerifierError, make_printable
+from claimwise.report.format import MISSING, pluralize, show_number, show_rate
+from claimwise.types.bench import Accuracy, Bounds, VerifierAccuracy
+from claimwise.verify.card import Card, load_card
+from claimwise.verify.encoder import has_encoder
+from claimwise.verify.verifier import VERIFIERS
+
+INSTALL = "pip install 'claimwise[encoder]'"
+POOR = 0.6  # balanced accuracy below which a set is named among the weak points
+FAR_OFF = 0.15  # calibration error from which it is
+FEW_GROUPS = 30
+_ENCODER_FILES = ("encoder.int8.onnx", "tokenizer.json")
+_CARD_FILE = "card.json"
+
+
+class Material(NamedTuple):
+    """Something that was learned from: its name, what it is, its licence, what it served for."""
+
+    name: str
+    what: str
+    licence: str
+    use: str
+
+
+TRAINING = (
+    Material("all-MiniLM-L6-v2", "22M encoder", "Apache-2.0", "base weights of the encoder"),
+    Material(
+        "Qwen2.5-Coder-1.5B-Instruct", "language model", "Apache-2.0", "wrote claims; the teacher"
+    ),
+    Material("snli", "pairs of sentences", "CC BY-SA", "teacher and encoder"),
+    Material("mnli", "pairs of sentences", "OANC and others", "teacher and encoder"),
+    Material("cad_nli", "pairs, minimally revised", "Apache-2.0", "teacher and encoder"),
+    Material("fever", "claims, Wikipedia evidence", "CC BY-SA", "teacher and encoder"),
+    Material(
+        "fool_me_twice (train)",
+        "adversarial claims, Wikipedia evidence",
+        "Apache-2.0, text CC BY-SA",
+        "teacher and encoder",
+    ),
+    Material("faithdial (train)", "dialogue replies", "MIT", "teacher and encoder; combiner too"),
+    Material("boolq", "yes/no questions, Wikipedia", "CC BY-SA", "teacher and encoder; passages"),
+    Material(
+        "squad_passages, new_wiki_passages",
+        "Wikipedia passages, questions, answers",
+        "CC BY-SA",
+        "passages that claims were written about",
+    ),
+)
+
+# The sets behind the figures.
+SETS = {
+    "aggrefact_cliff_goyal": ("summaries against the article", "none stated"),
+    "attributionbench": ("sentences of answers against the cited passage", "none stated"),
+    "averitec": ("real claims against collected evidence", "CC BY-NC"),
+    "bump": ("summaries with one small edit", "MIT"),
+    "covidfact": ("covid claims against evidence", "none stated"),
+    "factcheck_bench": ("claims of language models against web snippets", "Apache-2.0"),
+    "fool_me_twice": ("adversarial claims against Wikipedia, the dev split", "Apache-2.0"),
+    "healthver": ("health claims against evidence", "none stated"),
+    "summedits": ("summaries with one small edit", "Apache-2.0"),
+    "wice": ("Wikipedia sentences against the whole cited page", "ODC-BY"),
+    "wikibio_gpt3": ("GPT-3 sentences against the article", "none stated"),
+}
+
+LIMITS = (
+    "Small edits: one changed word in a summary that is otherwise right often passes.",
+    "Other words: a claim that says it in words of its own, as health claims do, is often missed.",
+    "Who did what: all words in another order pass for the same.",
+    "Negation: a plain “not” is found by comparing sentences; a denial in other words may pass.",
+    "Base rates: probabilities assume that 38 % of claims are supported. Where another share is, "
+    "they are off.",
+    "English: the encoder reads nothing else. Other languages get the lexical tier, and a warning.",
+    "Several places at once: it reads at most four sentences for each sentence of a claim.",
+    "Arithmetic: units are converted, but nothing is added up, counted or compared.",
+    "Long claims: the encoder reads at most 160 tokens of a claim's sentence.",
+    "The world: it knows the sources and nothing else. Supported does not mean true.",
+)
+
+
+@click.command("verifiers", short_help="What can judge claims, and how good it is.")
+@click.argument("name", required=False, metavar="[NAME]")
+@format_option("text", "json")
+def command(name: str | None, form: str) -> None:
+    """List the verifiers: whether each can run here, and the figures of its model card.
+
+    Figures are balanced accuracy, AUC, sensitivity, specificity and calibration error against
+    people's labels, set by set, the worst set first, beside counting words. No set was used to
+    fit what was measured on it. NAME shows one verifier alone.
+    """
+    if name is not None and name not in VERIFIERS:
+        raise VerifierError(
+            f"verifier {make_printable(name)!r}: unknown, expected one of {', '.join(VERIFIERS)}"
+        )
+    names = list(VERIFIERS) if name is None else [name]
+    card = load_card()
+    if form == "json":
+        print_json(to_document(card, names))
+    else:
+        _print_text(card, names)
+
+
+def find_figures(card: Card, name: str) -> VerifierAccuracy | None:
+    """Return a verifier's figures; None when nobody measured it."""
+    if name == card.baseline.verifier:
+        return card.baseline
+    return card.verifiers.get(name)
+
+
+def sort_sets(figures: VerifierAccuracy) -> list[str]:
+    """Return the sets by rising balanced accuracy: the worst first."""
+
+    def place(name: str) -> tuple[bool, float, str]:
+        figure = figures.sets[name].balanced_accuracy
+        return figure is None, figure or 0.0, name
+
+    return sorted(figures.sets, key=place)
+
+
+def measure_size(name: str) -> int:
+    """Return the bytes that a verifier brings in the package; 0 for one that learned nothing."""
+    sizes = {
+        file.name: len(file.read_bytes())
+        for file in (files("claimwise.verify") / "data").iterdir()
+        if file.name != _CARD_FILE
+    }
+    if name == "embedded":
+        return sum(sizes.values())
+    if name == "lexical":
+        return sum(size for file, size in sizes.items() if file not in _ENCODER_FILES)
+    return 0
+
+
+def can_run(name: str) -> bool:
+    """Tell whether a verifier's packages are installed."""
+    return name != "embedded" or has_encoder()
+
+
+def find_weak_points(figures: VerifierAccuracy) -> list[str]:
+    """Say where the figures are poor: sets near guessing, no lead over words, odd probabilities."""
+    names = sort_sets(figures)
+    poor = [
+        f"{name} {show_number(found)}"
+        for name in names
+        if (found := figures.sets[name].balanced_accuracy) is not None and found < POOR
+    ]
+    level = [name for name in names if _is_level(figures.sets[name])]
+    off = sorted(
+        (name for name in names if (figures.sets[name].ece or 0.0) >= FAR_OFF),
+        key=lambda name: -(figures.sets[name].ece or 0.0),
+    )
+    told = [
+        f"{name} {show_number(figures.sets[name].ece)} (supported: "
+        f"{figures.sets[name].prevalence or 0.0:.0%})"
+        for name in off
+    ]
+    few = [f"{name} {count}" for name in names if (count := figures.sets[name].groups) < FEW_GROUPS]
+    sentences = (
+        ("Little better than guessing (0.5)", poor),
+        ("Not shown to beat counting words", level),
+        ("Probabilities far off (ECE)", told),
+        ("Few groups, so that intervals are rough", few),
+    )
+    return [f"{what}: {', '.join(found)}." for what, found in sentences if found]
+
+
+def _is_level(accuracy: Accuracy) -> bool:
+    """Tell whether the lead over the baseline may be none: its interval includes 0."""
+    lead = accuracy.difference
+    return lead is not None and (lead.interval is None or lead.interval[0] <= 0)
+
+
+def to_document(card: Card, names: list[str]) -> dict[str, Any]:
+    """Return the card as plain values for JSON, sets the worst first."""
+    return {
+        "verifiers": [_to_entry(card, name) for name in names],
+        "baseline": _to_figures(card.baseline),
+        "card": {
+            "version": card.version,
+            "measured_on": card.measured_on,
+            "fitted": list(card.fitted),
+            "quantization": card.quantization,
+        },
+        "limits": list(LIMITS),
+        "training": [material._asdict() for material in TRAINING],
+        "sets": {
+            name: {"what": what, "licence": licence, "fitted": name in card.fitted}
+            for name, (what, licence) in SETS.items()
+        },
+    }
+
+
+def _to_entry(card: Card, name: str) -> dict[str, Any]:
+    figures = find_figures(card, name)
+    runs = can_run(name)
+    return {
+        "name": name,
+        "what": VERIFIERS[name],
+        "runs_here": runs,
+        "install": None if runs else INSTALL,
+        "labeler": figures.labeler if figures else None,
+        "threshold": figures.threshold if figures else None,
+        "bytes": measure_size(name),
+        "figures": _to_figures(figures) if figures else None,
+        "weak_points": find_weak_points(figures) if figures else [],
+    }
+
+
+def _to_figures(figures: VerifierAccuracy) -> dict[str, Any]:
+    sets = {name: msgspec.to_builtins(figures.sets[name]) for name in sort_sets(figures)}
+    return {"sets": sets, "macro": msgspec.to_builtins(figures.macro)}
+
+
+def _print_text(card: Card, names: list[str]) -> None:
+    columns = ("verifier", "runs here", "labeler", "threshold", "size", "what it is")
+    rows = []
+    for name in names:
+        figures = find_figures(card, name)
+        rows.append([
+            name,
+            "yes" if can_run(name) else "no",
+            figures.labeler if figures else MISSING,
+            f"{figures.threshold:g}" if figures else MISSING,
+            _show_size(measure_size(name)),
+            VERIFIERS[name],
+        ])  # fmt: skip
+    print_table(columns, rows, right=("threshold", "size"))
+    for name in names:
+        if not can_run(name):
+            click.echo(f"\n{name} can't run here: {INSTALL}")
+        figures = find_figures(card, name)
+        # The baseline's figures stand beside everybody else's: once is enough unless asked for.
+        if figures is not None and (figures is not card.baseline or len(names) == 1):
+            _print_figures(card, name, figures)
+    for title, lines in (
+        ("What these are bad at", LIMITS),
+        ("What they learned from", [_say_material(material) for material in TRAINING]),
+        ("How it was measured", list(_say_method(card))),
+    ):
+        _print_list(title, lines)
+
+
+def _print_figures(card: Card, name: str, figures: VerifierAccuracy) -> None:
+    click.echo(f"\n{name}: agreement with people, {_describe_sets(figures)}, the worst first\n")
+    words = card.baseline
+    lead = ("claims", "balanced accuracy", "words", "difference")
+    rows = [(n, figures.sets[n], words.sets.get(n)) for n in sort_sets(figures)]
+    rows.append(("macro", figures.macro, words.macro))
+    print_table(
+        ("set", *lead),
+        [[n, f"{a.n:,}", *compare_words(a, b)] for n, a, b in rows],
+        right=lead,
+    )
+    click.echo()
+    more = ("AUC", "sensitivity", "specificity", "ECE")
+    print_table(("set", *more), [[n, *show_rest(a)] for n, a, _ in rows], right=more)
+    weak = find_weak_points(figures)
+    if weak:
+        _print_list(None, weak)
+
+
+def _describe_sets(figures: VerifierAccuracy) -> str:
+    macro = figures.macro
+    return f"{pluralize(macro.n, 'claim')} of {pluralize(macro.sets, 'set')}"
+
+
+def compare_words(accuracy: Accuracy, words: Accuracy | None) -> list[str]:
+    """Return balanced accuracy, the baseline's, and the difference in points, as they are shown."""
+    lead = accuracy.difference
+    points, bounds = (None, None) if lead is None else (lead.balanced_accuracy, lead.interval)
+    shown = MISSING if points is None else f"{_points(points):+.1f}"
+    if points is not None and bounds is not None:
+        shown += f" [{_points(bounds[0]):.1f}, {_points(bounds[1]):.1f}]"
+    return [
+        _with_bounds(show_rate(accuracy.balanced_accuracy), accuracy, "balanced_accuracy"),
+        show_rate(words.balanced_accuracy if words else None),
+        shown,
+    ]
+
+
+def show_rest(accuracy: Accuracy) -> list[str]:
+    """Return AUC, sensitivity, specificity and calibration error, as they are shown."""
+    names = ("auc", "sensitivity", "specificity", "ece")
+    return [_with_bounds(show_number(getattr(accuracy, n)), accuracy, n) for n in names]
+
+
+def _with_bounds(figure: str, accuracy: Accuracy, name: str) -> str:
+    bounds: Bounds | None = accuracy.intervals.get(name)
+    return figure if bounds is None else f"{figure} [{bounds[0]:.2f}, {bounds[1]:.2f}]"
+
+
+def _points(share: float) -> float:
+    """Return a share in points of 100, and never -0.0."""
+    return round(100 * share, 1) + 0.0
+
+
+def _show_size(size: int) -> str:
+    if not size:
+        return MISSING
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
+
+
+def _say_material(material: Material) -> str:
+    return f"{material.name}: {material.what}; {material.licence}; {material.use}."
+
+
+def _say_method(card: Card) -> Iterator[str]:
+    yield (
+        f"Measured on {card.measured_on}. A set's figures come from a combiner, calibration and "
+        "threshold that were fitted without that set."
+    )
+    yield f"The shipped combiner is fitted on {', '.join(card.fitted)}."
+    yield "The encoder knows other claims of fool_me_twice: that set is not wholly new to it."
+    yield "[…]: 95 % intervals over whole groups (items); difference: points over counting words."
+    if {"32 bits", "8 bits"} <= card.quantization.keys():
+        yield (
+            f"8-bit weights against 32-bit ones: balanced accuracy "
+            f"{show_rate(card.quantization['8 bits'])} against "
+            f"{show_rate(card.quantization['32 bits'])} on the same claims."
+        )
+    yield "More: docs/model-card.md. Your own data: claimwise bench-verifier FOLDER."
+
+
+def _print_list(title: str | None, lines: list[str] | tuple[str, ...]) -> None:
+    page = console()
+    page.print(Text(f"\n{title}" if title else ""))
+    for line in lines:
+        folded = wrap(line, page.width - 2, initial_indent="- ", subsequent_indent="  ")
+        page.print(Text("\n".join(folded)))

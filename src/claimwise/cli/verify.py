@@ -1,0 +1,128 @@
+"""``claimwise verify``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from claimwise.cli.common import (
+    choose_run,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.errors import make_printable
+from claimwise.pipeline.tasks import NO_CONTEXTS, Basis
+from claimwise.pipeline.verify import VerifyProgress, VerifyResult, Watch, verify_run
+from claimwise.types.checking import VERDICTS
+
+_SHOWN_WARNINGS = 5
+_BASES: dict[Basis, str] = {
+    "corpus": "had no recorded contexts: judged against the whole corpus",
+    "cited": "had no recorded contexts: judged against the documents they cite",
+    "none": f"had nothing to be judged by: unscored as {NO_CONTEXTS}",
+}
+
+
+@click.command("verify", short_help="Judge the claims of a stored run.")
+@click.option("--run", "run_id", metavar="RUN", help="The run; else the latest.")
+@click.option(
+    "--verifier", default="auto", metavar="NAME", help="embedded, lexical, or auto: the best."
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Processes that judge.",
+)
+@click.option("--again", is_flag=True, help="Judge anew what this verifier has judged already.")
+@store_option
+@format_option("text", "json")
+def command(
+    run_id: str | None, verifier: str, jobs: int, again: bool, store: str | None, form: str
+) -> None:
+    """Split a run's answers into claims, judge each against its evidence, store the labels.
+
+    Claims that are stored already are judged as they are. What could not be judged is stored
+    with the reason. Stop it whenever you like: the next call goes on where this one ended, and
+    several may work on one run at once.
+    """
+    with open_project_store(current_project(), store) as opened:
+        chosen = choose_run(opened, run_id)
+        with _show_progress() as watch:
+            result = verify_run(opened, chosen, verifier, jobs=jobs, again=again, watch=watch)
+    if form == "json":
+        print_json(asdict(result))
+    else:
+        _print_result(result)
+
+
+@contextmanager
+def _show_progress() -> Iterator[Watch | None]:
+    """Show a bar on a terminal's standard error; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("answers"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[told]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, told="")
+
+        def watch(progress: VerifyProgress) -> None:
+            seconds = bar.tasks[task].elapsed or 0
+            rate = f"{progress.judged / seconds:,.0f} claims/s" if seconds > 1 else ""
+            told = f"{rate} {progress.unscored:,} unscored"
+            bar.update(task, total=progress.answers, completed=progress.done, told=told)
+
+        yield watch
+
+
+def _print_result(result: VerifyResult) -> None:
+    opened = result.answers - result.failed - result.done_before
+    rate = result.judged / result.seconds if result.seconds else 0
+    click.echo(
+        f"judged {result.judged:,} claims of {opened:,} answers in {result.seconds:.1f} s "
+        f"({rate:,.0f} claims/s)"
+    )
+    for count, what in (
+        (result.split, "claims were found and stored"),
+        (result.done_before, "answers had been judged before"),
+        (result.failed, "answers were skipped: the system gave none"),
+        (result.without_claims, "answers make no checkable claim"),
+    ):
+        if count:
+            click.echo(f"{count:,} {what}")
+    instrument = f"{result.labeler}, {result.agreement or 'agreement unknown'}"
+    click.echo(make_printable(f"the run {result.run_id} by {instrument}:"))
+    for verdict in VERDICTS:
+        click.echo(f"  {verdict:<14}{result.verdicts.get(verdict, 0):>9,}")
+    for reason, count in result.unscored.items():
+        click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
+    _print_warnings(result)
+    click.echo(f"next: claimwise report --run {result.run_id}", err=True)
+
+
+def _print_warnings(result: VerifyResult) -> None:
+    for basis, what in _BASES.items():
+        if result.bases.get(basis):
+            click.echo(f"warning: {result.bases[basis]:,} answers {what}", err=True)
+    for warning, count in list(result.warnings.items())[:_SHOWN_WARNINGS]:
+        click.echo(f"warning: {count:,} answers: {make_printable(warning)}", err=True)
+    left = len(result.warnings) - _SHOWN_WARNINGS
+    if left > 0:
+        click.echo(f"warning: … and {left:,} more of the kind", err=True)

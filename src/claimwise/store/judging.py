@@ -1,0 +1,208 @@
+"""Reads what a verifier needs: which answers of a run are open, and what there is to judge by.
+
+Answers are read a few neighbours at a time, so a run of any size needs little memory. Whether a
+claim is still open is looked up with each reading, because other processes may share the work.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Literal, NamedTuple, TypeVar, cast
+
+import msgspec
+
+from claimwise.errors import StoreError
+from claimwise.store.files import read_sql
+from claimwise.store.store import Store
+from claimwise.types.rows import ActionEntry, Answer, Citation, Claim, Context, Row, Run, Source
+
+R = TypeVar("R", bound=Row)
+State = Literal["failed", "open", "done"]
+# Labels of all times: the store holds nothing older.
+EVER = datetime(1, 1, 1)  # noqa: DTZ001 - times are stored without a zone, in UTC
+
+
+class AnswerKey(NamedTuple):
+    """Which answer of a run."""
+
+    item_id: str
+    sample: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredAnswer:
+    """An answer with everything stored about it; ``labelled`` are the claims already judged."""
+
+    key: AnswerKey
+    text: str
+    question: str
+    context_count: int | None
+    claims: tuple[Claim, ...]
+    citations: tuple[Citation, ...]
+    contexts: tuple[Context, ...]
+    actions: tuple[ActionEntry, ...]
+    labelled: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judging:
+    """Who judges which run, and from when on a label counts as given."""
+
+    run: Run
+    labeler: str
+    since: datetime = EVER
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters that the queries share."""
+        return {"run_id": self.run.run_id, "labeler": self.labeler, "since": self.since}
+
+    @property
+    def day(self) -> date:
+        """The day on which sources must hold."""
+        return self.run.started_at.date()
+
+
+def find_run(store: Store, run_id: str) -> Run:
+    """Return a run.
+
+    Raises:
+        StoreError: there is no such run; names some that are there.
+    """
+    found = _read(store, Run, "where run_id = :run_id", run_id=run_id)
+    if found:
+        return found[0]
+    known = [row[0] for row in store.query("select run_id from runs order by started_at desc")]
+    listed = f"one of {', '.join(known[:5])}" if known else "a run: import one first"
+    raise StoreError(f"{store.place}: found no run {run_id!r}, expected {listed}")
+
+
+def list_answers(store: Store, judging: Judging) -> list[tuple[AnswerKey, State]]:
+    """Return all answers of a run in order, each with what is left to do."""
+    rows = store.query(_sql("answers"), judging.params)
+    return [(AnswerKey(row[0], row[1]), row[2]) for row in rows]
+
+
+def read_answers(store: Store, judging: Judging, first: str, last: str) -> list[StoredAnswer]:
+    """Return the answers to the items from ``first`` to ``last`` that the system gave."""
+    between = {**judging.params, "first": first, "last": last}
+    claims = _group(_read_between(store, Claim, between))
+    contexts = _group(_read_between(store, Context, between))
+    actions = _group(_read_between(store, ActionEntry, between))
+    citations: dict[tuple[str, str | None], list[Citation]] = defaultdict(list)
+    for citation in _read_between(store, Citation, between):
+        citations[citation.item_id, citation.claim_id].append(citation)
+    labelled: dict[str, set[str]] = defaultdict(set)
+    for item_id, claim_id in store.query(_sql("labelled"), between):
+        labelled[item_id].add(claim_id)
+    asked = "select item_id, query from eval_items where item_id between :first and :last"
+    questions: dict[str, str] = dict(store.query(asked, between))
+    found = []
+    for answer in _read_between(store, Answer, between):
+        if answer.answer_text is None:
+            continue
+        key = AnswerKey(answer.item_id, answer.sample)
+        own = sorted(claims[key], key=lambda claim: claim.position)
+        found.append(
+            StoredAnswer(
+                key=key,
+                text=answer.answer_text,
+                question=questions[key.item_id],
+                context_count=answer.context_count,
+                claims=tuple(own),
+                citations=tuple(c for claim in own for c in citations[key.item_id, claim.claim_id]),
+                contexts=tuple(contexts[key]),
+                actions=tuple(actions[key]),
+                labelled=frozenset(labelled[key.item_id]),
+            )
+        )
+    return found
+
+
+def read_documents(store: Store, run: Run, first: str, last: str) -> dict[str, Source]:
+    """Return the documents behind the contexts of the items from ``first`` to ``last``, by id."""
+    params = {
+        "run_id": run.run_id, "corpus_ver": run.corpus_ver, "first": first, "last": last,
+    }  # fmt: skip
+    rows = [_to_row(Source, record) for record in store.query(_sql("documents"), params)]
+    return {row.source_id: row for row in rows}
+
+
+def find_document(store: Store, run: Run, name: str) -> Source | None:
+    """Return the document of the run's corpus that has an id or an address."""
+    named = "where corpus_ver = :corpus_ver and source_id = :name"
+    found = _read(store, Source, named, corpus_ver=run.corpus_ver, name=name)
+    if not found and "://" in name:
+        named = "where corpus_ver = :corpus_ver and url = :name"
+        found = _read(store, Source, named, corpus_ver=run.corpus_ver, name=name)
+    return found[0] if found else None
+
+
+def read_corpus(
+    store: Store, run: Run, *, documents: int, characters: int
+) -> tuple[Source, ...] | None:
+    """Return all documents of the run's corpus version, or None when it is larger than that."""
+    params = {"corpus_ver": run.corpus_ver}
+    count, length = store.query(
+        "select count(*), coalesce(sum(length(source_text)), 0) from sources "
+        "where corpus_ver = :corpus_ver",
+        params,
+    )[0]
+    if count > documents or length > characters:
+        return None
+    return tuple(_read(store, Source, "where corpus_ver = :corpus_ver", **params))
+
+
+def keeps_log(store: Store, run: Run) -> bool:
+    """Tell whether anybody logged the system's actions in a run."""
+    sql = "select 1 from action_log where run_id = :run_id limit 1"
+    return bool(store.query(sql, {"run_id": run.run_id}))
+
+
+def knows_labeler(store: Store, labeler: str) -> bool:
+    """Tell whether a labeler is registered."""
+    sql = "select 1 from labelers where labeler = :labeler"
+    return bool(store.query(sql, {"labeler": labeler}))
+
+
+def count_verdicts(store: Store, judging: Judging) -> dict[str, int]:
+    """Return how many claims of the run the labeler gave each verdict, by its latest labels."""
+    return dict(store.query(_sql("verdicts"), judging.params))
+
+
+def count_unscored(store: Store, judging: Judging) -> dict[str, int]:
+    """Return how many claims of the run the labeler left without a verdict, by reason."""
+    return dict(sorted(store.query(_sql("unscored"), judging.params)))
+
+
+def _sql(name: str) -> str:
+    found = read_sql("judging", name)
+    assert found is not None
+    return found
+
+
+def _read(store: Store, row_type: type[R], where: str, **params: Any) -> list[R]:
+    columns = ", ".join(row_type.__struct_fields__)
+    key = ", ".join(row_type.key)
+    sql = f"select {columns} from {row_type.table} {where} order by {key}"
+    return [_to_row(row_type, record) for record in store.query(sql, params)]
+
+
+def _read_between(store: Store, row_type: type[R], between: dict[str, Any]) -> list[R]:
+    where = "where run_id = :run_id and item_id between :first and :last"
+    return _read(store, row_type, where, **between)
+
+
+def _to_row(row_type: type[R], record: tuple[Any, ...]) -> R:
+    """Return a record as a row; SQLite gives days and times as text."""
+    return msgspec.convert(dict(zip(row_type.__struct_fields__, record, strict=True)), row_type)
+
+
+def _group(rows: list[R]) -> dict[AnswerKey, list[R]]:
+    found: dict[AnswerKey, list[R]] = defaultdict(list)
+    for row in rows:
+        of_answer = cast(Any, row)
+        found[AnswerKey(of_answer.item_id, of_answer.sample)].append(row)
+    return found

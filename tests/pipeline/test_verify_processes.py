@@ -1,0 +1,190 @@
+"""Processes that are killed, and processes that share a run, on each engine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from claimwise.pipeline.verify import verify_run
+from claimwise.store import Store, open_store
+from pipeline import instruments
+from pipeline.instruments import ExactVerifier
+from small_data import SOURCE, answer, item, load, run, source
+
+SPAWN = get_context("spawn")
+TEXT = "The tower is 139 m tall. Entry costs 9 euros. Cats may come in."
+ANSWERS = 60
+
+
+def prepare(place: str) -> None:
+    context = {"source_id": "doc", "context_text": SOURCE}
+    names = [f"q{n:03}" for n in range(ANSWERS)]
+    with open_store(place, create=True) as store:
+        load(
+            store, source(), run(), *map(item, names),
+            *(answer(name, answer_text=TEXT, contexts=[context]) for name in names),
+        )  # fmt: skip
+
+
+def count_doubled(store: Store) -> int:
+    [(count,)] = store.query(
+        "select count(*) from (select item_id, claim_id, labeler from labels "
+        "group by item_id, claim_id, labeler having count(*) > 1) as doubled"
+    )
+    return int(count)
+
+
+def check_whole(place: str) -> None:
+    """Every claim has one label, and every rule holds."""
+    with open_store(place) as store:
+        counts = store.count_rows()
+        assert counts["claims"] == counts["labels"] == 3 * ANSWERS
+        assert count_doubled(store) == 0
+        assert store.audit() == []
+
+
+@pytest.mark.parametrize("die", [instruments.die_after, instruments.die_while_writing])
+@pytest.mark.parametrize("answers", [0, 25])
+def test_killed_process_is_resumed(
+    place: str, die: Callable[[str, str, int], None], answers: int
+) -> None:
+    prepare(place)
+    process = SPAWN.Process(target=die, args=(place, "r", answers))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    with open_store(place) as store:
+        before = store.count_rows()
+        assert before["claims"] == before["labels"] <= 3 * answers
+        assert bool(before["labels"]) == bool(answers)
+        result = verify_run(store, "r", ExactVerifier())
+        assert result.judged == 3 * ANSWERS - before["labels"]
+    check_whole(place)
+
+
+def test_killed_at_any_instant(place: str) -> None:
+    """Kill it again and again, wherever it is: what is stored is whole, and the end is reached."""
+    prepare(place)
+    stored = 0
+    for _ in range(4):
+        process = SPAWN.Process(target=instruments.verify_slowly, args=(place, "r", 0.03))
+        process.start()
+        deadline = time.monotonic() + 30
+        with open_store(place) as store:
+            while store.count_rows()["labels"] == stored and process.is_alive():
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        process.kill()
+        process.join(30)
+        with open_store(place) as store:
+            counts = store.count_rows()
+            assert counts["labels"] == counts["claims"] >= stored
+            assert counts["labels"] % 3 == 0, "half an answer"
+            assert count_doubled(store) == 0
+            stored = counts["labels"]
+    assert stored > 0
+    with open_store(place) as store:
+        verify_run(store, "r", ExactVerifier())
+    check_whole(place)
+
+
+def test_processes_share_a_run(place: str) -> None:
+    prepare(place)
+    processes = [
+        SPAWN.Process(target=instruments.verify_slowly, args=(place, "r", 0.005)) for _ in range(3)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    check_whole(place)
+
+
+def test_processes_that_meet_on_one_answer(place: str) -> None:
+    """Both have read and judged it before either writes."""
+    prepare(place)
+    with open_store(place) as first, open_store(place) as second:
+        inner = ExactVerifier()
+        judge = inner.judge_answer
+        met = False
+
+        def judge_late(claims, request):  # type: ignore[no-untyped-def]
+            nonlocal met
+            if not met:
+                met = True
+                verify_run(second, "r", ExactVerifier())
+            return judge(claims, request)
+
+        inner.judge_answer = judge_late  # type: ignore[method-assign]
+        result = verify_run(first, "r", inner)
+        assert result.judged == 0
+        assert result.verdicts == {
+            "supported": ANSWERS,
+            "contradicted": ANSWERS,
+            "unlinked": ANSWERS,
+        }
+    check_whole(place)
+
+
+_PARENT = """
+import sys
+from pipeline.instruments import ExactVerifier
+from claimwise.pipeline.verify import verify_run
+from claimwise.store import open_store
+if __name__ == "__main__":
+    with open_store(sys.argv[1]) as store:
+        verify_run(store, "r", ExactVerifier(seconds=0.2), jobs=2)
+"""
+
+
+def children_of(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(child) for child in text.split()]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_until(condition, seconds: float = 20) -> None:  # type: ignore[no-untyped-def]
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
+def test_workers_go_when_their_parent_is_killed(tmp_path: Path) -> None:
+    place = str(tmp_path / "s.db")
+    prepare(place)
+    script = tmp_path / "parent.py"
+    script.write_text(_PARENT, encoding="utf-8")
+    path = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        [sys.executable, str(script), place], env={**os.environ, "PYTHONPATH": path}
+    )
+    try:
+        wait_until(lambda: len(children_of(process.pid)) >= 2)
+        with open_store(place) as store:
+            wait_until(lambda: store.count_rows()["labels"] > 0)
+        children = children_of(process.pid)
+    finally:
+        process.kill()
+        process.wait(30)
+    wait_until(lambda: not any(map(is_running, children)))
+    with open_store(place) as store:
+        verify_run(store, "r", ExactVerifier())
+    check_whole(place)
