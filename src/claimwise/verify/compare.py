@@ -84,7 +84,7 @@ class Reading:
     @cached_property
     def telling(self) -> list[Word]:
         """Its words that carry meaning, without numbers and dates."""
-        found = [word for word in self.words if _tells(word, self.text)]
+        found = [word for word in self.words if _tells(word)]
         for day in self.facts.days:
             found = [word for word in found if not day.start <= word.start < day.end]
         return found
@@ -120,20 +120,15 @@ class Reading:
         return after.stem if after is not None and adjoins else None
 
 
-def _tells(word: Word, text: str) -> bool:
-    """Tell whether a word carries meaning; "doesn't" and "I've" carry none, nor do numbers."""
-    if is_common(word.stem) or word.stem[:1].isdigit() or word.stem in _HEDGES:
-        return False
-    shown = text[word.start : word.end]
-    return not _CONTRACTION.fullmatch(shown)
+def _tells(word: Word) -> bool:
+    """Tell whether a word carries meaning; numbers and hedges are looked at otherwise."""
+    stem = word.stem
+    return not (is_common(stem) or stem[:1].isdigit() or stem in _HEDGES)
 
 
-_CONTRACTION = re.compile(r"\w+n['’]t|(?:i|you|we|they|he|she|it|that|there)['’]\w+", re.IGNORECASE)
-
-
-def list_telling(text: str, words: Sequence[Word]) -> list[str]:
+def list_telling(words: Sequence[Word]) -> list[str]:
     """Return the stems of the words and numbers that carry meaning."""
-    return [word.stem for word in words if word.stem[:1].isdigit() or _tells(word, text)]
+    return [word.stem for word in words if word.stem[:1].isdigit() or _tells(word)]
 
 
 def find_differences(part: Part, index: EvidenceIndex, among: Sequence[int]) -> list[Difference]:

@@ -17,7 +17,7 @@ from claimwise.verify.compare import (
     find_uncovered,
     list_telling,
 )
-from claimwise.verify.evidence import EvidenceIndex, Part, weigh_part
+from claimwise.verify.evidence import FEATURES, EvidenceIndex, Part, weigh_part
 from claimwise.verify.words import find_stem, is_common
 
 _PARTLY = 0.4  # share of a claim's words in one place from which a claim counts as partly backed
@@ -26,6 +26,7 @@ _SURE = 0.6  # probability of support that an opposite or another name does not 
 _SURELY_AGAINST = 2.5  # log-odds of contradiction from which the encoder's word alone is taken
 _ENTRY_ALIKE = 0.6  # share of an action claim's words that its log entry must hold
 _ABOUT_AS_MANY = 0.8  # share of the best sentence's words with which another may take its place
+_NUMBERS = (FEATURES.index("numbers_missing"), FEATURES.index("numbers_found"))
 _LOOKED_AT = 6  # sentences, best first, that are compared in detail
 # What tells in a log that something was tried and not done.
 _FAILED = re.compile(
@@ -87,7 +88,8 @@ def decide_claim(
     differences = find_differences(part, index, looked_at)
     best = _best_sentence(part, index, differences, as_of)
     here = [d for d in differences if d.position == best]
-    reckoned = None if here else find_reckoned(part, index, best)
+    figures = any(part.features[place] for place in _NUMBERS)
+    reckoned = find_reckoned(part, index, best) if figures and not here else None
     likely = weighed.scores.supports >= weighed.threshold
     if (likely and not _outweighs(here, weighed.scores)) or reckoned is not None:
         return _decide_supported(claim, weighed, part, index, best, differences, as_of, reckoned)
@@ -353,7 +355,7 @@ def _share_told(part: Part, index: EvidenceIndex, position: int) -> float:
     "I've" is none of them, nor are numbers, which may differ. It is 0 where the entry does not
     name what was done, or an act that comes to the same: the order was perhaps only looked up.
     """
-    telling = set(list_telling(part.text, part.words))
+    telling = set(list_telling(part.words))
     wanted = {stem for stem in telling if not stem[:1].isdigit()} or telling
     told = set(index.sentences[position].stem_set)
     for verb, same in _find_acts(part.text):

@@ -8,6 +8,7 @@ The training scripts call these very functions, so the product and the fit can't
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,6 +45,10 @@ FEATURES = (
 )
 
 
+# Without one of these inside, a claim is a single sentence; most are.
+_INNER_STOP = re.compile(r"[^\w\s,'’\-–%$€£:;()“”\"/]\s*\S|\n")
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One sentence of a claim with what it was linked to."""
@@ -77,6 +82,8 @@ class EvidenceIndex(SourceIndex):
 
 def split_parts(claim: str) -> list[str]:
     """Return the sentences of a claim; scraps of fewer than three words join the one before."""
+    if not _INNER_STOP.search(claim):
+        return [claim]
     parts: list[str] = []
     for start, end in find_sentences(claim):
         text = claim[start:end]
