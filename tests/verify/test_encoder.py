@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from claimwise.errors import MissingExtraError
-from claimwise.verify.encoder import LONGEST_CLAIM, count_cores, load_encoder
+from claimwise.verify.encoder import LONGEST_CLAIM, load_encoder
 
 PARITY = json.loads(Path(__file__).with_name("parity.json").read_text(encoding="utf-8"))
 PAIRS = [(row["evidence"], row["claim"]) for row in PARITY]
@@ -145,11 +145,3 @@ def test_a_missing_extra_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch)
             load_encoder()
     finally:
         load_encoder.cache_clear()
-
-
-def test_threads_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAIMWISE_THREADS", "3")
-    assert count_cores() == 3
-    for nonsense in ("", "0", "-1", "many"):
-        monkeypatch.setenv("CLAIMWISE_THREADS", nonsense)
-        assert count_cores() >= 1

@@ -40,13 +40,6 @@ def test_recall_counts_words_anywhere() -> None:
     assert weigh("It is.")["recall"] == 0
 
 
-def test_weighted_recall_counts_rare_words_more() -> None:
-    text = "The tower is red. The tower is tall. The tower is old. A zeppelin landed."
-    common, rare = weigh("tower pirates", text), weigh("zeppelin pirates", text)
-    assert common["recall"] == rare["recall"] == 0.5
-    assert rare["weighted_recall"] > common["weighted_recall"] > 0
-
-
 def test_best_recall_looks_at_one_sentence_and_digest_recall_at_a_few() -> None:
     found = weigh("The Kestrel Tower was built by masons.")
     assert found["digest_recall"] == 1
@@ -82,7 +75,7 @@ def test_a_year_is_given_by_a_full_date() -> None:
 
 def test_names() -> None:
     found = weigh("The tower was drawn by Carl Holm near Kestrel.")
-    assert (found["names_missing"], found["names_found"]) == (1, 1)
+    assert found["names_missing"] == 1
     assert weigh("The tower is tall.")["names_missing"] == 0
 
 
@@ -98,14 +91,6 @@ def test_negation_counts_where_the_words_agree() -> None:
 def test_opposites() -> None:
     assert weigh("The council opened the old harbour bridge.")["opposites"] == 1
     assert weigh("The council closed the old harbour bridge.")["opposites"] == 0
-
-
-def test_sizes() -> None:
-    found = weigh("The Kestrel Tower.")
-    assert found["words"] == pytest.approx(math.log(3))
-    assert found["source_words"] == pytest.approx(
-        math.log1p(EvidenceIndex([make_source(TOWERS)]).word_count)
-    )
 
 
 @pytest.mark.parametrize("claim", ["", "…", "The tower.", "\x00"])
@@ -126,18 +111,14 @@ def make_part(**features: float) -> Part:
 
 def test_parts_are_summed_up() -> None:
     parts = [
-        make_part(recall=1.0, best_recall=0.8, numbers_missing=1, words=2.0),
-        make_part(recall=0.5, best_recall=0.4, numbers_missing=5, opposites=1, words=1.0),
+        make_part(recall=1.0, best_recall=0.8, numbers_missing=1),
+        make_part(recall=0.5, best_recall=0.4, numbers_missing=5, opposites=1),
     ]
     total = sum_up(parts)
     assert total["recall"] == 0.75
-    assert total["weakest_recall"] == 0.5
     assert total["best_recall"] == pytest.approx(0.6)
     assert total["numbers_missing"] == 2  # capped: five do not say more than two
     assert total["opposites"] == 1
-    assert total["words"] == 1.5
-    assert total["parts"] == pytest.approx(math.log(2))
-    assert sum_up(parts[:1])["parts"] == 0
 
 
 def test_the_encoder_counts_by_its_weakest_part() -> None:
@@ -146,13 +127,11 @@ def test_the_encoder_counts_by_its_weakest_part() -> None:
     assert found["recall"] == 0.5
     assert found["encoder"] == pytest.approx(-math.log(math.exp(3) + 1), abs=1e-5)
     assert found["encoder_against"] == pytest.approx(3 - math.log(2), abs=1e-5)
-    assert found["encoder"] < found["encoder_mean"]
     extreme = add_encoder({}, np.array([[900.0, -900.0, 0.0]], dtype=np.float32))
-    assert extreme == {"encoder": 7.0, "encoder_mean": 7.0, "encoder_against": -7.0}
+    assert extreme == {"encoder": 7.0, "encoder_against": -7.0}
 
 
-FOR = {"recall", "digest_recall", "best_recall", "pairs_recall", "numbers_found", "names_found",
-       "encoder", "encoder_mean", "weakest_recall", "weighted_recall"}  # fmt: skip
+FOR = {"recall", "digest_recall", "best_recall", "pairs_recall", "encoder"}
 AGAINST = {"numbers_missing", "numbers_nowhere", "names_missing", "negation_differs", "opposites"}
 
 
@@ -161,10 +140,8 @@ def test_every_weight_has_the_right_sign(name: str) -> None:
     """More agreement never lowers the probability of support, more disagreement never raises it."""
     tier: Tier = getattr(load_combiner(), name)
     for feature, weight in zip(tier.supports.features, tier.supports.weights, strict=True):
-        if feature in FOR:
-            assert weight >= 0, feature
-        elif feature in AGAINST:
-            assert weight <= 0, feature
+        assert feature in FOR | AGAINST
+        assert weight >= 0 if feature in FOR else weight <= 0, feature
     for feature, weight in zip(tier.contradicts.features, tier.contradicts.weights, strict=True):
         if feature in AGAINST or feature == "encoder_against":
             assert weight >= 0, feature

@@ -26,6 +26,7 @@ _SURE = 0.6  # probability of support that an opposite or another name does not 
 _SURELY_AGAINST = 2.5  # log-odds of contradiction from which the encoder's word alone is taken
 _ENTRY_ALIKE = 0.6  # share of an action claim's words that its log entry must hold
 _ABOUT_AS_MANY = 0.8  # share of the best sentence's words with which another may take its place
+_DIGEST_RECALL = FEATURES.index("digest_recall")
 _NUMBERS = (FEATURES.index("numbers_missing"), FEATURES.index("numbers_found"))
 _LOOKED_AT = 6  # sentences, best first, that are compared in detail
 # What tells in a log that something was tried and not done.
@@ -137,7 +138,7 @@ def _find_contradiction(
 
 def _weakest(parts: Sequence[Part]) -> Part:
     """Return the part with the least of its words in the sources: it decides the claim."""
-    return min(parts, key=lambda part: part.features[2])
+    return min(parts, key=lambda part: part.features[_DIGEST_RECALL])
 
 
 def _recall(part: Part, index: EvidenceIndex, position: int) -> float:

@@ -113,8 +113,5 @@ def _mend(text: str) -> str:
 
 
 def count_cores() -> int:
-    """Return how many cores this process may use; ``CLAIMWISE_THREADS`` overrules it."""
-    told = os.environ.get("CLAIMWISE_THREADS", "")
-    if told.isdigit() and int(told) > 0:
-        return int(told)
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

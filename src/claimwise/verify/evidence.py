@@ -7,7 +7,6 @@ The training scripts call these very functions, so the product and the fit can't
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +28,6 @@ from claimwise.verify.words import Word, is_common, read_words
 
 FEATURES = (
     "recall",  # share of the part's content words that occur anywhere in the sources
-    "weighted_recall",  # the same, rare words counting more
     "digest_recall",  # share found in the digest
     "best_recall",  # share found in the best sentence
     "pairs_recall",  # share of neighbouring word pairs found in the digest
@@ -37,11 +35,8 @@ FEATURES = (
     "numbers_found",
     "numbers_nowhere",  # ... nor any other sentence of the sources
     "names_missing",  # names with a word that the sources never use
-    "names_found",
     "negation_differs",  # one negated, the other not, where the words mostly agree
     "opposites",  # words whose opposite stands in the best sentence
-    "words",  # log of the part's number of content words
-    "source_words",  # log of the sources' number of words
 )
 
 
@@ -107,23 +102,17 @@ def weigh_part(text: str, index: EvidenceIndex) -> Part:
         _weigh_pairs(words, index, digest),
         *_weigh_facts(find_facts(text), index, digest, ranked, content, best_stems),
         sum(1.0 for stem in content if stem not in best_stems and opposites_of(stem) & best_stems),
-        math.log1p(len(content)),
-        math.log1p(index.word_count),
     )
     return Part(text, words, ranked, digest, features)
 
 
 def _weigh_words(
     content: Sequence[str], index: EvidenceIndex, digest: frozenset[str], best: frozenset[str]
-) -> tuple[float, float, float, float]:
+) -> tuple[float, float, float]:
     if not content:
-        return 0.0, 0.0, 0.0, 0.0
-    weights = [index.weigh(stem) for stem in content]
-    held = [index.holds(stem) for stem in content]
-    total = sum(weights) or 1.0
+        return 0.0, 0.0, 0.0
     return (
-        sum(held) / len(content),
-        sum(weight for weight, is_held in zip(weights, held, strict=True) if is_held) / total,
+        sum(map(index.holds, content)) / len(content),
         sum(stem in digest for stem in content) / len(content),
         sum(stem in best for stem in content) / len(content),
     )
@@ -145,7 +134,7 @@ def _weigh_facts(
     ranked: Sequence[int],
     content: Sequence[str],
     best: frozenset[str],
-) -> tuple[float, float, float, float, float, float]:
+) -> tuple[float, float, float, float, float]:
     given = [index.facts_of(position) for position in digest]
     found = missing = nowhere = 0
     for quantity in claimed.quantities:
@@ -167,7 +156,6 @@ def _weigh_facts(
         float(found),
         float(nowhere),
         float(unknown),
-        float(len(claimed.names) - unknown),
         float(negated and agree > 0.5),
     )
 

@@ -81,8 +81,8 @@ class SourceIndex:
         self._titles = frozenset().union(*(read_stems(s.title or "") for s in self.sources))
         for number, source in enumerate(self.sources):
             self._add_source(number, source.source_text, frozenset(read_stems(source.title or "")))
-        self.word_count = sum(len(sentence.stems) for sentence in self.sentences)
-        self._average = self.word_count / max(len(self.sentences), 1)
+        words = sum(len(sentence.stems) for sentence in self.sentences)
+        self._average = words / max(len(self.sentences), 1)
 
     def _add_source(self, number: int, text: str, titled: frozenset[str]) -> None:
         for start, end in find_sentences(text):
