@@ -12,10 +12,15 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from claimwise.demo import list_demo_files
 from claimwise.pipeline import import_files
 from claimwise.store import Store, open_store
+
+# A busy machine is no counterexample: speed has tests of its own.
+settings.register_profile("claimwise", deadline=None)
+settings.load_profile("claimwise")
 
 _numbers = count()
 

@@ -173,9 +173,9 @@ def _time(text: str) -> float:
 def test_time_grows_with_the_text(joint: str) -> None:
     """Four times the text may take up to eight times as long, not sixteen times."""
     unit = [line.rstrip(".") if joint == "; " else line for line in FILLER]
-    small = joint.join(unit * 25)
-    large = joint.join(unit * 100)
-    assert _time(large) < 8 * _time(small) + 0.05
+    small = joint.join(unit * 100)
+    large = joint.join(unit * 400)
+    assert _time(large) < 8 * _time(small) + 0.1
 
 
 def test_a_source_of_ten_megabytes() -> None:
