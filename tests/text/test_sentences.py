@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
+import nupunkt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,3 +162,32 @@ def test_a_line_of_100_000_words_and_a_text_of_10_megabytes() -> None:
     megabytes = (sentence * 5 + "\n\n- an item of a list\n") * 24_000
     assert len(megabytes) > 10_000_000
     assert seconds(megabytes) < 60
+
+
+PLAIN_SENTENCE = st.builds(
+    lambda first, rest, stop: " ".join([first, *rest]) + stop,
+    st.sampled_from(["The", "It", "Dogs", "However", "Anna", "Trains", "A"]),
+    st.lists(st.sampled_from(["tower", "was", "3.5", "built", "by", "e.g", "Paris"]), min_size=1)
+    .map(lambda words: [*words, "tall"]),
+    st.sampled_from([".", "!", "?"]),
+)  # fmt: skip
+
+
+@given(st.lists(PLAIN_SENTENCE, min_size=1, max_size=6), st.sampled_from([" ", "  ", "\t"]))
+def test_borders_of_plain_text_are_found_without_a_model(sentences: list[str], gap: str) -> None:
+    """Where every stop is certain, nupunkt is not asked: it could not add a border."""
+    text = gap.join(sentences)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "nupunkt", None)  # importing it would fail
+        assert split(text) == sentences
+    assert {start for start, _ in nupunkt.sent_spans(text)} <= {s for s, _ in find_sentences(text)}
+
+
+def test_a_stop_that_may_be_no_border_is_left_to_the_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "He read J. R. R. Tolkien twice. The two never met."
+    assert split(text) == ["He read J. R. R. Tolkien twice.", "The two never met."]
+    monkeypatch.setitem(sys.modules, "nupunkt", None)
+    with pytest.raises(ImportError):
+        find_sentences(text)

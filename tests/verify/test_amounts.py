@@ -11,7 +11,7 @@ from claimwise.verify.facts import find_facts
 
 
 def read(text: str) -> list[Amount]:
-    found = read_amounts(text, find_facts(text))
+    found = read_amounts(find_facts(text))
     assert all(text[a.start : a.end].startswith(a.text) for a in found)
     return found
 
@@ -124,7 +124,7 @@ def test_years_of_dates() -> None:
 
 @given(st.text(alphabet="0123456789.,:-–/ apmto$€%kday", max_size=60))
 def test_amounts_never_fail_and_agree_with_themselves(text: str) -> None:
-    for amount in read_amounts(text, find_facts(text)):
+    for amount in read_amounts(find_facts(text)):
         assert amount.low <= amount.high
         if amount.hedge not in ("more", "less") or amount.given:
             assert agree(amount, amount)

@@ -154,6 +154,9 @@ def test_empty_sources_and_null_bytes() -> None:
     assert rank(empty, "The tower is tall.") == []
     assert empty.choose([]) == []
     assert not empty.holds("tower")
+    wordless = SourceIndex([make_source("… !!! …")])
+    assert wordless.sentences
+    assert rank(wordless, "The tower is tall.") == []
     text = "The tower\x00 is 139 m tall.\x00\x00 It is red."
     index = SourceIndex([make_source(text)])
     assert rank(index, "tower 139")[:1] == [0]

@@ -20,6 +20,7 @@ from claimwise.verify.combine import (
     sum_up,
 )
 from claimwise.verify.evidence import FEATURES, EvidenceIndex, Part, split_parts, weigh_part
+from claimwise.verify.reading import Reading
 
 TOWERS = (
     "The Kestrel Tower is 139 m tall. Masons built it from red sandstone in 1874. "
@@ -106,7 +107,7 @@ def test_a_claim_is_split_into_sentences() -> None:
 
 def make_part(**features: float) -> Part:
     row = tuple(features.get(name, 0.0) for name in FEATURES)
-    return Part("", (), (), (), row)
+    return Part(Reading(""), (), (), row)
 
 
 def test_parts_are_summed_up() -> None:

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.verify.words import find_stem, is_common, read_stems, read_words
+from claimwise.verify import words as words_module
+from claimwise.verify.words import (
+    Word,
+    find_stem,
+    is_common,
+    lower_letters,
+    read_stems,
+    read_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -93,3 +101,29 @@ def test_reading_words_never_fails_and_has_two_ways(text: str) -> None:
     assert [w.stem for w in words] == read_stems(text)
     assert all(text[w.start : w.end] and w.stem for w in words)
     assert all(a.start < b.start and a.end <= len(text) for a, b in pairwise(words))
+
+
+@given(st.text(max_size=40), st.sampled_from([" ", "\n", "\u3000", "\x1c"]), st.text(max_size=40))
+def test_no_word_goes_across_a_space(left: str, space: str, right: str) -> None:
+    begin = len(left) + 1
+    moved = [Word(stem, start + begin, end + begin) for stem, start, end in read_words(right)]
+    assert read_words(left + space + right) == read_words(left) + moved
+
+
+def test_what_is_remembered_of_hostile_text_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = words_module._Memory(str.upper)
+    monkeypatch.setattr(words_module._Memory, "_MOST", 10)
+    for number in range(100):
+        assert memory[f"word{number}"] == f"WORD{number}"
+        assert len(memory) <= 10
+    kept = len(memory)
+    assert memory["x" * 1000] == "X" * 1000
+    assert len(memory) == kept
+
+
+@given(st.text(max_size=80))
+def test_small_letters_keep_their_places(text: str) -> None:
+    small = lower_letters(text + "İ")
+    assert len(small) == len(text) + 1
+    assert small[-1] == "i"
+    assert text.lower() == small[:-1] or not text.isascii()

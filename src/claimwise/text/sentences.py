@@ -4,8 +4,8 @@ Three steps, each linear in the text:
 
 1. Lines are gathered into blocks that no sentence crosses: a paragraph, a list item, a heading, a
    table row, a fenced piece of code. Line ends inside hard-wrapped prose are no borders.
-2. Inside a block, nupunkt proposes borders for full stops, question and exclamation marks. It
-   knows abbreviations, initials, decimals and closing quotes.
+2. Inside a block, nupunkt proposes borders for full stops, question and exclamation marks, where
+   one of them may be no border: it knows abbreviations, initials, decimals and closing quotes.
 3. Our own rules add what it does not look for (full stops of other scripts, footnote numbers) and
    take back what it gets wrong (borders in inline code, after a quoted question, after «2.»).
 """
@@ -44,6 +44,8 @@ _OTHER_STOP = re.compile(
     rf"[。！？｡؟۔।॥።។။։][。！？｡…!?]*+[{_CLOSERS}]*+"
     r"|(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])[!?]++(?=[\u3040-\u30ff\u3400-\u9fff])"
 )
+# One of these is in every stop of that kind, and found faster.
+_OTHER_STOP_SIGN = re.compile("[。！？｡؟۔।॥።។။։!?]")
 # Japanese quotes with a full stop inside go on when a particle follows: 「はい。」と言った。
 _GOES_ON = re.compile(r"[とってはがをにのもで]")
 # Citation markers; after a full stop they belong to the sentence that it ends.
@@ -66,7 +68,7 @@ _STARTERS = (
     "The|It|This|That|These|Those|He|She|They|We|You|There|However|In|If|When|A|An|For|Its|His|Her|"
     "Their|Our|Your|I|No|Yes|As|At|On|Also|After|Before|While|Although|Please|Then|But|And|Or"
 )
-_MISSED = re.compile(
+_CERTAIN = re.compile(
     r"(?<=\w)[.!?][\"”’)]?[ \t\n]+(?=(?:" + _STARTERS + r")[ \t\n,'’])"
     r"|(?<=\w{3})[.!?][ \t\n]+(?=[\"“«‘][A-Z])"
     # A small-letter word of three letters or more is rarely an abbreviation before a capital.
@@ -74,7 +76,8 @@ _MISSED = re.compile(
     r"|[.!?](?:[⁰¹²³⁴-⁹]{1,6}|\[\^?\d{1,4}\]|【\d[^【】\n]{0,60}】)\s"
 )
 _ANSWER_NO = re.compile(r"(?:^|(?<=[.!?]\s))No\.\s(?=[A-Z])")
-_STOP = re.compile(r"[.!?]")
+# A stop that may end a sentence before the block's end: no word goes on behind it.
+_INNER_STOP = re.compile(r"[.!?…](?=[\W⁰¹²³⁴-⁹])(?!\s*+\Z)")
 # Abbreviations that always go on, whatever follows them.
 _NEVER_LAST = re.compile(
     r"(?:^|[\s(\[«“\"])(?:e\.g|i\.e|cf|vs|v|viz|Mr|Mrs|Ms|Dr|Prof|Gen|Sen|Rep|Gov|Capt|Col|Sgt|Rev|"
@@ -98,12 +101,11 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
     for start, end, prose in _find_blocks(text):
         block = text[start:end]
         borders = _find_borders(block) if prose else []
-        for left, right in zip([0, *borders], [*borders, len(block)], strict=True):
-            piece = block[left:right]
-            stripped = piece.strip()
-            if stripped:
-                begin = start + left + len(piece) - len(piece.lstrip())
-                sentences.append((begin, begin + len(stripped)))
+        for left, right in pairwise((0, *borders, len(block))):
+            piece = block[left:right].lstrip()
+            begin = start + right - len(piece)
+            if piece:
+                sentences.append((begin, begin + len(piece.rstrip())))
     return sentences
 
 
@@ -150,7 +152,8 @@ def _split_lines(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int,
     when the first word of the next one would not have fitted. Elsewhere it goes on when a small
     letter follows and it is long enough or the next one is indented.
     """
-    if not lines:
+    if len(lines) < 2:
+        yield from ((start, end, True) for start, end in lines)
         return
     lengths = [end - start for start, end in lines]
     width = max(lengths)
@@ -173,30 +176,35 @@ def _split_lines(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int,
 def _find_borders(block: str) -> list[int]:
     """Return where sentences after the first begin in a block, in order."""
     borders: set[int] = set()
-    if not block.isascii():
+    if not block.isascii() and _OTHER_STOP_SIGN.search(block):
         stops = _OTHER_STOP.finditer(block)
         borders = {match.end() for match in stops if not _goes_on(match, block)}
-    if any(stop in block for stop in ".!?…"):
+    unsure = False
+    for stop in _INNER_STOP.finditer(block):
+        border = _find_border(block, stop.start())
+        if border is not None:
+            borders.add(border)
+        unsure = unsure or border is None or not block[stop.end()].isspace()
+    if unsure:
         # Imported here: reading its model takes longer than most commands that need no sentences.
         import nupunkt
 
         borders.update(start for start, _ in nupunkt.sent_spans(block))
-        borders.update(_find_missed(block))
+    if "No." in block:
+        borders.update(match.end() for match in _ANSWER_NO.finditer(block))
     borders -= {0, len(block)}
     return _mend_borders(block, sorted(borders)) if borders else []
 
 
-def _find_missed(block: str) -> Iterator[int]:
-    """Yield the borders that nupunkt takes for abbreviations; looks at the stops alone."""
-    for stop in _STOP.finditer(block):
-        match = _MISSED.match(block, stop.start())
-        if match is None:
-            continue
-        head = block[max(0, match.start() - _TAIL) : match.end()]
-        if not _NEVER_LAST.search(head) and (match["small"] is None or _SMALL.search(head)):
-            yield match.end()
-    if "No." in block:
-        yield from (match.end() for match in _ANSWER_NO.finditer(block))
+def _find_border(block: str, stop: int) -> int | None:
+    """Return the border after a stop that ends a sentence whatever nupunkt thinks, or None."""
+    match = _CERTAIN.match(block, stop)
+    if match is None:
+        return None
+    head = block[max(0, stop - _TAIL) : match.end()]
+    if _NEVER_LAST.search(head) or (match["small"] is not None and not _SMALL.search(head)):
+        return None
+    return match.end()
 
 
 def _goes_on(stop: re.Match[str], block: str) -> bool:

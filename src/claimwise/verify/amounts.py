@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from claimwise.verify.facts import Facts, Quantity, find_facts, same_quantity
+from claimwise.verify.facts import Facts, Quantity, read_spelled, same_quantity
 
 _CONVERTED = 0.03  # how far a figure given in another unit may be rounded
 _ABOUT = 0.1  # how far "about" reaches
@@ -29,13 +29,11 @@ _LESS = (
 _ROUGHLY = (
     r"about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca?\.|close to|~|≈"
 )
+# Both are looked for in small letters.
 _HEDGE = re.compile(
-    rf"(?<!\w)(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?P<about>{_ROUGHLY}))\s*[$€£¥]?\s*$",
-    re.IGNORECASE,
+    rf"(?<!\w)(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?P<about>{_ROUGHLY}))\s*[$€£¥]?\s*$"
 )
-_AFTER = re.compile(
-    r"\s*(?:(?P<more>\+|or (?:more|above|older|over))|(?P<about>or so))", re.IGNORECASE
-)
+_AFTER = re.compile(r"\s*(?:(?P<more>\+|or (?:more|above|older|over))|(?P<about>or so))")
 _REACH = 24  # characters before a number that may hold one of these
 _JOINT = re.compile(r"\s*(?:-|–|—|to|through|until|and)\s*[$€£¥]?\s*", re.IGNORECASE)
 _CLOCK = re.compile(
@@ -43,8 +41,15 @@ _CLOCK = re.compile(
     r"|(?<![\w.:])(?P<hour2>[01]?\d|2[0-4]):(?P<minute2>[0-5]\d)(?![\w:])",
     re.IGNORECASE,
 )
+_HAS_CLOCK = re.compile(r"\d(?:\s?[ap]\.?m|:\d)", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d(?:st|nd|rd|th)$", re.IGNORECASE)
 _GOES_ON = re.compile(r"-(?:one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE)
+_SPACE = re.compile(r"[\s-]")
+_PART_BEFORE = re.compile(r"\w[-‑/]$|[/.:#]$|−$")
+_RANGE_BEFORE = re.compile(r"\d[-‑]$")
+_PART_AFTER = re.compile(r"[\w/:]|\.\d")
+_ONE_NUMBER = re.compile(r"[\s-]+|\s+and\s+")
+_BETWEEN = re.compile(r"\bbetween\s+[$€£¥]?$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
@@ -61,18 +66,19 @@ class Amount(NamedTuple):
     given: Quantity | None  # the number itself, where it is one
 
 
-def read_amounts(text: str, facts: Facts) -> list[Amount]:
+def read_amounts(facts: Facts) -> list[Amount]:
     """Return the amounts of a sentence.
 
     Left out are numbers that are a part of a name ("COVID-19", "U-30"), of a fraction or of a
     longer number that was read only in part, and whatever comes after the first few dozen.
     """
-    clocks = list(islice(_read_clocks(text), _MOST))
+    text = facts.text
+    clocks = list(islice(_read_clocks(text), _MOST)) if _HAS_CLOCK.search(text) else []
     usable = [
         q for q in facts.quantities[:_MOST]
         if not any(c.start <= q.start < c.end for c in clocks) and _stands_alone(text, q)
     ]  # fmt: skip
-    return [*clocks, *_join_ranges(text, usable)]
+    return [*clocks, *_join_ranges(facts, usable)]
 
 
 def read_years(facts: Facts) -> list[Amount]:
@@ -102,14 +108,14 @@ def _read_clocks(text: str) -> Iterator[Amount]:
 def _stands_alone(text: str, quantity: Quantity) -> bool:
     before = text[max(0, quantity.start - 2) : quantity.start]
     after = text[quantity.end : quantity.end + 2]
-    if re.search(r"\w[-‑/]$|[/.:#]$|−$", before) and not re.search(r"\d[-‑]$", before):
+    if _PART_BEFORE.search(before) and not _RANGE_BEFORE.search(before):
         return False
-    return not re.match(r"[\w/:]|\.\d", after) and not _GOES_ON.match(text, quantity.end)
+    return not _PART_AFTER.match(after) and not _GOES_ON.match(text, quantity.end)
 
 
-def _join_ranges(text: str, quantities: Sequence[Quantity]) -> Iterator[Amount]:
+def _join_ranges(facts: Facts, quantities: Sequence[Quantity]) -> Iterator[Amount]:
     """Yield the quantities in order, the two ends of a range as one amount."""
-    at = 0
+    text, at = facts.text, 0
     while at < len(quantities):
         first = quantities[at]
         rest = quantities[at + 1 : at + 2]
@@ -120,14 +126,14 @@ def _join_ranges(text: str, quantities: Sequence[Quantity]) -> Iterator[Amount]:
             at += 2  # "twenty-five" comes as two numbers; none is better than two wrong ones
             continue
         else:
-            yield _read_one(text, first)
+            yield _read_one(facts.small, first)
         at += 2 if joined else 1
 
 
 def _is_one_number(text: str, first: Quantity, last: Quantity) -> bool:
     between = text[first.end : last.start]
     spelled = not _DIGITS.search(first.text) and not _DIGITS.search(last.text)
-    return spelled and re.fullmatch(r"[\s-]+|\s+and\s+", between) is not None
+    return spelled and _ONE_NUMBER.fullmatch(between) is not None
 
 
 def _join(text: str, first: Quantity, last: Quantity) -> Amount | None:
@@ -135,7 +141,7 @@ def _join(text: str, first: Quantity, last: Quantity) -> Amount | None:
     if not _JOINT.fullmatch(between):
         return None
     before = text[max(0, first.start - _REACH) : first.start]
-    if "and" in between and not re.search(r"\bbetween\s+[$€£¥]?$", before, re.IGNORECASE):
+    if "and" in between and not _BETWEEN.search(before):
         return None
     what = first.what or last.what
     if last.what not in ("", what) or _is_ordinal(first) or _is_ordinal(last):
@@ -150,13 +156,13 @@ def _join(text: str, first: Quantity, last: Quantity) -> Amount | None:
     return Amount(low, high, what, "", shown, first.start, last.end, None)
 
 
-def _read_one(text: str, quantity: Quantity) -> Amount:
+def _read_one(small: str, quantity: Quantity) -> Amount:
     what, low, high = quantity.what, quantity.value, quantity.value
     if _is_ordinal(quantity):
         what = "ordinal"
     elif quantity.text.endswith("0s"):  # the 1980s
         what, high = "year" if low >= 1000 else "decade", low + 9
-    hedge = _find_hedge(text, quantity) if what not in ("year", "ordinal") else ""
+    hedge = _find_hedge(small, quantity) if what not in ("year", "ordinal") else ""
     if hedge == "more":
         high = math.inf
     elif hedge == "less":
@@ -166,9 +172,9 @@ def _read_one(text: str, quantity: Quantity) -> Amount:
     return Amount(low, high, what, hedge, quantity.text, quantity.start, quantity.end, quantity)
 
 
-def _find_hedge(text: str, quantity: Quantity) -> str:
-    match = _HEDGE.search(text, max(0, quantity.start - _REACH), quantity.start)
-    match = match or _AFTER.match(text, quantity.end)
+def _find_hedge(small: str, quantity: Quantity) -> str:
+    match = _HEDGE.search(small, max(0, quantity.start - _REACH), quantity.start)
+    match = match or _AFTER.match(small, quantity.end)
     return (match.lastgroup or "") if match else ""
 
 
@@ -181,8 +187,7 @@ def _plain(quantity: Quantity) -> float | None:
     match = _DIGITS.search(quantity.text)
     if match:
         return float(match.group().replace(",", ""))
-    word = re.split(r"[\s-]", quantity.text, maxsplit=1)[0]
-    return next((found.value for found in find_facts(word).quantities), None)
+    return read_spelled(_SPACE.split(quantity.text, maxsplit=1)[0])
 
 
 def comparable(claimed: Amount, told: Amount) -> bool:

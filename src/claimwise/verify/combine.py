@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_AT = {name: place for place, name in enumerate(FEATURES)}
+_AVERAGED = ("recall", "digest_recall", "best_recall", "pairs_recall")
+_WORST = ("numbers_missing", "numbers_nowhere", "names_missing", "negation_differs", "opposites")
 _CAP = 7.0  # logits beyond this say nothing more
 
 
@@ -77,26 +78,9 @@ def load_combiner() -> Combiner:
 
 def sum_up(parts: Sequence[Part]) -> dict[str, float]:
     """Return what a claim's parts say together: words on average, the rest at its worst."""
-    rows = [part.features for part in parts]
-    columns: list[tuple[float, ...]] = list(zip(*rows, strict=True))
-
-    def mean(name: str) -> float:
-        return sum(columns[_AT[name]]) / len(rows)
-
-    def most(name: str) -> float:
-        return min(2.0, max(columns[_AT[name]]))
-
-    return {
-        "recall": mean("recall"),
-        "digest_recall": mean("digest_recall"),
-        "best_recall": mean("best_recall"),
-        "pairs_recall": mean("pairs_recall"),
-        "numbers_missing": most("numbers_missing"),
-        "numbers_nowhere": most("numbers_nowhere"),
-        "names_missing": most("names_missing"),
-        "negation_differs": most("negation_differs"),
-        "opposites": most("opposites"),
-    }
+    columns = dict(zip(FEATURES, zip(*(part.features for part in parts), strict=True), strict=True))
+    means = {name: sum(columns[name]) / len(parts) for name in _AVERAGED}
+    return means | {name: min(2.0, max(columns[name])) for name in _WORST}
 
 
 def add_encoder(values: dict[str, float], logits: NDArray[np.float32]) -> dict[str, float]:

@@ -9,47 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
-from functools import cached_property
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
-from claimwise.verify.amounts import Amount, agree, comparable, entails, read_amounts, read_years
+from claimwise.verify.amounts import Amount, agree, comparable, entails
 from claimwise.verify.evidence import EvidenceIndex, Part
-from claimwise.verify.facts import Day, Facts, Name, find_facts, opposites_of, same_day
-from claimwise.verify.words import Word, find_stem, is_common, read_words
+from claimwise.verify.facts import Day, Name, same_day
+from claimwise.verify.link import Sentence
+from claimwise.verify.reading import Reading, tells
+from claimwise.verify.words import Word, is_common, read_stems
 
 _ALIKE = 0.5  # share of the claim's words that a sentence must hold to speak about the same thing
 _MOSTLY = 0.75  # ... where the difference is a single word: a denial, an opposite, a name
 _NEAR = 3  # words on either side of a number that tell what it counts
 _NEAR_DATE = 5  # ... of a date: it may stand at either end of a sentence
-_CLAUSE = re.compile(
-    r"[,;:()…—]\s|\s[–-]\s|\b(?:but|and|although|though|because|since|while|whereas|which|who|that|if|"
-    r"unless|so|when|or|than|except|unlike)\b",
-    re.IGNORECASE,
-)
-_HEDGES = frozenset(map(find_stem, ("nearly", "almost", "approximately", "roughly", "around")))
-# Denials, without those that deny nothing: "not only", "no more than", "not unusual".
-_DENIAL = re.compile(
-    r"\b(?:no longer|not|never|no|none|neither|nobody|nothing|without|cannot|"
-    r"(?:fail(?:s|ed)?|refus(?:es|ed)|unable) to|\w+n['’]t)\b"
-    r"(?!\s+(?:only|just|necessarily|(?:more|less|fewer|later|earlier) than|far|accounting|"
-    r"including|least|doubt|alone|matter|but|to mention|un(?!der|til|less)\w+|insignificant|"
-    r"infrequent|impossible|all|every\w*|always|enough)\b)",
-    re.IGNORECASE,
-)
-_BEYOND = re.compile(
-    r"\b(?:after|over|above|beyond|past|(?:more|later|longer) than)\b", re.IGNORECASE
-)
-_WITHIN = re.compile(
-    r"\b(?:within|before|until|under|below|up to|(?:less|fewer|earlier) than)\b", re.IGNORECASE
-)
-# Words that say "not" in their own way: no denial is found beside them.
-_NEGATIVE = re.compile(
-    r"\b(?:un|non-?|in|im|dis)?(?:prohibit|forbid|forbad|bann?|against|lack|den[iy]|refus|fail|stop|"
-    r"avoid|except|unlike|exclu|only|prevent|reject|oppos|absen|instead|rather|hardly|rarely|few)\w*",
-    re.IGNORECASE,
-)
+_BEYOND = re.compile(r"\b(?:after|over|above|beyond|past|(?:more|later|longer) than)\b")
+_WITHIN = re.compile(r"\b(?:within|before|until|under|below|up to|(?:less|fewer|earlier) than)\b")
 
 
 class Difference(NamedTuple):
@@ -60,75 +34,9 @@ class Difference(NamedTuple):
     words: str
 
 
-class Reading:
-    """A text with what can be compared in it; read only as far as it is asked for."""
-
-    def __init__(
-        self, text: str, words: Sequence[Word], facts: Facts, stems: frozenset[str]
-    ) -> None:
-        self.text = text
-        self.words = words
-        self.facts = facts
-        self.stems = stems
-
-    @cached_property
-    def amounts(self) -> list[Amount]:
-        """Its numbers, ranges and times."""
-        return read_amounts(self.text, self.facts)
-
-    @cached_property
-    def years(self) -> list[Amount]:
-        """The years of its dates."""
-        return read_years(self.facts)
-
-    @cached_property
-    def telling(self) -> list[Word]:
-        """Its words that carry meaning, without numbers and dates."""
-        found = [word for word in self.words if _tells(word)]
-        for day in self.facts.days:
-            found = [word for word in found if not day.start <= word.start < day.end]
-        return found
-
-    @cached_property
-    def clauses(self) -> list[tuple[int, int]]:
-        """Where its clauses begin and end."""
-        cuts = [match.span() for match in _CLAUSE.finditer(self.text)]
-        starts = [0, *(end for _, end in cuts)]
-        return list(zip(starts, [*(start for start, _ in cuts), len(self.text)], strict=True))
-
-    def clause_of(self, place: int) -> tuple[int, int]:
-        """Return the clause that holds a place."""
-        return next((c for c in self.clauses if c[0] <= place < c[1]), (0, len(self.text)))
-
-    def around(self, start: int, end: int, *, near: int, clause: bool = False) -> set[str]:
-        """Return the few telling words on either side of a stretch, in its clause if asked."""
-        low, high = self.clause_of(start) if clause else (0, len(self.text))
-        before = [w.stem for w in self.telling if low <= w.start and w.end <= start]
-        after = [w.stem for w in self.telling if end <= w.start and w.end <= high]
-        return {*before[-near:], *after[:near]}
-
-    def beside(self, start: int, end: int) -> tuple[str | None, str | None]:
-        """Return the telling words right before and right after a stretch."""
-        before = [w.stem for w in self.telling if w.end <= start]
-        after = [w.stem for w in self.telling if w.start >= end]
-        return (before[-1] if before else None, after[0] if after else None)
-
-    def counted_by(self, end: int) -> str | None:
-        """Return the telling word that follows a number at once: "rooms" in "12 rooms"."""
-        after = next((w for w in self.telling if w.start >= end), None)
-        adjoins = after is not None and not self.text[end : after.start].strip(" -")
-        return after.stem if after is not None and adjoins else None
-
-
-def _tells(word: Word) -> bool:
-    """Tell whether a word carries meaning; numbers and hedges are looked at otherwise."""
-    stem = word.stem
-    return not (is_common(stem) or stem[:1].isdigit() or stem in _HEDGES)
-
-
-def list_telling(words: Sequence[Word]) -> list[str]:
-    """Return the stems of the words and numbers that carry meaning."""
-    return [word.stem for word in words if word.stem[:1].isdigit() or _tells(word)]
+def list_telling(stems: Sequence[str]) -> list[str]:
+    """Return the words and numbers that carry meaning."""
+    return [stem for stem in stems if stem[:1].isdigit() or tells(stem)]
 
 
 def find_differences(part: Part, index: EvidenceIndex, among: Sequence[int]) -> list[Difference]:
@@ -139,52 +47,28 @@ def find_differences(part: Part, index: EvidenceIndex, among: Sequence[int]) -> 
     same clause is denied on one side alone; a word when its opposite stands in its place; a name
     when the sources never mention it and have another one there.
     """
-    claim = _read_claim(part)
-    plain = _plain_stems(claim)
-    found: list[Difference] = []
-    for position in among:
-        sentence = index.sentences[position]
-        if _share(plain, sentence.stem_set) < _ALIKE:
-            continue
-        given: list[Reading] = []
-        if claim.amounts or claim.facts.days:
-            looked_at = dict.fromkeys((*part.digest, *among))
-            near = [p for p in looked_at if index.sentences[p].source == sentence.source]
-            given = [_read_sentence(index, p) for p in near]
-        found += (
-            Difference(position, kind, words)
-            for kind, words in _compare(claim, _read_sentence(index, position), given, index)
-        )
-    return found
-
-
-def _read_claim(part: Part) -> Reading:
-    stems = frozenset(word.stem for word in part.words)
-    return Reading(part.text, part.words, find_facts(part.text), stems)
-
-
-def _read_sentence(index: EvidenceIndex, position: int) -> Reading:
-    """Return a sentence's reading; claims about the same sources share it."""
-    readings = _READINGS.setdefault(index, {})
-    if position not in readings:
-        sentence = index.sentences[position]
-        readings[position] = Reading(
-            sentence.text, sentence.words, index.facts_of(position), sentence.stem_set
-        )
-    return readings[position]
-
-
-_READINGS: WeakKeyDictionary[EvidenceIndex, dict[int, Reading]] = WeakKeyDictionary()
+    claim = part.reading
+    alike = [p for p in among if _share(claim.plain, index.sentences[p].stem_set) >= _ALIKE]
+    if not alike:
+        return []
+    unknown = _find_unknown_names(claim, index)
+    looked_at = [index.sentences[p] for p in dict.fromkeys((*part.digest, *among))]
+    return [
+        Difference(position, kind, words)
+        for position in alike
+        for kind, words in _compare(claim, index.sentences[position], looked_at, unknown)
+    ]
 
 
 def _compare(
-    claim: Reading, told: Reading, given: Sequence[Reading], index: EvidenceIndex
+    claim: Reading, told: Sentence, looked_at: Sequence[Sentence], unknown: Sequence[UnknownName]
 ) -> Iterator[tuple[str, str]]:
+    given = [sentence for sentence in looked_at if sentence.source == told.source]
     for amount in claim.amounts:
         rival = _find_rival(amount, claim, told, given)
         if rival is not None:
             yield "number", f"the source says {rival.text}, the claim {amount.text}"
-    for day in claim.facts.days:
+    for day in claim.days:
         text = _find_other_day(day, claim, told, given)
         if text is not None:
             yield "date", f"the source says {text}, the claim {day.text}"
@@ -193,21 +77,12 @@ def _compare(
         yield "denial", words
     for mine, other in _find_opposites(claim, told):
         yield "opposite", f"the source says “{other}”, the claim “{mine}”"
-    for name, other_name in _find_other_names(claim, told, index):
+    for name, other_name in _find_other_names(claim, told, unknown):
         yield "name", f"the source names {other_name}, the claim {name}"
 
 
 def _share(stems: Sequence[str], among: Set[str]) -> float:
-    return sum(stem in among for stem in stems) / len(stems) if stems else 0.0
-
-
-def _plain_stems(claim: Reading) -> list[str]:
-    """Return the claim's telling words without units and the like: amounts may differ."""
-    return [
-        word.stem
-        for word in claim.telling
-        if not any(amount.start <= word.start < amount.end for amount in claim.amounts)
-    ]
+    return sum(map(among.__contains__, stems)) / len(stems) if stems else 0.0
 
 
 def _find_rival(
@@ -221,11 +96,7 @@ def _find_rival(
     """
     if amount.text.lower() == "one":  # mostly a pronoun
         return None
-    if any(
-        agree(amount, other) and (r is told or _speaks_of(amount, claim, other, r))
-        for r in given
-        for other in (*r.amounts, *r.years)
-    ):
+    if any(agree(amount, other) for other in (*told.amounts, *told.years)):
         return None
     mine = [*claim.amounts, *claim.years]
     best: tuple[int, Amount] | None = None
@@ -235,7 +106,16 @@ def _find_rival(
         shared = _count_shared(amount, claim, other, told)
         if shared and (best is None or shared > best[0]):
             best = (shared, other)
-    return best[1] if best else None
+    return None if best is None or _is_given(amount, claim, given) else best[1]
+
+
+def _is_given(amount: Amount, claim: Reading, given: Sequence[Reading]) -> bool:
+    """Tell whether another sentence gives the claimed amount."""
+    return any(
+        agree(amount, other) and _speaks_of(amount, claim, other, reading)
+        for reading in given
+        for other in (*reading.amounts, *reading.years)
+    )
 
 
 def _speaks_of(amount: Amount, claim: Reading, other: Amount, told: Reading) -> bool:
@@ -268,22 +148,26 @@ def _find_other_day(
     day: Day, claim: Reading, told: Reading, given: Sequence[Reading]
 ) -> str | None:
     """Return the date, or the year alone, that the sentence gives instead of the claimed one."""
-    if any(same_day(day, other) for reading in given for other in reading.facts.days):
+    text = _find_day_instead(day, claim, told)
+    if text is None or any(same_day(day, other) for r in given for other in r.days):
         return None
     years = [a for reading in given for a in reading.amounts if a.what == "year"]
     if day.year is not None and any(a.low <= day.year <= a.high for a in years):
         return None
+    return text
+
+
+def _find_day_instead(day: Day, claim: Reading, told: Reading) -> str | None:
     near = claim.around(day.start, day.end, near=_NEAR_DATE)
-    for other in told.facts.days:
-        if any(same_day(own, other) for own in claim.facts.days) or not _apart(day, other):
+    for other in told.days:
+        if any(same_day(own, other) for own in claim.days) or not _apart(day, other):
             continue
         if near & told.around(other.start, other.end, near=_NEAR_DATE):
             return other.text
-    if day.year is None or told.facts.days:
+    if day.year is None or told.days:
         return None
     for amount in told.amounts:
-        around = told.around(amount.start, amount.end, near=_NEAR_DATE)
-        if amount.what == "year" and near & around:
+        if amount.what == "year" and near & told.around(amount.start, amount.end, near=_NEAR_DATE):
             return amount.text
     return None
 
@@ -300,18 +184,22 @@ def _find_denial(claim: Reading, told: Reading) -> str | None:
     it in the source must hold most of the claim. "Not after 30 days" does not deny "within 30
     days".
     """
-    if _beyond_and_within(claim.text, told.text) or _beyond_and_within(told.text, claim.text):
+    if _share(claim.telling_stems, told.stem_set) < _MOSTLY:
         return None
-    if not claim.facts.negations and not _DENIAL.search(claim.text):
-        denied = [place for stem, place in _find_denied(told) if stem in claim.stems]
-        if any(_covers(told, place, claim) for place in denied):
-            return "the source denies what the claim says"
-    elif not told.facts.negations and not _NEGATIVE.search(told.text):
-        heads = {stem for stem, _ in _find_denied(claim)}
+    if not claim.denials and not claim.negations:
+        places = [word.start for word in told.denied if word.stem in claim.stem_set]
+        finding = "the source denies what the claim says"
+    elif claim.denied and not told.negations and not told.is_negative:
+        heads = {word.stem for word in claim.denied}
         places = [word.start for word in told.telling if word.stem in heads]
-        if any(_covers(told, place, claim) for place in places):
-            return "the claim denies what the source says"
-    return None
+        finding = "the claim denies what the source says"
+    else:
+        return None
+    if not any(_covers(told, place, claim) for place in places):
+        return None
+    if _beyond_and_within(claim.small, told.small) or _beyond_and_within(told.small, claim.small):
+        return None
+    return finding
 
 
 def _beyond_and_within(first: str, second: str) -> bool:
@@ -321,19 +209,10 @@ def _beyond_and_within(first: str, second: str) -> bool:
     )
 
 
-def _find_denied(reading: Reading) -> Iterator[tuple[str, int]]:
-    """Yield the first telling word after each denial in its clause, and its place."""
-    for match in _DENIAL.finditer(reading.text):
-        _, end = reading.clause_of(match.start())
-        after = [w for w in reading.telling if match.end() <= w.start and w.end <= end]
-        if after:
-            yield after[0].stem, after[0].start
-
-
 def _covers(told: Reading, place: int, claim: Reading) -> bool:
     start, end = told.clause_of(place)
     stems = {word.stem for word in told.words if start <= word.start and word.end <= end}
-    return _share([word.stem for word in claim.telling], stems) >= _MOSTLY
+    return _share(claim.telling_stems, stems) >= _MOSTLY
 
 
 def _find_opposites(claim: Reading, told: Reading) -> Iterator[tuple[str, str]]:
@@ -341,15 +220,16 @@ def _find_opposites(claim: Reading, told: Reading) -> Iterator[tuple[str, str]]:
 
     "Not open" is "closed": nothing is found where only one side denies something.
     """
-    if claim.facts.negations != told.facts.negations or _NEGATIVE.search(told.text):
-        return
-    for word in claim.words:
-        rivals = opposites_of(word.stem) & told.stems
-        if not rivals or word.stem in told.stems or rivals & claim.stems:
+    for place, opposites in claim.opposites:
+        rivals, stem = opposites & told.stem_set, claim.stems[place]
+        if not rivals or stem in told.stem_set or rivals & claim.stem_set:
             continue
-        rest = [w.stem for w in claim.telling if w.stem != word.stem]
-        if _share(rest, told.stems) < _MOSTLY:
+        if claim.negations != told.negations or told.is_negative:
+            return
+        rest = [other for other in claim.telling_stems if other != stem]
+        if _share(rest, told.stem_set) < _MOSTLY:
             continue
+        word = claim.words[place]
         for other in told.words:
             if other.stem in rivals and _in_place(word, claim, other, told):
                 yield claim.text[word.start : word.end], told.text[other.start : other.end]
@@ -364,19 +244,25 @@ def _in_place(mine: Word | Name, claim: Reading, other: Word | Name, told: Readi
     return any(a is not None and a == b for a, b in pairs)
 
 
+UnknownName = tuple[Name, list[str]]
+"""A name of the claim that the sources never mention, and its stems."""
+
+
+def _find_unknown_names(claim: Reading, index: EvidenceIndex) -> list[UnknownName]:
+    named = [(name, _name_stems(name)) for name in claim.names]
+    return [(name, stems) for name, stems in named if stems and not any(map(index.holds, stems))]
+
+
 def _find_other_names(
-    claim: Reading, told: Reading, index: EvidenceIndex
+    claim: Reading, told: Reading, unknown: Sequence[UnknownName]
 ) -> Iterator[tuple[str, str]]:
     """Yield names that no source knows with the one that the sentence has in their place."""
-    for name in claim.facts.names:
-        stems = _name_stems(name)
-        if not stems or any(map(index.holds, stems)):
+    for name, stems in unknown:
+        rest = [stem for stem in claim.telling_stems if stem not in stems]
+        if _share(rest, told.stem_set) < _MOSTLY:
             continue
-        rest = [w.stem for w in claim.telling if w.stem not in stems]
-        if _share(rest, told.stems) < _MOSTLY:
-            continue
-        for other in told.facts.names:
-            strange = not set(_name_stems(other)) & claim.stems and not _akin(name, other)
+        for other in told.names:
+            strange = not set(_name_stems(other)) & claim.stem_set and not _akin(name, other)
             if strange and len(other.text) > 1 and _in_slot(name, claim, other, told):
                 yield name.text.removeprefix("The "), other.text.removeprefix("The ")
                 break
@@ -393,8 +279,7 @@ def _in_slot(name: Name, claim: Reading, other: Name, told: Reading) -> bool:
 
 def _name_stems(name: Name) -> list[str]:
     """Return a name's telling words as the index counts them: "Jean-Luc" is two."""
-    words = read_words(name.text)
-    return [w.stem for w in words if not is_common(w.stem) and len(name.text) > 1]
+    return [s for s in read_stems(name.text) if not is_common(s) and len(name.text) > 1]
 
 
 def _akin(name: Name, other: Name) -> bool:
@@ -413,11 +298,10 @@ def find_reckoned(part: Part, index: EvidenceIndex, position: int) -> str | None
 
     All other telling words of the claim must stand in the sentence, and every amount must agree.
     """
-    claim, told = _read_claim(part), _read_sentence(index, position)
-    if not claim.amounts or claim.facts.days or claim.facts.negations != told.facts.negations:
+    claim, told = part.reading, index.sentences[position]
+    if not claim.amounts or claim.days or _share(claim.plain, told.stem_set) < 1:
         return None
-    plain = _plain_stems(claim)
-    if not plain or _share(plain, told.stems) < 1:
+    if not _says_otherwise(claim, told) or claim.negations != told.negations:
         return None
     other: list[str] = []
     for amount in claim.amounts:
@@ -429,6 +313,15 @@ def find_reckoned(part: Part, index: EvidenceIndex, position: int) -> str | None
     return f"the span holds the claim's words, and {', '.join(other)}" if other else None
 
 
+def _says_otherwise(claim: Reading, told: Reading) -> bool:
+    """Tell whether a claimed amount follows from one that is written in another way."""
+    return any(
+        mine.text.casefold() != other.text.casefold() and entails(other, mine)
+        for mine in claim.amounts
+        for other in told.amounts
+    )
+
+
 def _find_equal(amount: Amount, claim: Reading, told: Reading) -> Amount | None:
     """Return the sentence's amount from which the claimed one follows."""
     for other in told.amounts:
@@ -437,22 +330,13 @@ def _find_equal(amount: Amount, claim: Reading, told: Reading) -> Amount | None:
     return None
 
 
-def drop_dates(part: Part) -> Part:
-    """Return a part without the words of its dates and years."""
-    facts = find_facts(part.text)
-    spans = [(day.start, day.end) for day in facts.days]
-    spans += [(q.start, q.end) for q in facts.quantities if q.what == "year"]
-    kept = (w for w in part.words if not any(start <= w.start < end for start, end in spans))
-    return replace(part, words=tuple(kept))
-
-
 def find_uncovered(part: Part, index: EvidenceIndex, among: Sequence[int]) -> str | None:
     """Return the stretch of the claim that no chosen sentence covers, or None.
 
     It runs from the first to the last telling word that is missing, so that it reads as a phrase.
     """
-    stems = {word.stem for position in among for word in index.sentences[position].words}
-    missing = [w for w in part.words if not is_common(w.stem) and w.stem not in stems]
+    stems = set().union(*(index.sentences[position].stems for position in among))
+    missing = [w for w in part.reading.words if not is_common(w.stem) and w.stem not in stems]
     if not missing:
         return None
     return part.text[missing[0].start : missing[-1].end]

@@ -11,13 +11,13 @@ from claimwise.types.checking import AnswerClaim, ClaimVerdict, Scores, Span
 from claimwise.types.rows import ActionEntry, Source, Verdict
 from claimwise.verify.compare import (
     Difference,
-    drop_dates,
     find_differences,
     find_reckoned,
     find_uncovered,
     list_telling,
 )
 from claimwise.verify.evidence import FEATURES, EvidenceIndex, Part, weigh_part
+from claimwise.verify.validity import is_stale, say_why_stale
 from claimwise.verify.words import find_stem, is_common
 
 _PARTLY = 0.4  # share of a claim's words in one place from which a claim counts as partly backed
@@ -94,11 +94,11 @@ def decide_claim(
     likely = weighed.scores.supports >= weighed.threshold
     if (likely and not _outweighs(here, weighed.scores)) or reckoned is not None:
         return _decide_supported(claim, weighed, part, index, best, differences, as_of, reckoned)
-    against = _find_contradiction(here, weighed, _recall(part, index, best))
+    against = _find_contradiction(here, weighed, _recall(part.reading.content, index, [best]))
     if against is not None:
         source = index.sources[index.sentences[best].source]
-        if _is_stale(source, as_of):
-            against += "; " + _say_stale(source).removeprefix("the source says so, but ")
+        if is_stale(source, as_of):
+            against += f"; {say_why_stale(source)}"
         return _tell(claim, weighed, "contradicted", _span(index, [best]), reason=against)
     return _decide_unsupported(claim, weighed, part, index, best)
 
@@ -141,11 +141,14 @@ def _weakest(parts: Sequence[Part]) -> Part:
     return min(parts, key=lambda part: part.features[_DIGEST_RECALL])
 
 
-def _recall(part: Part, index: EvidenceIndex, position: int) -> float:
-    content = {word.stem for word in part.words if not is_common(word.stem)}
-    if not content:
-        return 0.0
-    return len(content & index.sentences[position].stem_set) / len(content)
+def _recall(content: frozenset[str], index: EvidenceIndex, positions: Sequence[int]) -> float:
+    """Return the share of a claim's words that sentences hold together."""
+    return _count_held(content, index, positions) / len(content) if content else 0.0
+
+
+def _count_held(content: frozenset[str], index: EvidenceIndex, positions: Sequence[int]) -> int:
+    missing = content.difference(*(index.sentences[p].stem_set for p in positions))
+    return len(content) - len(missing)
 
 
 def _best_sentence(
@@ -156,27 +159,22 @@ def _best_sentence(
     Among those that have about as many, one that does not say otherwise and that still holds.
     Where a sentence says otherwise, the words of the claim's dates do not count: they differ.
     """
-    recall = {position: _recall(part, index, position) for position in part.ranked[:_LOOKED_AT]}
+    claim = part.reading
+    recall = {p: _recall(claim.content, index, [p]) for p in part.ranked[:_LOOKED_AT]}
     enough = _ABOUT_AS_MANY * max(recall.values())
     otherwise = {d.position for d in differences}
     # Where some sentence has other figures, one without any does not speak for the claim.
-    figures = {word.stem for word in part.words if word.stem[:1].isdigit()}
-    if not any(d.kind in ("number", "date") for d in differences):
-        figures = set()
-    undated = drop_dates(part)
+    figures: set[str] = set()
+    if any(d.kind in ("number", "date") for d in differences):
+        figures = {stem for stem in claim.stem_set if stem[:1].isdigit()}
 
     def rank(position: int) -> tuple[bool, bool, float, float, int]:
-        stale = _is_stale(index.sources[index.sentences[position].source], as_of)
+        stale = is_stale(index.sources[index.sentences[position].source], as_of)
         clean = position not in otherwise and figures <= index.sentences[position].stem_set
-        alike = recall[position] if clean else _recall(undated, index, position)
+        alike = recall[position] if clean else _recall(claim.undated, index, [position])
         return (clean, not stale, alike, recall[position], -part.ranked.index(position))
 
     return max((position for position in recall if recall[position] >= enough), key=rank)
-
-
-def _is_stale(source: Source, as_of: date) -> bool:
-    expired = source.valid_until is not None and source.valid_until < as_of
-    return expired or source.superseded_by is not None
 
 
 def _decide_supported(
@@ -191,10 +189,14 @@ def _decide_supported(
 ) -> ClaimVerdict:
     positions = _carry(part, index, best)
     source = index.sources[index.sentences[best].source]
-    stale = _is_stale(source, as_of)
+    stale = is_stale(source, as_of)
     others = _find_conflicts(index, best, differences, as_of)
     conflicts = tuple(_span(index, [position]) for position in others)
-    reason = _say_stale(source) if stale else reckoned or _say_supported(part, index, positions)
+    reason = (
+        f"the source says so, but {say_why_stale(source)}"
+        if stale
+        else reckoned or _say_supported(part, index, positions)
+    )
     if others:
         reason += f"; another source says otherwise: {next(iter(others.values()))}"
     verdict: Verdict = "stale" if stale else "supported"
@@ -210,7 +212,7 @@ def _find_conflicts(
     found: dict[int, str] = {}
     for difference in differences:
         source = index.sentences[difference.position].source
-        if source not in told and not _is_stale(index.sources[source], as_of):
+        if source not in told and not is_stale(index.sources[source], as_of):
             found[difference.position] = difference.words
             told.add(source)
     return found
@@ -218,26 +220,21 @@ def _find_conflicts(
 
 def _carry(part: Part, index: EvidenceIndex, best: int) -> list[int]:
     """Return the best sentence, with a neighbour that adds a good part of what it lacks."""
-    own = _recall(part, index, best)
+    content = part.reading.content
+    own = _recall(content, index, [best])
     if own >= 0.8:
         return [best]
     for other in index.surround(best):
-        if other != best and _joint_recall(part, index, [best, other]) >= own + 0.2:
+        if other != best and _recall(content, index, [best, other]) >= own + 0.2:
             return sorted([best, other])
     return [best]
-
-
-def _joint_recall(part: Part, index: EvidenceIndex, positions: Sequence[int]) -> float:
-    content = {word.stem for word in part.words if not is_common(word.stem)}
-    stems = frozenset().union(*(index.sentences[p].stem_set for p in positions))
-    return len(content & stems) / len(content) if content else 0.0
 
 
 def _decide_unsupported(
     claim: AnswerClaim, weighed: Weighed, part: Part, index: EvidenceIndex, best: int
 ) -> ClaimVerdict:
     uncovered = find_uncovered(part, index, [best])
-    if _recall(part, index, best) >= _PARTLY:
+    if _recall(part.reading.content, index, [best]) >= _PARTLY:
         reason = (
             f"the source backs a part of it, but not “{uncovered}”"
             if uncovered
@@ -287,24 +284,17 @@ def _span(index: EvidenceIndex, positions: Sequence[int]) -> Span:
 
 
 def _say_supported(part: Part, index: EvidenceIndex, positions: Sequence[int]) -> str:
-    content = {word.stem for word in part.words if not is_common(word.stem)}
-    stems = frozenset().union(*(index.sentences[p].stem_set for p in positions))
-    held = len(content & stems)
+    content = part.reading.content
+    held = _count_held(content, index, positions)
     if held == len(content):
         return "the span holds every telling word of the claim"
     return f"the span holds {held} of the claim's {len(content)} telling words"
 
 
-def _say_stale(source: Source) -> str:
-    if source.superseded_by is not None:
-        return f"the source says so, but {source.superseded_by} has replaced it"
-    return f"the source says so, but it held only until {source.valid_until}"
-
-
 def _say_nothing_found(part: Part, index: EvidenceIndex) -> str:
     absent = [
         part.text[word.start : word.end]
-        for word in part.words
+        for word in part.reading.words
         if not is_common(word.stem) and not index.holds(word.stem)
     ]
     if not absent:
@@ -356,7 +346,7 @@ def _share_told(part: Part, index: EvidenceIndex, position: int) -> float:
     "I've" is none of them, nor are numbers, which may differ. It is 0 where the entry does not
     name what was done, or an act that comes to the same: the order was perhaps only looked up.
     """
-    telling = set(list_telling(part.words))
+    telling = set(list_telling(part.reading.stems))
     wanted = {stem for stem in telling if not stem[:1].isdigit()} or telling
     told = set(index.sentences[position].stem_set)
     for verb, same in _find_acts(part.text):

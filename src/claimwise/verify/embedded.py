@@ -119,7 +119,7 @@ class EmbeddedVerifier:
     def _reads(self, parts: Sequence[Part], index: EvidenceIndex) -> bool:
         """Tell whether the encoder can read a claim and its digest: only English."""
         sentences = [index.sentences[p] for part in parts for p in part.digest]
-        stems = [word.stem for part in parts for word in part.words]
+        stems = [stem for part in parts for stem in part.reading.stems]
         stems += [stem for sentence in sentences for stem in sentence.stems]
         texts = [part.text for part in parts] + [sentence.text for sentence in sentences]
         return is_english(stems, " ".join(texts))
@@ -131,7 +131,7 @@ class EmbeddedVerifier:
         embedded: tuple[Scores, float] | None,
         index: EvidenceIndex,
     ) -> Weighed | None:
-        if not any(part.words for part in parts):
+        if not any(part.reading.stems for part in parts):
             return None
         if embedded is not None:
             scores, against = embedded

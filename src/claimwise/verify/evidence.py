@@ -10,21 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 from claimwise.text.sentences import find_sentences
-from claimwise.types.rows import Source
-from claimwise.verify.facts import (
-    Facts,
-    Quantity,
-    find_facts,
-    opposites_of,
-    same_day,
-    same_quantity,
-)
+from claimwise.verify.facts import Facts, Quantity, same_day, same_quantity
+from claimwise.verify.lazy import lazy
 from claimwise.verify.link import SourceIndex
-from claimwise.verify.words import Word, is_common, read_words
+from claimwise.verify.reading import Reading
+from claimwise.verify.words import is_common, read_stems
 
 FEATURES = (
     "recall",  # share of the part's content words that occur anywhere in the sources
@@ -48,28 +41,21 @@ _INNER_STOP = re.compile(r"[^\w\s,'’\-–%$€£:;()“”\"/]\s*\S|\n")
 class Part:
     """One sentence of a claim with what it was linked to."""
 
-    text: str
-    words: tuple[Word, ...]
+    reading: Reading
     ranked: tuple[int, ...]
     digest: tuple[int, ...]
     features: tuple[float, ...]
 
+    @property
+    def text(self) -> str:
+        """Its text."""
+        return self.reading.text
+
 
 class EvidenceIndex(SourceIndex):
-    """A source index that remembers the facts of the sentences that were looked at."""
+    """A source index that also knows the numbers of the sources."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        super().__init__(sources)
-        self._facts: dict[int, Facts] = {}
-
-    def facts_of(self, position: int) -> Facts:
-        """Return a sentence's facts."""
-        facts = self._facts.get(position)
-        if facts is None:
-            facts = self._facts[position] = find_facts(self.text_of(position))
-        return facts
-
-    @cached_property
+    @lazy
     def numbers(self) -> frozenset[str]:
         """Every number of the sources, as stems."""
         return frozenset(stem for stem in self._postings if stem[:1].isdigit())
@@ -91,19 +77,25 @@ def split_parts(claim: str) -> list[str]:
 
 def weigh_part(text: str, index: EvidenceIndex) -> Part:
     """Link one sentence of a claim to the sources and weigh the cheap evidence."""
-    words = tuple(read_words(text))
-    ranked = tuple(index.rank([word.stem for word in words]))
+    claim = Reading(text)
+    ranked = tuple(index.rank(claim.stems))
     digest = tuple(index.choose(ranked))
-    content = [word.stem for word in words if not is_common(word.stem)]
+    content = [stem for stem in claim.stems if not is_common(stem)]
     digest_stems = frozenset().union(*(index.sentences[p].stem_set for p in digest))
-    best_stems = index.sentences[ranked[0]].stem_set if ranked else frozenset()
+    best = index.sentences[ranked[0]] if ranked else None
+    best_stems = best.stem_set if best else frozenset()
+    recalls = _weigh_words(content, index, digest_stems, best_stems)
+    given = [index.sentences[p] for p in sorted(digest, key=ranked.index)]
+    close = best if recalls[-1] > 0.5 else None
     features = (
-        *_weigh_words(content, index, digest_stems, best_stems),
-        _weigh_pairs(words, index, digest),
-        *_weigh_facts(find_facts(text), index, digest, ranked, content, best_stems),
-        sum(1.0 for stem in content if stem not in best_stems and opposites_of(stem) & best_stems),
+        *recalls,
+        _weigh_pairs(claim.stems, index, digest),
+        *_weigh_figures(claim, index, given),
+        sum(1.0 for name in claim.names if not all(map(index.holds, name.stems))),
+        float(close is not None and bool(claim.negations) != bool(close.negations)),
+        _count_opposites(claim, best_stems),
     )
-    return Part(text, words, ranked, digest, features)
+    return Part(claim, ranked, digest, features)
 
 
 def _weigh_words(
@@ -113,29 +105,29 @@ def _weigh_words(
         return 0.0, 0.0, 0.0
     return (
         sum(map(index.holds, content)) / len(content),
-        sum(stem in digest for stem in content) / len(content),
-        sum(stem in best for stem in content) / len(content),
+        sum(map(digest.__contains__, content)) / len(content),
+        sum(map(best.__contains__, content)) / len(content),
     )
 
 
-def _weigh_pairs(words: Sequence[Word], index: EvidenceIndex, digest: Sequence[int]) -> float:
+def _weigh_pairs(stems: Sequence[str], index: EvidenceIndex, digest: Sequence[int]) -> float:
     """Return the share of the part's neighbouring words that are neighbours in the digest too."""
-    wanted = set(pairwise(word.stem for word in words))
+    wanted = set(pairwise(stems))
     if not wanted:
         return 0.0
-    found = set().union(*(wanted & index.sentences[position].pairs for position in digest))
+    found: set[tuple[str, str]] = set()
+    for position in digest:
+        found.update(wanted.intersection(pairwise(index.sentences[position].stems)))
     return len(found) / len(wanted)
 
 
-def _weigh_facts(
-    claimed: Facts,
-    index: EvidenceIndex,
-    digest: Sequence[int],
-    ranked: Sequence[int],
-    content: Sequence[str],
-    best: frozenset[str],
-) -> tuple[float, float, float, float, float]:
-    given = [index.facts_of(position) for position in digest]
+def _weigh_figures(
+    claimed: Facts, index: EvidenceIndex, given: Sequence[Facts]
+) -> tuple[float, float, float]:
+    """Return how many numbers and dates the digest lacks, gives, and no sentence has at all.
+
+    Its sentences come best first: the first that gives a number is often the only one read.
+    """
     found = missing = nowhere = 0
     for quantity in claimed.quantities:
         if any(_gives(facts, quantity) for facts in given):
@@ -148,16 +140,12 @@ def _weigh_facts(
             found += 1
         else:
             missing += 1
-    unknown = sum(not all(map(index.holds, name.stems)) for name in claimed.names)
-    agree = sum(stem in best for stem in content) / len(content) if content else 0.0
-    negated = bool(claimed.negations) != bool(given and index.facts_of(ranked[0]).negations)
-    return (
-        float(missing),
-        float(found),
-        float(nowhere),
-        float(unknown),
-        float(negated and agree > 0.5),
-    )
+    return float(missing), float(found), float(nowhere)
+
+
+def _count_opposites(claim: Reading, best: frozenset[str]) -> float:
+    missed = (claim.stems[place] for place, rivals in claim.opposites if rivals & best)
+    return sum(1.0 for stem in missed if stem not in best and not is_common(stem))
 
 
 def _gives(facts: Facts, quantity: Quantity) -> bool:
@@ -170,5 +158,5 @@ def _gives(facts: Facts, quantity: Quantity) -> bool:
 def _occurs(quantity: Quantity, index: EvidenceIndex) -> bool:
     plain = f"{quantity.value:.10g}"
     return plain in index.numbers or any(
-        word.stem in index.numbers for word in read_words(quantity.text) if word.stem[0].isdigit()
+        stem in index.numbers for stem in read_stems(quantity.text) if stem[0].isdigit()
     )

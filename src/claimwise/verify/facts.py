@@ -7,11 +7,13 @@ reader ("the source says 139 m, the claim 200 m").
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from claimwise.verify.words import find_stem, is_common, read_stems
+from claimwise.verify.lazy import lazy
+from claimwise.verify.words import find_stem, is_common, lower_letters, read_stems
 
 _SPELLED = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
@@ -58,12 +60,12 @@ _MONTHS = {
     "dec": 12,
 }  # fmt: skip
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+# This one, the spelled numbers and the negations are looked for in small letters.
 _DATE = re.compile(
-    rf"\b(?P<iso>(?P<y1>\d{{4}})-(?P<m1>\d{{1,2}})-(?P<d1>\d{{1,2}}))\b"
-    rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?\s+(?P<m2>{_MONTH})\b\.?(?:,?\s+(?P<y2>\d{{4}})\b)?"
-    rf"|\b(?P<m3>{_MONTH})\b\.?\s+(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\s*%)(?:,?\s+(?P<y3>\d{{4}})\b)?"
-    rf"|\b(?P<m4>{_MONTH})\b\.?,?\s+(?P<y4>\d{{4}})\b",
-    re.IGNORECASE,
+    r"\b(?:(?P<iso>(?P<y1>\d{4})-(?P<m1>\d{1,2})-(?P<d1>\d{1,2}))\b"
+    rf"|(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?\s+(?P<m2>{_MONTH})\b\.?(?:,?\s+(?P<y2>\d{{4}})\b)?"
+    rf"|(?P<m3>{_MONTH})\b\.?(?:\s+(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\s*%)(?:,?\s+(?P<y3>\d{{4}})\b)?"
+    r"|,?\s+(?P<y4>\d{4})\b))"
 )
 # Letters of unspaced scripts may touch a number ("高139米"), plain ones may not ("A4", "B2B").
 _NUMBER = re.compile(
@@ -76,20 +78,20 @@ _NUMBER = re.compile(
     r"|(?<![A-Za-z0-9_.])(?P<number2>\d+(?:\.\d+)?)(?P<unit2>[A-Za-z]{1,5}|%)(?![A-Za-z0-9_])",
     re.IGNORECASE,
 )
-# In small letters, for a pattern that ignores case is several times as slow.
 _SPELLED_NUMBER = re.compile(
     rf"\b(?P<number>{'|'.join(_SPELLED)})\b"
     r"(?:[\s-](?P<ones>one|two|three|four|five|six|seven|eight|nine)\b)?"
     r"(?:[\s-](?P<scale>hundred|thousand|million|billion|trillion)\b)?"
     r"(?:[\s-](?P<unit>per cent|[a-z]+))?"
 )
-_HAS_DIGIT = re.compile(r"\d")
+_DIGIT = re.compile(r"\d")
+_NO_DIGIT = re.compile(r"[^\d.]")
+_BEFORE_DIGITS = 3  # a currency, a space, a minus
 _NAME = re.compile(r"\b[A-Z][\w'’&-]*(?:\s+(?:(?:of|de|van|von|der|the|and|&)\s+)?[A-Z][\w'’&-]*)*")
 _NEGATION = re.compile(
     r"\b(?:not|never|no|none|neither|nor|nobody|nothing|without|cannot|hardly|"
     r"fail(?:s|ed)? to|refus(?:es|ed) to|unable to|un(?:likely|available|able|changed)|"
-    r"(?:is|are|was|were|do|does|did|has|have|had|ca|wo|could|would|should|must)n['’]t)\b",
-    re.IGNORECASE,
+    r"(?:is|are|was|were|do|does|did|has|have|had|ca|wo|could|would|should|must)n['’]t)\b"
 )
 _YEARS = (1000, 2100)
 _MOST_ZEROS = 300  # a float holds no more
@@ -125,43 +127,61 @@ class Name(NamedTuple):
     end: int
 
 
-class Facts(NamedTuple):
-    """What can be compared in one stretch of text."""
+class Facts:
+    """What can be compared in one stretch of text, looked for when it is asked for."""
 
-    quantities: tuple[Quantity, ...]
-    days: tuple[Day, ...]
-    names: tuple[Name, ...]
-    negations: int
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @lazy
+    def small(self) -> str:
+        """The text in small letters."""
+        return lower_letters(self.text)
+
+    @lazy
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Its numbers, in order; those of dates are none."""
+        spelled = _find_spelled(self.text, self.small)
+        if not _DIGIT.search(self.text):
+            return tuple(spelled)
+        taken = {place for day in self.days for place in range(day.start, day.end)}
+        digits = [q for q in _find_digits(self.text) if q.start not in taken]
+        return tuple(sorted(digits + spelled, key=lambda quantity: quantity.start))
+
+    @lazy
+    def days(self) -> tuple[Day, ...]:
+        """Its dates."""
+        return _find_days(self.text, self.small) if _DIGIT.search(self.text) else ()
+
+    @lazy
+    def names(self) -> tuple[Name, ...]:
+        """Its names."""
+        return _find_names(self.text)
+
+    @lazy
+    def negations(self) -> int:
+        """How often it says "not" or the like."""
+        return len(_NEGATION.findall(self.small))
 
 
-@lru_cache(maxsize=4096)
 def find_facts(text: str) -> Facts:
-    """Return the numbers, dates, names and negations of a sentence, with offsets.
-
-    The latest are remembered: a claim's are asked for when it is weighed and when it is compared.
-    """
-    quantities = _find_spelled(text)
-    days: tuple[Day, ...] = ()
-    if _HAS_DIGIT.search(text):
-        days = _find_days(text)
-        taken = {place for day in days for place in range(day.start, day.end)}
-        digits = [q for q in _find_digits(text) if q.start not in taken]
-        quantities = sorted(digits + quantities, key=lambda quantity: quantity.start)
-    return Facts(tuple(quantities), days, _find_names(text), len(_NEGATION.findall(text)))
+    """Return the numbers, dates, names and negations of a sentence, with offsets."""
+    return Facts(text)
 
 
-def _find_days(text: str) -> tuple[Day, ...]:
+def _find_days(text: str, small: str) -> tuple[Day, ...]:
     days: list[Day] = []
-    for match in _DATE.finditer(text):
+    for match in _DATE.finditer(small):
         got = match.groupdict()
         year = next((got[k] for k in ("y1", "y2", "y3", "y4") if got[k]), None)
-        month = next((got[k] for k in ("m1", "m2", "m3", "m4") if got[k]), None)
+        month = next((got[k] for k in ("m1", "m2", "m3") if got[k]), None)
         day = next((got[k] for k in ("d1", "d2", "d3") if got[k]), None)
-        number = int(month) if month and month.isdigit() else _MONTHS.get((month or "").lower())
+        number = int(month) if month and month.isdigit() else _MONTHS.get(month or "")
+        start, end = match.span()
         days.append(
             Day(
                 int(year) if year else None, number, int(day) if day else None,
-                match.group(), match.start(), match.end(),
+                text[start:end], start, end,
             )
         )  # fmt: skip
     return tuple(days)
@@ -174,7 +194,7 @@ def _find_digits(text: str) -> list[Quantity]:
     unit ("139m").
     """
     found: list[Quantity] = []
-    for match in _NUMBER.finditer(text):
+    for match in _scan_numbers(text):
         digits = match["number"] or match["number2"]
         attached, unit = match["attached"] or "", match["unit"] or match["unit2"] or ""
         scale = match["scale"] or attached
@@ -189,12 +209,20 @@ def _find_digits(text: str) -> list[Quantity]:
     return found
 
 
-def _find_spelled(text: str) -> list[Quantity]:
+def _scan_numbers(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of ``_NUMBER``; looks only where there are digits."""
+    at = 0
+    while digit := _DIGIT.search(text, at):
+        match = _NUMBER.search(text, max(at, digit.start() - _BEFORE_DIGITS))
+        if match is None:
+            return
+        yield match
+        at = match.end()
+
+
+def _find_spelled(text: str, small: str) -> list[Quantity]:
     """Return the numbers that are written as words; a bare "one" is mostly a pronoun."""
     found: list[Quantity] = []
-    small = text.lower()
-    if len(small) != len(text):  # a few letters have longer small forms; offsets must hold
-        small = text
     for match in _SPELLED_NUMBER.finditer(small):
         word, unit = match["number"], match["unit"] or ""
         if word == "one" and not unit:
@@ -208,6 +236,12 @@ def _find_spelled(text: str) -> list[Quantity]:
         quantity = _make_quantity(match, value, unit, None, None)
         found.append(quantity._replace(text=text[quantity.start : quantity.end]))
     return found
+
+
+def read_spelled(word: str) -> float | None:
+    """Return the number that a word says; "one" alone says none, as it is mostly a pronoun."""
+    word = word.lower()
+    return float(_SPELLED[word]) if word in _SPELLED and word != "one" else None
 
 
 def _make_quantity(
@@ -240,20 +274,20 @@ def _find_names(text: str) -> tuple[Name, ...]:
     """Return capitalised runs; a lone capitalised word that opens a sentence is no name."""
     names: list[Name] = []
     for match in _NAME.finditer(text):
-        words = match.group().split()
-        stems = tuple(
-            stem
-            for stem in read_stems(match.group())
-            if not is_common(stem) and stem not in _MONTHS
-        )
-        opens = not text[: match.start()].rstrip(" \t\n\"'“«(").strip() or text[
-            : match.start()
-        ].rstrip().endswith((".", "!", "?", ":"))
-        if opens and len(words) == 1 and not match.group()[1:].isupper():
+        name = match.group()
+        if len(name.split()) == 1 and not name[1:].isupper() and _opens(text[: match.start()]):
             continue
+        stems = tuple(s for s in read_stems(name) if not is_common(s) and s not in _MONTHS)
         if stems:
-            names.append(Name(stems, match.group(), match.start(), match.end()))
+            names.append(Name(stems, name, match.start(), match.end()))
     return tuple(names)
+
+
+def _opens(before: str) -> bool:
+    """Tell whether a sentence begins after a text."""
+    return not before.rstrip(" \t\n\"'“«(").strip() or before.rstrip().endswith(
+        (".", "!", "?", ":")
+    )
 
 
 def same_quantity(claimed: Quantity, found: Quantity) -> bool:
@@ -270,7 +304,7 @@ def same_quantity(claimed: Quantity, found: Quantity) -> bool:
 
 def _precision(quantity: Quantity) -> float:
     """Return the size of the last digit that a number gives."""
-    digits = re.sub(r"[^\d.]", "", quantity.text)
+    digits = _NO_DIGIT.sub("", quantity.text)
     plain = float(digits) if digits and digits != "." else 0.0
     if plain == 0:
         return 0.0
@@ -287,14 +321,9 @@ def same_day(claimed: Day, found: Day) -> bool:
     return all(mine is None or mine == other for mine, other in pairs)
 
 
-def opposites_of(stem: str) -> frozenset[str]:
-    """Return the stems that say the opposite of a word."""
-    return _load_opposites().get(stem, frozenset())
-
-
 @cache
-def _load_opposites() -> dict[str, frozenset[str]]:
-    """Read the pairs of opposites, a pair a line."""
+def load_opposites() -> dict[str, frozenset[str]]:
+    """Return the stems that say the opposite of a stem, by stem; a file has them in pairs."""
     text = (files("claimwise.verify") / "data" / "opposites.txt").read_text(encoding="utf-8")
     found: dict[str, frozenset[str]] = {}
     for line in text.splitlines():

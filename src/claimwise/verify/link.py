@@ -9,13 +9,14 @@ windows makes every claim look supported.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
 
 from claimwise.text.sentences import find_sentences
 from claimwise.types.rows import Source
-from claimwise.verify.words import Word, is_common, read_stems, read_words
+from claimwise.verify.lazy import lazy
+from claimwise.verify.reading import Reading
+from claimwise.verify.words import is_common, read_stems, read_words
 
 DIGEST_SENTENCES = 4
 DIGEST_WORDS = 120
@@ -25,50 +26,23 @@ _LENGTH_WEIGHT = 0.75
 _GAP = " … "
 
 
-class Sentence:
-    """A sentence of a source, or a piece of one that was too long.
-
-    ``words`` have their places within the sentence; they, and the pairs of neighbouring stems,
-    are read when asked for, since most sentences are never looked at.
-    """
-
-    __slots__ = (
-        "_pairs", "_stem_set", "_titled", "_words", "end", "source", "start", "stems", "text",
-    )  # fmt: skip
+class Sentence(Reading):
+    """A sentence of a source, or a piece of one that was too long."""
 
     def __init__(
         self, source: int, start: int, text: str, stems: list[str], titled: frozenset[str]
     ) -> None:
+        super().__init__(text)
         self.source = source
         self.start = start
         self.end = start + len(text)
-        self.text = text
         self.stems = stems
         self._titled = titled
-        self._words: list[Word] | None = None
-        self._pairs: frozenset[tuple[str, str]] | None = None
-        self._stem_set: frozenset[str] | None = None
 
-    @property
-    def words(self) -> list[Word]:
-        """The words with their places in the sentence."""
-        if self._words is None:
-            self._words = read_words(self.text)
-        return self._words
-
-    @property
+    @lazy
     def stem_set(self) -> frozenset[str]:
         """The different stems, with those of the source's title: it says what "it" is about."""
-        if self._stem_set is None:
-            self._stem_set = self._titled.union(self.stems)
-        return self._stem_set
-
-    @property
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        """The different pairs of neighbouring stems."""
-        if self._pairs is None:
-            self._pairs = frozenset(pairwise(self.stems))
-        return self._pairs
+        return self._titled.union(self.stems)
 
 
 class SourceIndex:
@@ -77,12 +51,18 @@ class SourceIndex:
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
         self.sentences: list[Sentence] = []
-        self._postings: dict[str, dict[int, int]] = defaultdict(dict)
+        # Where every stem stands: a sentence that has it twice comes twice.
+        self._postings: dict[str, list[int]] = defaultdict(list)
+        self._scores: dict[str, list[tuple[int, float]]] = {}
         self._titles = frozenset().union(*(read_stems(s.title or "") for s in self.sources))
         for number, source in enumerate(self.sources):
             self._add_source(number, source.source_text, frozenset(read_stems(source.title or "")))
         words = sum(len(sentence.stems) for sentence in self.sentences)
-        self._average = words / max(len(self.sentences), 1)
+        average = max(words, 1) / max(len(self.sentences), 1)
+        self._norms = [
+            _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * (len(sentence.stems) / average))
+            for sentence in self.sentences
+        ]
 
     def _add_source(self, number: int, text: str, titled: frozenset[str]) -> None:
         for start, end in find_sentences(text):
@@ -98,8 +78,8 @@ class SourceIndex:
     def _add_sentence(self, sentence: Sentence) -> None:
         position = len(self.sentences)
         self.sentences.append(sentence)
-        for stem, count in Counter(sentence.stems).items():
-            self._postings[stem][position] = count
+        for stem in sentence.stems:
+            self._postings[stem].append(position)
 
     def holds(self, stem: str) -> bool:
         """Tell whether a word occurs anywhere in the sources or their titles."""
@@ -107,22 +87,33 @@ class SourceIndex:
 
     def weigh(self, stem: str) -> float:
         """Return how telling a word is: its inverse sentence frequency, as in BM25."""
-        found = len(self._postings.get(stem, ()))
+        return self._weigh(len(set(self._postings.get(stem, ()))))
+
+    def _weigh(self, found: int) -> float:
         return math.log(1 + (len(self.sentences) - found + 0.5) / (found + 0.5))
 
     def rank(self, stems: Sequence[str]) -> list[int]:
         """Return the sentences that share a word with the claim, best BM25 score first."""
         scores: dict[int, float] = defaultdict(float)
         for stem in dict.fromkeys(stems):
-            posting = self._postings.get(stem)
-            if posting is None or is_common(stem):
-                continue
-            weight = self.weigh(stem)
-            for position, count in posting.items():
-                length = len(self.sentences[position].stems) / self._average
-                norm = _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * length)
-                scores[position] += weight * count * (_SATURATION + 1) / (count + norm)
-        return sorted(scores, key=lambda position: (-scores[position], position))
+            if stem in self._postings and not is_common(stem):
+                for position, score in self._score(stem):
+                    scores[position] += score
+        return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+
+    def _score(self, stem: str) -> list[tuple[int, float]]:
+        """Return what a word adds to the sentences that have it; claims share their words."""
+        found = self._scores.get(stem)
+        if found is None:
+            counts: dict[int, int] = {}
+            for position in self._postings[stem]:
+                counts[position] = counts.get(position, 0) + 1
+            weight = self._weigh(len(counts))
+            found = self._scores[stem] = [
+                (position, weight * count * (_SATURATION + 1) / (count + self._norms[position]))
+                for position, count in counts.items()
+            ]
+        return found
 
     def text_of(self, position: int) -> str:
         """Return a sentence's text."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores
-from claimwise.verify.words import is_common, read_words
+from claimwise.verify.words import is_common, read_stems
 
 
 class OverlapVerifier:
@@ -27,7 +27,7 @@ class OverlapVerifier:
         The share is no calibrated probability. It can't tell a denial from silence either:
         whatever is not found counts as neither.
         """
-        stems = _read_stems(document)
+        stems = frozenset(read_stems(document))
         return [_score(share_found(claim, stems)) for claim in claims]
 
     def judge_answer(
@@ -37,7 +37,7 @@ class OverlapVerifier:
 
         What makes no claim gets no verdict. There is no confidence: a share is no probability.
         """
-        stems = _read_stems("\n".join(source.source_text for source in request.sources))
+        stems = frozenset(read_stems("\n".join(source.source_text for source in request.sources)))
         return [self._judge(claim, stems) for claim in claims], []
 
     def _judge(self, claim: AnswerClaim, stems: frozenset[str]) -> ClaimVerdict:
@@ -59,13 +59,9 @@ def share_found(claim: str, stems: frozenset[str]) -> float:
     A claim of common words alone ("It is not.") is counted by all its words; a claim without any
     word has nothing that could be found: 0.
     """
-    words = _read_stems(claim)
+    words = frozenset(read_stems(claim))
     telling = {stem for stem in words if not is_common(stem)} or words
     return len(telling & stems) / len(telling) if telling else 0.0
-
-
-def _read_stems(text: str) -> frozenset[str]:
-    return frozenset(word.stem for word in read_words(text))
 
 
 def _score(share: float) -> Scores:
