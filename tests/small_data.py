@@ -49,6 +49,12 @@ def label(item_id: str, claim_text: str, verdict: str, **more: Any) -> Record:
     return {**base, **more}
 
 
+def closed_label(item_id: str, claim_text: str, told: str, **more: Any) -> Record:
+    return {"type": "closed_book_labels", "run_id": "r", "item_id": item_id,
+            "claim_text": claim_text, "label": told, "labeler": "ana",
+            "labeled_at": "2026-02-01T00:00:00Z", **more}  # fmt: skip
+
+
 def to_rows(records: Iterable[Record]) -> Iterator[Placed]:
     """Yield the rows of records that each name their type, as if read from one file."""
     for number, record in enumerate(records, start=1):

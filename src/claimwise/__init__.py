@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
     from claimwise.pipeline import export_store, import_files
     from claimwise.pipeline.check import check
+    from claimwise.pipeline.factcheck import factcheck
     from claimwise.report import build_report
     from claimwise.store import Store, open_store
     from claimwise.types.checking import CheckResult
+    from claimwise.types.factchecking import FactCheckResult
     from claimwise.types.results import Estimate, MetricTable, Report, Settings
     from claimwise.verify.verifier import load_verifier
 
@@ -23,6 +25,7 @@ _HOMES = {
     "CheckResult": "types.checking",
     "ClaimwiseError": "errors",
     "Estimate": "types.results",
+    "FactCheckResult": "types.factchecking",
     "InputError": "errors",
     "Metric": "measure",
     "MetricError": "errors",
@@ -35,6 +38,7 @@ _HOMES = {
     "check": "pipeline.check",
     "estimate_metric": "measure",
     "export_store": "pipeline",
+    "factcheck": "pipeline.factcheck",
     "find_metric": "measure",
     "import_files": "pipeline",
     "load_metrics": "measure",
@@ -46,6 +50,7 @@ __all__ = [
     "CheckResult",
     "ClaimwiseError",
     "Estimate",
+    "FactCheckResult",
     "InputError",
     "Metric",
     "MetricError",
@@ -58,6 +63,7 @@ __all__ = [
     "check",
     "estimate_metric",
     "export_store",
+    "factcheck",
     "find_metric",
     "import_files",
     "load_metrics",

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
 from claimwise.errors import ConfigError
+from claimwise.types.llm import Price
 from claimwise.types.results import Settings
 from claimwise.types.rows import QUERY_TYPES
 
 FILE_NAME = "claimwise.toml"
 DEFAULT_STORE = "claimwise.db"
+
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_SECRET = re.compile(r"key|token|secret|password|authorization|bearer", re.IGNORECASE)
 
 
 class StoreSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,12 +46,32 @@ class VocabularySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     query_types: tuple[str, ...] = ()
 
 
+class ProviderSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a provider of language models is; what is left out is as built in."""
+
+    base_url: str | None = None
+    key_env: str | None = None  # the environment variable that holds the key, never the key
+    wire: Literal["openai", "anthropic"] | None = None
+    api_version: str | None = None  # Azure's
+
+
+class LlmSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How language models are asked, where, and what they cost."""
+
+    concurrency: int = 16  # calls under way at once, at most
+    timeout: float = 120.0  # seconds for one request, from first to last byte
+    attempts: int = 6
+    providers: dict[str, ProviderSection] = {}
+    prices: dict[str, Price] = {}  # by "provider:model"
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a project; without a file, the defaults."""
 
     store: StoreSection = StoreSection()
     metrics: MetricsSection = MetricsSection()
     vocabulary: VocabularySection = VocabularySection()
+    llm: LlmSection = LlmSection()
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -104,6 +130,7 @@ def read_config(path: Path) -> Config:
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
+        _refuse_secrets(path, found)
         config = msgspec.convert(found, Config)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}; mend or remove the file") from error
@@ -111,4 +138,34 @@ def read_config(path: Path) -> Config:
         raise ConfigError(f"{path}: {error}; `claimwise init` shows the known keys") from error
     if config.store.path and config.store.url:
         raise ConfigError(f"{path}: [store] has path and url; keep one")
+    _check_llm(path, config.llm)
     return config
+
+
+def _refuse_secrets(path: Path, found: dict[str, Any]) -> None:
+    """Refuse a key in the file before anything of it can reach a message."""
+    section = found.get("llm", {})
+    providers = section.get("providers", {}) if isinstance(section, dict) else {}
+    if not isinstance(providers, dict):
+        return
+    for name, provider in providers.items():
+        for field in provider if isinstance(provider, dict) else ():
+            if field != "key_env" and _SECRET.search(field):
+                raise ConfigError(
+                    f"{path}: [llm.providers.{name}] has {field}; keys are read from the "
+                    "environment alone: remove it, and name the variable in key_env"
+                )
+
+
+def _check_llm(path: Path, section: LlmSection) -> None:
+    for name, provider in section.providers.items():
+        if provider.key_env is not None and not _VARIABLE.fullmatch(provider.key_env):
+            # Not shown: it may be the key itself.
+            raise ConfigError(
+                f"{path}: [llm.providers.{name}] key_env is no name of an environment variable; "
+                'expected one like key_env = "MY_API_KEY"'
+            )
+    if section.concurrency < 1 or section.attempts < 1 or section.timeout <= 0:
+        raise ConfigError(f"{path}: [llm] concurrency, attempts and timeout must be above 0")
+    if any(price.input < 0 or price.output < 0 for price in section.prices.values()):
+        raise ConfigError(f"{path}: [llm.prices] has a price below 0; expected US$ per million")

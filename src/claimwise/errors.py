@@ -3,8 +3,10 @@
     ClaimwiseError            one line, no traceback, exit code 1
     ├── ConfigError           claimwise.toml is wrong
     ├── InputError            a file is wrong: a list of problems, each with its place
+    ├── LlmError              a language model can't be asked: no key, no price, unknown provider
     ├── MetricError           unknown metric or slice, or SQL that breaks the contract
     ├── MissingExtraError     an optional package is not installed
+    ├── PromptError           there is no such prompt, or its file is wrong
     ├── VerifierError         there is no verifier of that name
     └── StoreError            the database can't be used
         ├── NewerSchemaError  a newer claimwise wrote it
@@ -63,6 +65,10 @@ class InputError(ClaimwiseError):
         super().__init__("\n".join(lines))
 
 
+class LlmError(ClaimwiseError):
+    """A language model can't be asked; nothing was sent."""
+
+
 class MetricError(ClaimwiseError):
     """A metric or a slice is unknown, or its SQL breaks the contract."""
 
@@ -72,6 +78,10 @@ class MissingExtraError(ClaimwiseError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an extra: pip install 'claimwise[{extra}]'")
+
+
+class PromptError(ClaimwiseError):
+    """There is no prompt of that name, or its file is wrong."""
 
 
 class VerifierError(ClaimwiseError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from claimwise.measure import Metric, load_metrics
 from claimwise.pipeline import export_store
 from claimwise.store import Store, open_store
-from small_data import answer, claim, item, label, load, run, source
+from small_data import answer, claim, closed_label, item, label, load, run, source
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]
 METRICS = load_metrics()
@@ -95,10 +96,7 @@ def test_unscored_reasons(store: Store, measured: Count) -> None:
 
 
 def test_factual_precision(store: Store, measured: Count) -> None:
-    def fact(item_id: str, text: str, value: str) -> dict[str, Any]:
-        return {"type": "closed_book_labels", "run_id": "r", "item_id": item_id,
-                "claim_text": text, "label": value, "labeler": "judge:x",
-                "labeled_at": "2026-01-01T00:00:00Z"}  # fmt: skip
+    fact = partial(closed_label, labeler="judge:x")
 
     load(
         store, item("a"), item("b"), item("c"), run(),
@@ -236,6 +234,20 @@ def test_verifier_agreement(store: Store, measured: Count) -> None:
     assert measured("verifier_agreement") == {
         ("verifier:v", "a"): (1, 2, 2), ("verifier:w", "a"): (1, 1, 1),
     }  # fmt: skip
+
+
+def test_verifier_agreement_closed_book(store: Store, measured: Count) -> None:
+    def judged(text: str, told: str, day: int = 1) -> dict[str, Any]:
+        when = f"2026-01-0{day}T00:00:00Z"
+        return closed_label("a", text, told, labeler="verifier:j", labeled_at=when)
+
+    load(
+        store, item("a"), run(), answer("a", "one", "two", "three"),
+        closed_label("a", "one", "true"), closed_label("a", "two", "false"),
+        judged("one", "false", 1), judged("one", "true", 2), judged("two", "true"),
+        judged("three", "true"),
+    )  # fmt: skip
+    assert measured("verifier_agreement") == {("verifier:j", "a"): (1, 2, 2)}
 
 
 def test_contested_share(store: Store, measured: Count) -> None:

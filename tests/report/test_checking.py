@@ -70,8 +70,8 @@ def test_meaning_survives_without_colours() -> None:
         "      but old.md:0–5 «200 m»\n"
         "  2 ? not scored (timeout)  Dogs may come in.\n"
         "\n"
-        "1 claim: 1 contradicted · rate 0.00 (supported / judged, micro) · 1 claim not scored · "
-        "judged by verifier:x-1, agreement unknown\n"
+        "1 claim: 1 contradicted · rate 0.00 (supported / judged, micro) · 1 claim not scored: "
+        "the rate may be 0.00 to 0.50 · judged by verifier:x-1, agreement unknown\n"
     )
 
 
@@ -173,6 +173,7 @@ def test_json_has_every_field() -> None:
         "rate": 0.0,
         "judged": 1,
         "unscored": 0,
+        "bounds": [0.0, 0.0],
         "counts": {"supported": 0, "unlinked": 0, "overreach": 0, "contradicted": 1, "stale": 0},
         "claims": [
             {

@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -17,15 +18,32 @@ from rich.text import Text
 
 from claimwise.cli.common import (
     console,
+    current_project,
     format_option,
     print_json,
     print_table,
+    store_option,
     write_output,
 )
+from claimwise.cli.grounding import (
+    describe_spent,
+    grounding_options,
+    make_judge,
+    to_judge_document,
+)
+from claimwise.cli.judging import (
+    JudgeOptions,
+    JudgeProgress,
+    open_judge_client,
+    plan_calls,
+    print_plan,
+    show_judge_progress,
+)
 from claimwise.errors import make_printable
-from claimwise.pipeline.bench import BASELINE, OnProgress, bench_verifier
+from claimwise.pipeline.bench import BASELINE, OnProgress, bench_verifier, plan_bench
 from claimwise.report.format import pluralize, show_interval, show_number, show_rate
 from claimwise.types.bench import Accuracy, BenchResult, Bounds, Difference, VerifierAccuracy
+from claimwise.verify.verifier import Verifier
 
 FEW_GROUPS = 30
 
@@ -76,6 +94,8 @@ def count_cores() -> int:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the scores of every claim there, one JSON object a line.",
 )
+@grounding_options(repeats=False)
+@store_option
 @format_option("text", "json")
 def command(
     folder: Path,
@@ -86,34 +106,108 @@ def command(
     resamples: int,
     seed: int,
     scores: Path | None,
+    judging: JudgeOptions,
+    grounding: dict[str, Any],
+    store: str | None,
     form: str,
 ) -> None:
     """Measure how well a verifier agrees with people, beside counting words.
 
     DATA_FOLDER holds a .jsonl file (.xz and .gz may follow) for each set: rows of document,
     claim, label (1 supported, 0 not) and group. docs/bench-verifier.md says what the figures mean.
+    With --judge a language model is measured: see --dry-run and --limit for what it would cost.
     """
     if scores is not None and not scores.parent.is_dir():
         raise click.BadParameter(f"found no folder {scores.parent}", param_hint="--scores")
-    with _show_progress() as progress:
-        result = bench_verifier(
-            folder,
-            verifier,
-            BASELINE,
-            sets=sets,
-            limit=limit,
-            jobs=jobs or count_cores(),
-            resamples=resamples,
-            seed=seed,
-            progress=progress,
-        )
+    wanted = _Wanted(
+        folder=folder,
+        sets=sets,
+        limit=limit,
+        jobs=jobs or count_cores(),
+        resamples=resamples,
+        seed=seed,
+    )
+    if judging.judge is not None:
+        measured = _measure_judge(wanted, judging, grounding, store=store, form=form)
+        if measured is None:
+            return
+    else:
+        with _show_progress() as progress:
+            measured = _Measured(wanted.measure(verifier, progress=progress))
     if scores is not None:
-        lines = (msgspec.json.encode(claim).decode() for claim in result.claims)
+        lines = (msgspec.json.encode(claim).decode() for claim in measured.result.claims)
         write_output("\n".join(lines), scores)
     if form == "json":
-        print_json(to_document(result))
-    else:
-        _print_text(result)
+        more = {} if measured.judge is None else {"judge": measured.judge}
+        print_json({**to_document(measured.result), **more})
+        return
+    _print_text(measured.result)
+    if measured.judge is not None:
+        told = f"{measured.judge['settings']}; probabilities are 1 or 0: verdicts, not degrees"
+        click.echo(make_printable(told))
+        click.echo(measured.spent, err=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Wanted:
+    """What is to be measured, and how."""
+
+    folder: Path
+    sets: tuple[str, ...]
+    limit: int | None
+    jobs: int
+    resamples: int
+    seed: int
+
+    def measure(
+        self, verifier: str | Verifier, *, threads: int = 1, progress: OnProgress | None
+    ) -> BenchResult:
+        return bench_verifier(
+            self.folder,
+            verifier,
+            BASELINE,
+            sets=self.sets,
+            limit=self.limit,
+            jobs=self.jobs,
+            threads=threads,
+            resamples=self.resamples,
+            seed=self.seed,
+            progress=progress,
+        )
+
+
+class _Measured(NamedTuple):
+    """A measurement, and what a judge took for it."""
+
+    result: BenchResult
+    spent: str = ""
+    judge: dict[str, Any] | None = None
+
+
+def _measure_judge(
+    wanted: _Wanted,
+    judging: JudgeOptions,
+    grounding: dict[str, Any],
+    *,
+    store: str | None,
+    form: str,
+) -> _Measured | None:
+    """Measure a language model; None when it was only to be planned."""
+    with open_judge_client(judging, current_project(), store) as client:
+        judge = make_judge(client, judging, grounding)
+        if judging.dry_run:
+            calls = plan_bench(wanted.folder, judge, sets=wanted.sets, limit=wanted.limit)
+            print_plan(plan_calls(calls, client), form)
+            return None
+        with show_judge_progress(client, "claims") as tell:
+            result = wanted.measure(
+                judge,
+                threads=client.concurrency,
+                progress=lambda done, total, unscored: tell(
+                    JudgeProgress(total=total, done=done, unscored=unscored)
+                ),
+            )
+        return _Measured(result, describe_spent(client), to_judge_document(client, judge))
 
 
 @contextmanager
@@ -126,7 +220,7 @@ def _show_progress() -> Iterator[OnProgress | None]:
     bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
     with bar:
         task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total, unscored: bar.update(task, completed=done, total=total)
 
 
 def to_document(result: BenchResult) -> dict[str, Any]:

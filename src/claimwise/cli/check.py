@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 from msgspec.structs import replace
 
-from claimwise.cli.common import console, format_option, print_json
+from claimwise.cli.common import console, current_project, format_option, print_json
+from claimwise.cli.grounding import (
+    describe_spent,
+    grounding_options,
+    make_judge,
+    to_judge_document,
+)
+from claimwise.cli.judging import (
+    JudgeOptions,
+    find_agreement,
+    open_judge_client,
+    plan_calls,
+    print_plan,
+)
 from claimwise.errors import make_printable
 from claimwise.ingest.documents import check_stdin, read_action_log, read_sources, read_text
-from claimwise.pipeline.check import check_answer
+from claimwise.pipeline.check import check_answer, check_repeatedly, split_request
 from claimwise.report.checking import Gate, decide_gate, print_checked, to_checked_document
 from claimwise.types.checking import CheckRequest, CheckResult
 from claimwise.verify.verifier import load_verifier
@@ -45,6 +59,7 @@ _FILE = click.Path(path_type=Path)
     metavar="RATE",
     help="Exit with 2 when fewer are supported, 3 when that can't be said.",
 )
+@grounding_options()
 @format_option("text", "json")
 @click.pass_context
 def command(
@@ -56,14 +71,17 @@ def command(
     actions: Path | None,
     verifier: str,
     fail_under: float | None,
+    judging: JudgeOptions,
+    grounding: dict[str, Any],
     form: str,
 ) -> None:
-    """Split an answer into claims and judge each against the sources, offline.
+    """Split an answer into claims and judge each against the sources, offline or with --judge.
 
     \b
     claimwise check --answer answer.txt --source policy.md
     claimwise check --answer answer.txt --source docs/*.md --question "How tall is it?"
     my-bot "How tall is it?" | claimwise check --answer - --source docs/
+    claimwise check --answer answer.txt --source policy.md --judge openai:gpt-4o --dry-run
 
     Files that follow are sources too, so that docs/*.md works.
     Shows the answer with its claims marked; for each claim the verdict, how sure it is, why, and
@@ -81,16 +99,55 @@ def command(
         question=question,
         actions=None if actions is None else tuple(read_action_log(actions)),
     )
-    result = check_answer(request, load_verifier(verifier))
-    result = replace(result, warnings=(*warnings, *result.warnings))
+    if judging.judge is None:
+        checked = _Checked(check_answer(request, load_verifier(verifier)))
+    else:
+        found = _check_with_judge(request, judging, grounding, form)
+        if found is None:
+            return
+        checked = found
+    result = replace(checked.result, warnings=(*warnings, *checked.result.warnings))
     gate = None if fail_under is None else decide_gate(result, fail_under)
     if form == "json":
-        print_json(to_checked_document(result, documents, question=question, gate=gate))
+        shown = to_checked_document(result, documents, question=question, gate=gate)
+        print_json(shown if checked.judge is None else {**shown, "judge": checked.judge})
     else:
         print_checked(result, console())
         for warning in result.warnings:
             click.echo(f"warning: {make_printable(warning)}", err=True)
+        if checked.spent:
+            click.echo(checked.spent, err=True)
     ctx.exit(_exit_code(result, gate))
+
+
+class _Checked(NamedTuple):
+    """A checked answer, and what a judge took for it."""
+
+    result: CheckResult
+    spent: str = ""
+    judge: dict[str, Any] | None = None
+
+
+def _check_with_judge(
+    request: CheckRequest, judging: JudgeOptions, grounding: dict[str, Any], form: str
+) -> _Checked | None:
+    """Check an answer with a language model; None when it was only to be planned."""
+    from claimwise.pipeline.judging import plan_answer
+
+    project = current_project()
+    with open_judge_client(judging, project, None) as client:
+        judge = make_judge(client, judging, grounding)
+        if judging.dry_run:
+            calls = plan_answer(split_request(request), request, judge, known=False)
+            print_plan(plan_calls(calls, client, repeats=judging.repeats), form)
+            return None
+        rounds = [judge.repeat_as(number) for number in range(2, judging.repeats + 1)]
+        judge.agreement = find_agreement(project, None, judge.labeler)
+        if rounds:
+            result = check_repeatedly(request, judge, rounds)
+        else:
+            result = check_answer(request, judge)
+        return _Checked(result, describe_spent(client), to_judge_document(client, judge))
 
 
 def _exit_code(result: CheckResult, gate: Gate | None) -> int:

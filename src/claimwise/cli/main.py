@@ -24,6 +24,10 @@ INTERRUPTED = 130
 COMMANDS = {
     "init": "init",
     "check": "check",
+    "factcheck": "factcheck",
+    "openbook": "openbook",
+    "cascade": "cascade",
+    "consistency": "consistency",
     "import": "import_",
     "verify": "verify",
     "export": "export",
@@ -35,6 +39,7 @@ COMMANDS = {
     "demo": "demo",
     "verifiers": "verifiers",
     "bench-verifier": "bench_verifier",
+    "probe-judge": "probe_judge",
 }
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import Any
 
 import click
 from rich.console import Console
@@ -18,6 +19,20 @@ from claimwise.cli.common import (
     open_project_store,
     print_json,
     store_option,
+)
+from claimwise.cli.grounding import (
+    describe_spent,
+    grounding_options,
+    make_judge,
+    to_judge_document,
+)
+from claimwise.cli.judging import (
+    JudgeOptions,
+    JudgeProgress,
+    open_judge_client,
+    plan_calls,
+    print_plan,
+    show_judge_progress,
 )
 from claimwise.errors import make_printable
 from claimwise.pipeline.tasks import NO_CONTEXTS, Basis
@@ -46,17 +61,29 @@ _BASES: dict[Basis, str] = {
     help="Processes that judge.",
 )
 @click.option("--again", is_flag=True, help="Judge anew what this verifier has judged already.")
+@grounding_options()
 @store_option
 @format_option("text", "json")
 def command(
-    run_id: str | None, verifier: str, jobs: int, again: bool, store: str | None, form: str
+    run_id: str | None,
+    verifier: str,
+    jobs: int,
+    again: bool,
+    judging: JudgeOptions,
+    grounding: dict[str, Any],
+    store: str | None,
+    form: str,
 ) -> None:
     """Split a run's answers into claims, judge each against its evidence, store the labels.
 
     Claims that are stored already are judged as they are. What could not be judged is stored
     with the reason. Stop it whenever you like: the next call goes on where this one ended, and
-    several may work on one run at once.
+    several may work on one run at once. With --judge a language model judges, many answers at
+    once; its replies are kept in the store, so nothing is paid for twice.
     """
+    if judging.judge is not None:
+        _verify_with_judge(run_id, judging, grounding, again=again, store=store, form=form)
+        return
     with open_project_store(current_project(), store) as opened:
         chosen = choose_run(opened, run_id)
         with _show_progress() as watch:
@@ -65,6 +92,63 @@ def command(
         print_json(asdict(result))
     else:
         _print_result(result)
+
+
+def _verify_with_judge(
+    run_id: str | None,
+    judging: JudgeOptions,
+    grounding: dict[str, Any],
+    *,
+    again: bool,
+    store: str | None,
+    form: str,
+) -> None:
+    # Loaded when needed: offline verifiers should not wait for it.
+    from claimwise.pipeline.agreement import measure_agreement
+    from claimwise.pipeline.judging import plan_run, verify_rounds
+
+    project = current_project()
+    with (
+        open_project_store(project, store) as opened,
+        open_judge_client(judging, project, store) as client,
+    ):
+        chosen = choose_run(opened, run_id)
+        judge = make_judge(client, judging, grounding)
+        if judging.dry_run:
+            # Each round by itself: one may be done where another is still to do.
+            plan = plan_calls(plan_run(opened, chosen, judge, again=again), client)
+            for number in range(2, judging.repeats + 1):
+                calls = plan_run(opened, chosen, judge.repeat_as(number), again=again)
+                plan += plan_calls(calls, client, fresh=True)
+            print_plan(plan, form)
+            return
+        with show_judge_progress(client) as tell:
+            result, flips = verify_rounds(
+                opened,
+                chosen,
+                judge,
+                repeats=judging.repeats,
+                threads=client.concurrency,
+                again=again,
+                watch=lambda at: tell(
+                    JudgeProgress(total=at.answers, done=at.done, unscored=at.unscored)
+                ),
+            )
+        result = replace(result, agreement=measure_agreement(opened, judge.labeler, chosen))
+        spent = describe_spent(client)
+        document = to_judge_document(client, judge)
+    if form == "json":
+        told = None if flips is None else asdict(flips)
+        print_json({**asdict(result), "judge": document, "flips": told})
+        return
+    _print_result(result)
+    if flips is not None:
+        click.echo(
+            f"verdict flips in {flips.flipped:,} of {flips.compared:,} claims "
+            f"that at least two of {flips.rounds} rounds scored"
+        )
+    click.echo(f"{result.settings}", err=True)
+    click.echo(spent, err=True)
 
 
 @contextmanager
@@ -113,8 +197,22 @@ def _print_result(result: VerifyResult) -> None:
         click.echo(f"  {verdict:<14}{result.verdicts.get(verdict, 0):>9,}")
     for reason, count in result.unscored.items():
         click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
+    if result.unscored:
+        click.echo(_say_bounds(result))
     _print_warnings(result)
     click.echo(f"next: claimwise report --run {result.run_id}", err=True)
+
+
+def _say_bounds(result: VerifyResult) -> str:
+    """Say what the unscored claims could make of the rate."""
+    supported, scored = result.verdicts.get("supported", 0), sum(result.verdicts.values())
+    unscored = sum(result.unscored.values())
+    low, high = supported / (scored + unscored), (supported + unscored) / (scored + unscored)
+    rate = f"{supported / scored:.2f}" if scored else "unknown"
+    return (
+        f"rate {rate} (supported / judged, micro); {low:.2f} if no unscored claim were supported, "
+        f"{high:.2f} if all were"
+    )
 
 
 def _print_warnings(result: VerifyResult) -> None:

@@ -8,10 +8,10 @@ are, and everything downstream is computed from it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from claimwise.errors import MetricError, StoreError
 from claimwise.measure.catalogue import Metric
@@ -41,6 +41,17 @@ class SliceCounts:
         return Histogram.from_pairs(self.pairs)
 
 
+class ItemCounts(NamedTuple):
+    """One item of one slice: what it adds to the rate."""
+
+    item_id: str
+    key: SliceKey
+    numerator: float
+    denominator: float
+    asked: int
+    scored: int
+
+
 def count_items(
     store: Store, metric: Metric, run_id: str, by: Sequence[str], labels: str
 ) -> dict[SliceKey, SliceCounts]:
@@ -49,15 +60,8 @@ def count_items(
     Raises:
         MetricError: a slice column is unknown, or the metric breaks the contract.
     """
-    prefix, label_params = narrow_labels(labels)
-    params = {"run_id": run_id, **label_params}
-    columns = _describe(store, metric, params)
-    sql = prefix + _wrap(store, metric, columns, by)
+    columns, rows = _query(store, metric, run_id, by, labels, _count_pairs)
     counts: dict[SliceKey, SliceCounts] = {}
-    try:
-        rows = store.query(sql, params)
-    except StoreError as error:
-        raise MetricError(f"{metric.path}: {error}") from error
     width = len(by)
     for row in rows:
         numerator, denominator, clusters, asked, scored = row[width:]
@@ -68,6 +72,70 @@ def count_items(
         found.asked += round(asked)
         found.scored += round(scored)
     return counts
+
+
+def list_items(
+    store: Store, metric: Metric, run_id: str, by: Sequence[str], labels: str
+) -> list[ItemCounts]:
+    """Return every item of every slice by itself, for what needs to know which item it is.
+
+    An item lies in several slices where a metric has a series or slice columns of its own.
+
+    Raises:
+        MetricError: as `count_items`.
+    """
+    _, rows = _query(store, metric, run_id, by, labels, _list_all)
+    width = len(by)
+    found = []
+    for row in rows:
+        item_id, numerator, denominator, asked, scored = row[width:]
+        _check_counts(metric, numerator, denominator, 1, asked, scored)
+        found.append(
+            ItemCounts(
+                item_id,
+                tuple(row[:width]),
+                float(numerator),
+                float(denominator),
+                round(asked),
+                round(scored),
+            )
+        )
+    return found
+
+
+def _query(
+    store: Store,
+    metric: Metric,
+    run_id: str,
+    by: Sequence[str],
+    labels: str,
+    finish: Callable[[str, str], str],
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Add up a metric by slice and item; return its columns, and the rows as finished."""
+    prefix, label_params = narrow_labels(labels)
+    params = {"run_id": run_id, **label_params}
+    columns = _describe(store, metric, params)
+    slices = ", ".join(f"slice_{n}" for n in range(len(by)))
+    sql = finish(_add_up_items(store, metric, columns, by), f"{slices}, " if slices else "")
+    try:
+        return columns, store.query(prefix + sql, params)
+    except StoreError as error:
+        raise MetricError(f"{metric.path}: {error}") from error
+
+
+def _count_pairs(items: str, slices: str) -> str:
+    outer = f"{slices}numerator, denominator"
+    return (
+        f"select {outer}, count(*), sum(asked), sum(scored) from (\n{items}\n) as items "
+        f"group by {outer} order by {outer}"
+    )
+
+
+def _list_all(items: str, slices: str) -> str:
+    return (
+        f"select {slices}cluster_id, numerator, denominator, asked, scored from (\n{items}\n) "
+        f"as items order by {slices}cluster_id"
+    )
 
 
 def _check_counts(
@@ -107,8 +175,8 @@ def _describe(store: Store, metric: Metric, params: dict[str, str]) -> list[str]
     return columns
 
 
-def _wrap(store: Store, metric: Metric, columns: list[str], by: Sequence[str]) -> str:
-    """Return the counting query around a metric."""
+def _add_up_items(store: Store, metric: Metric, columns: list[str], by: Sequence[str]) -> str:
+    """Return the query that adds up each item's units within each slice."""
     joins: list[str] = []
     slices = [
         f"{_slice_expression(store, name, columns, joins)} as slice_{n}"
@@ -127,12 +195,7 @@ def _wrap(store: Store, metric: Metric, columns: list[str], by: Sequence[str]) -
         ]
     )
     groups = ", ".join(str(n + 1) for n in range(len(by) + 1))
-    outer = ", ".join([*(f"slice_{n}" for n in range(len(by))), "numerator", "denominator"])
-    return (
-        f"select {outer}, count(*), sum(asked), sum(scored) from (\n"
-        f"select {inner}\nfrom (\n{metric.sql}\n) as m {' '.join(joins)}\ngroup by {groups}\n"
-        f") as items group by {outer} order by {outer}"
-    )
+    return f"select {inner}\nfrom (\n{metric.sql}\n) as m {' '.join(joins)}\ngroup by {groups}"
 
 
 def _slice_expression(store: Store, name: str, columns: list[str], joins: list[str]) -> str:

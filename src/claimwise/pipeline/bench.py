@@ -8,10 +8,11 @@ import signal
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -30,15 +31,20 @@ from claimwise.measure.accuracy import (
 )
 from claimwise.types.bench import BenchResult, LabelledClaim, ScoredClaim, VerifierAccuracy
 from claimwise.types.checking import Scores
+from claimwise.types.llm import LlmCall
 from claimwise.verify.verifier import Verifier, load_verifier
+
+if TYPE_CHECKING:
+    from claimwise.verify.grounded import GroundedJudge
 
 BASELINE = "overlap"
 # Fixed: --seed changes intervals, and never which claims are looked at.
 _SAMPLE_SEED = 3
 _TASKS_AT_ONCE = 8
 
-OnProgress = Callable[[int, int], None]
-"""Told how many claims are scored by now, and how many there are."""
+OnProgress = Callable[[int, int, int], None]
+"""Told how many claims are done by now, how many there are, and how many of the done the verifier
+left unscored."""
 
 
 class _Task(NamedTuple):
@@ -56,12 +62,13 @@ Pair = tuple[Scores | None, Scores | None]
 
 def bench_verifier(
     folder: Path,
-    verifier: str,
+    verifier: str | Verifier,
     baseline: str = BASELINE,
     *,
     sets: Collection[str] = (),
     limit: int | None = None,
     jobs: int = 1,
+    threads: int = 1,
     resamples: int = 2000,
     seed: int = 0,
     progress: OnProgress | None = None,
@@ -73,12 +80,14 @@ def bench_verifier(
 
     Args:
         folder: Holds one file for each set (`claimwise.ingest.labelled`).
-        verifier: A verifier's name; every process loads its own.
+        verifier: A verifier's name, which every process loads for itself; or a verifier, which
+            works in this process alone.
         baseline: The name of the verifier to compare it with.
         sets: Names of sets to use; none chooses all.
         limit: Use about so many claims of each set: whole groups in a random order that is always
             the same, until there are enough.
         jobs: Number of processes.
+        threads: Documents at once in this process: for a judge that waits for a server.
         resamples: Resamples of the groups behind every interval.
         seed: Seed of the resamples.
         progress: Called after every document.
@@ -88,9 +97,11 @@ def bench_verifier(
         ClaimwiseError: a process died.
     """
     # Here first, and not in a worker alone: a name that nobody knows is then one clear error.
-    instruments = load_verifier(verifier), load_verifier(baseline)
+    measured = load_verifier(verifier) if isinstance(verifier, str) else verifier
+    instruments = measured, load_verifier(baseline)
     labelled, skipped = _read_sets(folder, sets, limit)
-    pairs = _score_sets(labelled, instruments, jobs, progress or _ignore)
+    pool = _Pool(jobs=jobs if isinstance(verifier, str) else 1, threads=threads)
+    pairs = _score_sets(labelled, instruments, pool, progress or _ignore)
     judged, reference = _measure(labelled, pairs, instruments, resamples, seed)
     return BenchResult(
         verifier=judged,
@@ -103,7 +114,21 @@ def bench_verifier(
     )
 
 
-def _ignore(done: int, total: int) -> None:
+def plan_bench(
+    folder: Path, judge: GroundedJudge, *, sets: Collection[str] = (), limit: int | None = None
+) -> Iterator[LlmCall]:
+    """Yield the calls that measuring a judge would make.
+
+    Raises:
+        InputError: the folder can't be used, or a row is broken.
+    """
+    labelled, _ = _read_sets(folder, sets, limit)
+    for name, claims in labelled.items():
+        for task in _plan(name, claims):
+            yield from judge.plan_scores(task.claims, task.document)
+
+
+def _ignore(done: int, total: int, unscored: int) -> None:
     """Tell nobody."""
 
 
@@ -161,8 +186,15 @@ def _seed_of(seed: int, name: str) -> tuple[int, int]:
 # Scores
 
 
+class _Pool(NamedTuple):
+    """How many work at once."""
+
+    jobs: int
+    threads: int
+
+
 def _score_sets(
-    labelled: Labelled, instruments: tuple[Verifier, Verifier], jobs: int, progress: OnProgress
+    labelled: Labelled, instruments: tuple[Verifier, Verifier], pool: _Pool, progress: OnProgress
 ) -> dict[str, list[Pair]]:
     """Return the scores of every claim of every set, in the sets' order."""
     tasks = [task for name, claims in labelled.items() for task in _plan(name, claims)]
@@ -170,13 +202,14 @@ def _score_sets(
         name: [(None, None)] * len(claims) for name, claims in labelled.items()
     }
     total = sum(map(len, labelled.values()))
-    done = 0
-    progress(done, total)
-    for task, pairs in zip(tasks, _run(tasks, instruments, jobs), strict=True):
+    done = unscored = 0
+    progress(done, total, unscored)
+    for task, pairs in zip(tasks, _run(tasks, instruments, pool), strict=True):
         for row, pair in zip(task.rows, pairs, strict=True):
             scores[task.set][row] = pair
         done += len(pairs)
-        progress(done, total)
+        unscored += sum(verifier is None for verifier, _ in pairs)
+        progress(done, total, unscored)
     return scores
 
 
@@ -191,12 +224,30 @@ def _plan(name: str, claims: Sequence[LabelledClaim]) -> list[_Task]:
 
 
 def _run(
-    tasks: Sequence[_Task], instruments: tuple[Verifier, Verifier], jobs: int
+    tasks: Sequence[_Task], instruments: tuple[Verifier, Verifier], pool: _Pool
 ) -> Iterator[list[Pair]]:
     """Yield the scores of every task, in order."""
-    if jobs <= 1:
+    if pool.threads > 1:
+        yield from _run_in_threads(tasks, instruments, pool.threads)
+    elif pool.jobs > 1:
+        yield from _run_in_processes(tasks, instruments, pool.jobs)
+    else:
         yield from (_score(task, instruments) for task in tasks)
-        return
+
+
+def _run_in_threads(
+    tasks: Sequence[_Task], instruments: tuple[Verifier, Verifier], threads: int
+) -> Iterator[list[Pair]]:
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="judge")
+    try:
+        yield from pool.map(partial(_score, instruments=instruments), tasks)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _run_in_processes(
+    tasks: Sequence[_Task], instruments: tuple[Verifier, Verifier], jobs: int
+) -> Iterator[list[Pair]]:
     # Spawned, not forked: a fork would copy a model's threads and locks half alive.
     with ProcessPoolExecutor(
         min(jobs, len(tasks)),

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from claimwise.decompose import split_answer
 from claimwise.ingest.documents import UNSTORED, read_sources
+from claimwise.pipeline.marks import bind_marks
 from claimwise.types.checking import AnswerClaim, CheckRequest, CheckResult, ClaimVerdict
 from claimwise.types.rows import ActionEntry, Source
-from claimwise.verify.verifier import Verifier, load_verifier
+from claimwise.verify.verifier import Splitter, Verifier, load_verifier
 
 Sources: TypeAlias = str | Path | Mapping[str, str] | Sequence[str | Path | Source]
 Actions: TypeAlias = Sequence[str | ActionEntry]
@@ -31,11 +32,13 @@ def check(
     question: str | None = None,
     actions: Actions | None = None,
     verifier: str | Verifier = "auto",
+    judge: str | None = None,
 ) -> CheckResult:
     """Check an answer against its sources, claim by claim.
 
     >>> result = claimwise.check("It is 200 m tall.", "The tower is 139 m tall.")
     >>> result.rate, result.claims[0].verdict, result.claims[0].span
+    >>> claimwise.check("It is 200 m tall.", "The tower is 139 m tall.", judge="openai:gpt-4o")
 
     Args:
         answer: the answer.
@@ -43,9 +46,14 @@ def check(
         question: what was asked; helps to resolve references and to know restatements.
         actions: the log of what the system did; None when nobody kept one.
         verifier: the instrument, or its name: "embedded", "lexical", "auto" for the best at hand.
+            A `GroundedJudge` of your own has modes, batches and a cache.
+        judge: a language model, as ``provider:model``, in place of the verifier.
 
     Returns:
         The claims with their verdicts. ``rate`` is None when nothing could be judged.
+
+    Raises:
+        LlmError: the judge's provider is unknown, or its key is missing.
     """
     if not isinstance(answer, str):
         raise TypeError(f"answer: found {type(answer).__name__}, expected text")
@@ -56,9 +64,21 @@ def check(
         question=question,
         actions=None if actions is None else _gather_actions(actions),
     )
-    instrument = load_verifier(verifier) if isinstance(verifier, str) else verifier
-    result = check_answer(request, instrument)
+    if judge is not None:
+        result = _check_with_model(request, judge)
+    else:
+        instrument = load_verifier(verifier) if isinstance(verifier, str) else verifier
+        result = check_answer(request, instrument)
     return replace(result, warnings=(*warnings, *result.warnings))
+
+
+def _check_with_model(request: CheckRequest, judge: str) -> CheckResult:
+    # Loaded when needed: the offline verifiers should not wait for it.
+    from claimwise.llm.client import open_client
+    from claimwise.verify.grounded import GroundedJudge
+
+    with open_client(judge) as client:
+        return check_answer(request, GroundedJudge(client))
 
 
 def check_answer(request: CheckRequest, verifier: Verifier) -> CheckResult:
@@ -66,8 +86,8 @@ def check_answer(request: CheckRequest, verifier: Verifier) -> CheckResult:
 
     An answer without claims gets no rate; without any source text every factual claim is unlinked.
     """
-    claims = split_answer(request.answer, question=request.question)
-    verdicts, warnings = judge_claims(claims, request, verifier)
+    claims = split_request(request)
+    verdicts, warnings = judge_pieces(claims, request, verifier)
     return CheckResult(
         answer=request.answer,
         claims=tuple(verdicts),
@@ -75,6 +95,48 @@ def check_answer(request: CheckRequest, verifier: Verifier) -> CheckResult:
         agreement=getattr(verifier, "agreement", None),
         warnings=tuple(dict.fromkeys([*_doubt_input(request), *_doubt_claims(claims), *warnings])),
     )
+
+
+def split_request(request: CheckRequest) -> list[AnswerClaim]:
+    """Return the answer's claims; their markers «[1]», «[2]»… stand for the sources in order."""
+    numbered = [source.source_id for source in request.sources]
+    claims = split_answer(request.answer, question=request.question)
+    return [bind_marks(claim, numbered) for claim in claims]
+
+
+def check_repeatedly(
+    request: CheckRequest, verifier: Verifier, rounds: Sequence[Verifier]
+) -> CheckResult:
+    """Check an answer, then judge the same claims again in further rounds.
+
+    Verdicts are those of the first; where a round says otherwise, the reason tells. A claim
+    counts as flipped when two rounds that scored it disagree.
+    """
+    result = check_answer(request, verifier)
+    claims = [judged.claim for judged in result.claims]
+    again = [judge_claims(claims, request, other)[0] for other in rounds]
+    told = [
+        [found.verdict for found in of_claim if found.verdict is not None]
+        for of_claim in zip(result.claims, *again, strict=True)
+    ]
+    compared = sum(len(verdicts) > 1 for verdicts in told)
+    flipped = sum(len(set(verdicts)) > 1 for verdicts in told)
+    summary = (
+        f"verdict flips in {flipped} of {compared} claims that {len(rounds) + 1} rounds scored "
+        "at least twice"
+    )
+    return replace(
+        result,
+        claims=tuple(map(_tell_flips, result.claims, told)),
+        warnings=(*result.warnings, summary),
+    )
+
+
+def _tell_flips(judged: ClaimVerdict, told: Sequence[str]) -> ClaimVerdict:
+    others = ", ".join(sorted({verdict for verdict in told if verdict != judged.verdict}))
+    if not others or judged.verdict is None:
+        return judged
+    return replace(judged, reason=f"{judged.reason}; asked again, the judge said {others}")
 
 
 def judge_claims(
@@ -99,6 +161,29 @@ def judge_claims(
     found = dict(zip(asked, answered, strict=True))
     rest = (found.get(n) or _judge_by_nothing(claim, unscored) for n, claim in enumerate(claims))
     return list(rest), warnings
+
+
+def judge_pieces(
+    pieces: Sequence[AnswerClaim],
+    request: CheckRequest,
+    verifier: Verifier,
+    *,
+    unscored: str | None = None,
+) -> tuple[list[ClaimVerdict], list[str]]:
+    """Judge the claims of an answer that nobody has split but us.
+
+    A judge that splits answers itself takes ours as pieces, and returns claims of its own; for
+    any other verifier the pieces are the claims.
+    """
+    filled = any(source.source_text.strip() for source in request.sources)
+    if not filled or not isinstance(verifier, Splitter) or not verifier.splits:
+        return judge_claims(pieces, request, verifier, unscored=unscored)
+    verdicts, warnings = verifier.judge_pieces(pieces, request)
+    return [v if _makes_no_claim(v) else _complete(v, v.claim) for v in verdicts], warnings
+
+
+def _makes_no_claim(verdict: ClaimVerdict) -> bool:
+    return verdict.claim.claim_type == "non_factual"
 
 
 def _ask(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,10 @@ from functools import cached_property
 from math import isnan
 from typing import Literal, NamedTuple
 
-from msgspec.structs import replace
-
 from claimwise.decompose import split_answer
-from claimwise.pipeline.check import judge_claims
+from claimwise.pipeline.check import judge_claims, judge_pieces
 from claimwise.pipeline.evidence import Evidence, gather_passages, show_whole
+from claimwise.pipeline.marks import bind_marks, read_target
 from claimwise.store import Store
 from claimwise.store.judging import (
     AnswerKey,
@@ -40,11 +38,6 @@ NO_CONTEXTS = "no_contexts"
 SMALL_CORPUS = 200
 SMALL_CORPUS_CHARACTERS = 1_000_000
 _QUOTE = 200
-_SPOKEN = re.compile(
-    r"\A(?:docs?|documents?|sources?|src|refs?|chunks?|passages?|contexts?|cite|citations?)"
-    r"[ _:#-]+",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,33 +71,17 @@ class Outcome(NamedTuple):
 
 def run_job(job: Job, verifier: Verifier) -> Outcome:
     """Split the answer unless its claims are known, and judge them."""
+    judge = judge_claims if job.claims is not None else judge_pieces
+    bound = bind_job(job)
+    return Outcome(*judge(bound, job.request, verifier, unscored=job.unscored))
+
+
+def bind_job(job: Job) -> list[AnswerClaim]:
+    """Return a job's claims, split where they are not known, with what their markers stand for."""
     claims = job.claims
     if claims is None:
         claims = tuple(split_answer(job.request.answer, question=job.request.question))
-    bound = [_bind_marks(claim, job.numbered) for claim in claims]
-    return Outcome(*judge_claims(bound, job.request, verifier, unscored=job.unscored))
-
-
-def _bind_marks(claim: AnswerClaim, numbered: Sequence[str]) -> AnswerClaim:
-    """Replace the numbers of citation markers by the documents they stand for."""
-    if not claim.marks or not numbered:
-        return claim
-    return replace(claim, marks=tuple(_bind_mark(mark, numbered) for mark in claim.marks))
-
-
-def _bind_mark(mark: Mark, numbered: Sequence[str]) -> Mark:
-    for name in _read_target(mark.target):
-        if name in numbered:
-            return replace(mark, target=name)
-        if name.isdecimal() and 0 < int(name) <= len(numbered):
-            return replace(mark, target=numbered[int(name) - 1])
-    return mark
-
-
-def _read_target(target: str) -> list[str]:
-    """Return what a marker may mean: its words, and without the «source:» before them."""
-    bare = _SPOKEN.sub("", target)
-    return [target, bare] if bare and bare != target else [target]
+    return [bind_marks(claim, job.numbered) for claim in claims]
 
 
 class TaskReader:
@@ -152,7 +129,7 @@ class TaskReader:
     def find_cited(self, target: str) -> Source | None:
         """Return the document of the corpus that a marker means, if there is one."""
         if target not in self._cited:
-            names = _read_target(target)
+            names = read_target(target)
             found = (find_document(self._store, self._judging.run, name) for name in names)
             self._cited[target] = next((source for source in found if source is not None), None)
         return self._cited[target]

@@ -16,7 +16,13 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -35,6 +41,7 @@ from claimwise.store.judging import (
     find_run,
     knows_labeler,
     list_answers,
+    read_prompt_ver,
 )
 from claimwise.types.rows import Labeler, Placed, Row
 from claimwise.verify.verifier import Verifier, load_verifier
@@ -62,6 +69,7 @@ class VerifyResult:
     run_id: str
     labeler: str
     agreement: str | None
+    settings: str | None  # prompts and mode of a judge
     answers: int
     failed: int  # answers that the system did not give
     done_before: int  # answers whose claims had all been judged
@@ -84,6 +92,7 @@ def verify_run(
     verifier: str | Verifier = "auto",
     *,
     jobs: int = 1,
+    threads: int = 1,
     again: bool = False,
     watch: Watch | None = None,
 ) -> VerifyResult:
@@ -97,6 +106,8 @@ def verify_run(
         run_id: the run.
         verifier: the instrument, or its name.
         jobs: processes that judge; this one reads and writes.
+        threads: answers judged at once in this process, in place of ``jobs``: for a judge that
+            waits for a server, which must be safe to use from many threads.
         again: judge claims anew that have a label of this verifier. The new label is added; of
             two the later one counts.
         watch: called with the progress after every few answers.
@@ -105,19 +116,19 @@ def verify_run(
         StoreError: there is no such run, or it has no answers.
     """
     begin = time.monotonic()
-    run = find_run(store, run_id)
     instrument = load_verifier(verifier) if isinstance(verifier, str) else verifier
-    since = datetime.now(UTC).replace(tzinfo=None) if again else EVER
-    judging = Judging(run=run, labeler=instrument.labeler, since=since)
-    states = list_answers(store, judging)
-    if not states:
-        raise StoreError(f"{store.place}: found no answers of run {run_id!r}: import them first")
-    _register(store, instrument)
+    judging, states = open_judging(store, run_id, instrument, again=again)
+    doubt = _register(store, instrument)
     reader = TaskReader(store, judging)
     writer = _Writer(store, judging, Labels(judging, instrument, reader))
     tally = _Tally(total=sum(state == "open" for _, state in states))
-    units = ((keys, reader.read(keys)) for keys in _cut_units(states))
-    for keys, tasks, outcomes in _judge_units(units, instrument, verifier, jobs):
+    units = ((keys, reader.read(keys)) for keys in cut_units(states))
+    judged = (
+        _judge_in_threads(units, instrument, threads)
+        if threads > 1
+        else _judge_units(units, instrument, verifier, jobs)
+    )
+    for keys, tasks, outcomes in judged:
         for task, outcome in zip(tasks, outcomes, strict=True):
             tally.add(task, outcome)
             writer.add(task, outcome)
@@ -130,6 +141,7 @@ def verify_run(
         run_id=run_id,
         labeler=instrument.labeler,
         agreement=getattr(instrument, "agreement", None),
+        settings=getattr(instrument, "prompt_ver", None),
         answers=len(states),
         failed=counted["failed"],
         done_before=counted["done"],
@@ -140,24 +152,51 @@ def verify_run(
         bases=dict(tally.bases),
         verdicts=count_verdicts(store, judging),
         unscored=count_unscored(store, judging),
-        warnings=dict(tally.warnings.most_common()),
+        warnings={**doubt, **dict(tally.warnings.most_common())},
     )
 
 
-def _register(store: Store, verifier: Verifier) -> None:
-    """Describe the instrument, unless the store knows it: what it was called first stays."""
+def open_judging(
+    store: Store, run_id: str, verifier: Verifier, *, again: bool
+) -> tuple[Judging, list[tuple[AnswerKey, State]]]:
+    """Return who judges what, and the run's answers with what is left to do.
+
+    Raises:
+        StoreError: there is no such run, or it has no answers.
+    """
+    run = find_run(store, run_id)
+    since = datetime.now(UTC).replace(tzinfo=None) if again else EVER
+    judging = Judging(run=run, labeler=verifier.labeler, since=since)
+    states = list_answers(store, judging)
+    if not states:
+        raise StoreError(f"{store.place}: found no answers of run {run_id!r}: import them first")
+    return judging, states
+
+
+def _register(store: Store, verifier: Verifier) -> dict[str, int]:
+    """Describe the instrument, unless the store knows it: what it was called first stays.
+
+    Returns a warning when it was called something else: its labels are then of two kinds.
+    """
+    settings: str | None = getattr(verifier, "prompt_ver", None)
     if knows_labeler(store, verifier.labeler):
-        return
+        first = read_prompt_ver(store, verifier.labeler)
+        if first == settings or None in (first, settings):
+            return {}
+        told = f"{verifier.labeler} has labels made with other settings: {first}"
+        return {told: 1}
     row = Labeler(
         labeler=verifier.labeler,
         labeler_kind="verifier",
         version=getattr(verifier, "version", None),
         model=getattr(verifier, "model", None),
+        prompt_ver=settings,
     )
     store.load([Placed(row, 0, 1)], [verifier.labeler])
+    return {}
 
 
-def _cut_units(states: Sequence[tuple[AnswerKey, State]]) -> list[list[AnswerKey]]:
+def cut_units(states: Sequence[tuple[AnswerKey, State]]) -> list[list[AnswerKey]]:
     """Return the open answers, a few neighbours at a time, beginning anywhere.
 
     Neighbours in the run, not among the open ones: a unit is read as a range of items, which must
@@ -241,6 +280,35 @@ def _judge_units(
         return
     for keys, tasks in units:
         yield keys, tasks, [run_job(task.job, verifier) for task in tasks]
+
+
+def _judge_in_threads(
+    units: Iterable[Unit], verifier: Verifier, threads: int
+) -> Iterator[JudgedUnit]:
+    """Judge many answers at once, each stored when it is there: none waits for a slow one.
+
+    The store is read and written here, in one thread; only as much is read ahead as keeps the
+    others busy. When this is left early, answers that nobody has begun with are given up.
+    """
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="judge")
+    waiting: dict[Future[Outcome], Task] = {}
+    try:
+        for keys, tasks in units:
+            begun = {task.key for task in tasks}
+            yield [key for key in keys if key not in begun], [], []
+            waiting.update({pool.submit(run_job, t.job, verifier): t for t in tasks})
+            while len(waiting) > _AHEAD * threads:
+                yield from _take_done(waiting)
+        while waiting:
+            yield from _take_done(waiting)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _take_done(waiting: dict[Future[Outcome], Task]) -> Iterator[JudgedUnit]:
+    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+        task = waiting.pop(future)
+        yield [task.key], [task], [future.result()]
 
 
 def _judge_in_processes(

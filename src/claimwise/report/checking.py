@@ -187,6 +187,9 @@ def describe_result(result: CheckResult) -> str:
         what = unscored if result.unscored else "no checkable claims"
         return f"{what}: no rate · {by}"
     found = ", ".join(f"{n} {verdict}" for verdict, n in result.counts.items() if n)
+    if result.bounds is not None and result.unscored:
+        low, high = result.bounds
+        unscored += f": the rate may be {low:.2f} to {high:.2f}"
     parts = [
         f"{_count(result.judged, 'claim')}: {found}",
         f"rate {result.rate:.2f} (supported / judged, micro)",
@@ -228,6 +231,7 @@ def to_checked_document(
         "rate": result.rate,
         "judged": result.judged,
         "unscored": result.unscored,
+        "bounds": result.bounds,
         "counts": dict(result.counts),
         "claims": [_to_claim_document(judged) for judged in result.claims],
         "sources": [_to_source_document(source) for source in sources],

@@ -167,6 +167,22 @@ def knows_labeler(store: Store, labeler: str) -> bool:
     return bool(store.query(sql, {"labeler": labeler}))
 
 
+def read_prompt_ver(store: Store, labeler: str) -> str | None:
+    """Return the prompt and settings that a labeler was registered with."""
+    sql = "select prompt_ver from labelers where labeler = :labeler"
+    found = store.query(sql, {"labeler": labeler})
+    return found[0][0] if found else None
+
+
+def count_flips(store: Store, run_id: str, labeler: str) -> tuple[int, int]:
+    """Return how many claims several rounds of a judge scored, and on how many they disagree.
+
+    Rounds are labelers of one name, the later ones with a number behind it: ``judge:…#2``.
+    """
+    compared, flipped = store.query(_sql("flips"), {"run_id": run_id, "labeler": labeler})[0]
+    return compared, flipped or 0
+
+
 def count_verdicts(store: Store, judging: Judging) -> dict[str, int]:
     """Return how many claims of the run the labeler gave each verdict, by its latest labels."""
     return dict(store.query(_sql("verdicts"), judging.params))

@@ -116,6 +116,12 @@ class Store:
         """Return all rows of one statement with ``:name`` parameters."""
         return self._engine.query(sql, params)
 
+    def execute_all(self, statements: Iterable[tuple[str, Params]]) -> None:
+        """Run statements with their parameters in one transaction."""
+        with self._engine.write():
+            for sql, params in statements:
+                self._engine.execute(sql, params)
+
     def describe(self, sql: str, params: Params = NO_PARAMS) -> list[str]:
         """Return the column names of one statement."""
         return self._engine.describe(sql, params)

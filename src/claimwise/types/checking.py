@@ -137,3 +137,11 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     def rate(self) -> float | None:
         """Supported claims per judged claim; None when nothing was judged, as in a refusal."""
         return self.supported / self.judged if self.judged else None
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The rate if no unscored claim were supported, and if all were; None without claims."""
+        asked = self.judged + self.unscored
+        if not asked:
+            return None
+        return self.supported / asked, (self.supported + self.unscored) / asked

@@ -23,9 +23,10 @@ def is_english(stems: Sequence[str], text: str) -> bool:
     It is not when many letters are not plain Latin ones, or when small words of other languages
     outnumber the English ones. Without either, as in names and tables, it passes for English.
     """
-    letters = [c for c in text[:2000] if c.isalpha()]
-    if sum(not c.isascii() for c in letters) > _FOREIGN_LETTERS * len(letters):
-        return False
+    if not text.isascii():
+        letters = [c for c in text[:2000] if c.isalpha()]
+        if sum(not c.isascii() for c in letters) > _FOREIGN_LETTERS * len(letters):
+            return False
     sample = stems[:_LOOKED_AT]
     foreign = sum(stem in _load_foreign() for stem in sample)
     english = sum(is_common(stem) and stem not in _SHARED for stem in sample)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from claimwise.errors import VerifierError, make_printable
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores
@@ -41,6 +41,19 @@ class Verifier(Protocol):
         ...
 
 
+@runtime_checkable
+class Splitter(Protocol):
+    """A verifier that may split answers itself, when nobody else has."""
+
+    splits: bool
+
+    def judge_pieces(
+        self, pieces: Sequence[AnswerClaim], request: CheckRequest
+    ) -> tuple[list[ClaimVerdict], list[str]]:
+        """Return a verdict for every claim that it finds in the pieces, in their order."""
+        ...
+
+
 def load_verifier(name: str = "auto") -> Verifier:
     """Return a verifier by name: see ``VERIFIERS``; "auto" is the best at hand.
 
@@ -60,6 +73,8 @@ def load_verifier(name: str = "auto") -> Verifier:
         from claimwise.verify.overlap import OverlapVerifier
 
         return OverlapVerifier()
+    hint = "; a language model is named with --judge" if ":" in name else ""
     raise VerifierError(
-        f"verifier {make_printable(name)!r}: unknown, expected one of auto, {', '.join(VERIFIERS)}"
+        f"verifier {make_printable(name)!r}: unknown, expected one of auto, "
+        f"{', '.join(VERIFIERS)}{hint}"
     )

@@ -1,32 +1,61 @@
 -- title: Agreement with humans
 -- meaning: share of the claims labelled by a verifier and by people on which it gave the people's
---   deciding verdict; the accuracy to read beside every figure that verifier made
+--   deciding verdict (closed-book: their label); the accuracy to read beside every figure that
+--   verifier made
 -- grain: one row per item and verifier
 -- unit: claim
 -- better: higher
 -- series: labeler
+with judged as (
+    select
+        v.labeler,
+        v.item_id,
+        case when v.verdict = d.verdict then 1 else 0 end as agrees
+    from labels as v
+    join deciding_labels as d
+        on d.run_id = v.run_id and d.item_id = v.item_id and d.claim_id = v.claim_id
+    where v.run_id = :run_id
+        and v.label_kind = 'verifier'
+        and d.label_kind <> 'verifier'
+        and not exists (
+            select 1
+            from labels as n
+            where n.run_id = v.run_id
+                and n.item_id = v.item_id
+                and n.claim_id = v.claim_id
+                and n.labeler = v.labeler
+                and n.labeled_at > v.labeled_at
+        )
+    union all
+    select
+        v.labeler,
+        v.item_id,
+        case when v.label = d.label then 1 else 0 end as agrees
+    from closed_book_labels as v
+    join deciding_closed_book_labels as d
+        on d.run_id = v.run_id and d.item_id = v.item_id and d.claim_id = v.claim_id
+    where v.run_id = :run_id
+        and v.label_kind = 'verifier'
+        and d.label_kind <> 'verifier'
+        and not exists (
+            select 1
+            from closed_book_labels as n
+            where n.run_id = v.run_id
+                and n.item_id = v.item_id
+                and n.claim_id = v.claim_id
+                and n.labeler = v.labeler
+                and n.labeled_at > v.labeled_at
+        )
+)
+
 select
-    v.labeler,
+    j.labeler,
     e.query_type,
     e.stakes,
     e.item_id as cluster_id,
-    sum(case when v.verdict = d.verdict then 1 else 0 end) as numerator,
+    sum(j.agrees) as numerator,
     count(*) as denominator,
     count(*) as asked
-from labels as v
-join deciding_labels as d
-    on d.run_id = v.run_id and d.item_id = v.item_id and d.claim_id = v.claim_id
-join eval_items as e on e.item_id = v.item_id
-where v.run_id = :run_id
-    and v.label_kind = 'verifier'
-    and d.label_kind <> 'verifier'
-    and not exists (
-        select 1
-        from labels as n
-        where n.run_id = v.run_id
-            and n.item_id = v.item_id
-            and n.claim_id = v.claim_id
-            and n.labeler = v.labeler
-            and n.labeled_at > v.labeled_at
-    )
-group by v.labeler, e.query_type, e.stakes, e.item_id
+from judged as j
+join eval_items as e on e.item_id = j.item_id
+group by j.labeler, e.query_type, e.stakes, e.item_id

@@ -1,0 +1,173 @@
+"""``claimwise cascade``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from msgspec.structs import replace
+
+from claimwise.cli.common import (
+    console,
+    current_project,
+    format_option,
+    print_json,
+    store_option,
+    write_output,
+)
+from claimwise.cli.grounding import describe_spent
+from claimwise.cli.judging import (
+    JudgeOptions,
+    find_agreement,
+    judge_options,
+    open_judge_client,
+    plan_calls,
+    print_plan,
+)
+from claimwise.cli.openbook import corpus_options, open_corpus
+from claimwise.config import Project
+from claimwise.errors import ClaimwiseError, make_printable
+from claimwise.ingest.documents import check_stdin, read_text
+from claimwise.llm.prompts import load_prompt
+from claimwise.pipeline.cascade import cascade_answer, plan_cascade
+from claimwise.pipeline.probe import find_probe
+from claimwise.report.cascading import print_cascade, to_cascade_document
+from claimwise.report.factchecking import describe_probe
+from claimwise.types.factchecking import Frame
+from claimwise.types.openbook import CascadeResult, Retrieval
+from claimwise.types.rows import ClosedBookLabel
+from claimwise.verify.closed_book import ClosedBookJudge
+from claimwise.verify.grounded import GroundedJudge
+from claimwise.verify.verifier import load_verifier
+
+# The name under which the judge itself reads the passages.
+JUDGE = "judge"
+_FIELDS = ClosedBookLabel.__struct_fields__
+_PLAN_NOTE = (
+    "compound claims are sent back once, in one more small call; a judge that reads passages is "
+    "planned as if every claim were suspicious"
+)
+
+
+@click.command("cascade", short_help="A judge first, a corpus for what is suspicious, then people.")
+@click.option(
+    "--answer",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE|-",
+    help="The answer.",
+)
+@corpus_options
+@click.option("--domain-hint", metavar="TEXT", help="The field, as «cardiology, for clinicians».")
+@click.option("--question", metavar="TEXT", help="What was asked.")
+@click.option(
+    "--verifier",
+    default="auto",
+    metavar="NAME",
+    help="What reads passages: embedded, lexical, auto; or judge, the model itself.",
+)
+@click.option("--no-resplit", is_flag=True, help="Don't send compound claims back.")
+@click.option(
+    "--queue",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the claims that are left for people there, for them to label.",
+)
+@click.option("--untrusted-ok", is_flag=True, help="Use a judge that failed its probe.")
+@judge_options(required=True, repeats=False)
+@store_option
+@format_option("text", "json")
+def command(
+    answer: Path,
+    places: tuple[str, ...],
+    corpus_version: str | None,
+    k: int,
+    floor: float,
+    domain_hint: str | None,
+    question: str | None,
+    verifier: str,
+    no_resplit: bool,
+    queue: Path | None,
+    untrusted_ok: bool,
+    judging: JudgeOptions,
+    store: str | None,
+    form: str,
+) -> None:
+    """Check an answer's facts in stages, and say where each claim was settled and what it took.
+
+    \b
+    claimwise cascade --answer answer.txt --judge openai:gpt-4o --corpus docs/ --queue people.jsonl
+
+    1. The judge labels the claims by what it knows, in one call. 2. What it calls false or
+    unverifiable, «true» with a number or a date, and what is doubtful is looked up in the corpus.
+    3. What is still open, or where the two disagree, is for people.
+    """
+    if queue is not None and not queue.parent.is_dir():
+        raise click.BadParameter(f"found no folder {queue.parent}", param_hint="--queue")
+    check_stdin([answer, *map(Path, places)])
+    text = read_text(answer)
+    corpus, warnings = open_corpus(places, corpus_version, store)
+    frame = Frame(domain_hint=domain_hint, question=question)
+    how = Retrieval(k=k, floor=floor)
+    project = current_project()
+    with open_judge_client(judging, project, store) as client:
+        place = judging.prompt_place
+        judge = ClosedBookJudge(client, prompt=load_prompt(place) if place else None)
+        # --prompt is for the first stage; the reader of passages has the built-in one.
+        reader = GroundedJudge(client) if verifier == JUDGE else None
+        if judging.dry_run:
+            calls = plan_cascade(text, judge, corpus, reader, frame, how=how)
+            print_plan(plan_calls(calls, client), form, note=_PLAN_NOTE)
+            return
+        _check_trust(project, judge, untrusted_ok=untrusted_ok)
+        result = cascade_answer(
+            text,
+            judge,
+            corpus,
+            reader or load_verifier(verifier),
+            frame,
+            how=how,
+            resplit=not no_resplit,
+            tally=lambda: client.tally,
+        )
+        first = replace(result.first, agreement=find_agreement(project, store, judge.labeler))
+        result = replace(result, first=first, warnings=(*warnings, *result.warnings))
+        spent = describe_spent(client)
+    if form == "json":
+        print_json(to_cascade_document(result))
+    else:
+        print_cascade(result, console())
+        click.echo(spent, err=True)
+        for warning in result.warnings:
+            click.echo(f"warning: {make_printable(warning)}", err=True)
+    if queue is not None:
+        _write_queue(result, queue)
+
+
+def _check_trust(project: Project, judge: ClosedBookJudge, *, untrusted_ok: bool) -> None:
+    """Refuse a judge that failed its probe: claims that it calls true may end with it."""
+    probe = find_probe(project.folder, judge.labeler)
+    if probe is None:
+        told = f"{judge.labeler} has not been probed: see `claimwise probe-judge`"
+    elif probe.verdict == "trusted":
+        return
+    elif probe.verdict == "not_trusted" and not untrusted_ok:
+        raise ClaimwiseError(
+            f"{describe_probe(probe)}; nothing was sent: choose another judge, or --untrusted-ok"
+        )
+    else:
+        told = describe_probe(probe)
+    click.echo(f"warning: {make_printable(told)}", err=True)
+
+
+def _write_queue(result: CascadeResult, queue: Path) -> None:
+    """Write the queue as lines of ``closed_book_labels``: people fill in what is null.
+
+    What the stages said is left out, so that it sways nobody.
+    """
+    rows = (
+        {name: claim.text if name == "claim_text" else None for name in _FIELDS}
+        for claim in result.queue
+    )
+    write_output("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), queue)

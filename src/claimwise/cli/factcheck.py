@@ -1,0 +1,273 @@
+"""``claimwise factcheck``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from claimwise.cli.common import (
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+    write_output,
+)
+from claimwise.cli.judging import (
+    JudgeOptions,
+    JudgeProgress,
+    find_agreement,
+    judge_options,
+    open_judge_client,
+    plan_calls,
+    print_plan,
+    show_judge_progress,
+    tell_cost,
+)
+from claimwise.config import Project
+from claimwise.errors import ClaimwiseError, make_printable
+from claimwise.ingest.documents import read_text
+from claimwise.llm.prompts import load_prompt
+from claimwise.pipeline.factcheck import cut_pieces, factcheck_answer
+from claimwise.pipeline.factcheck_run import FactcheckRun
+from claimwise.pipeline.probe import find_probe
+from claimwise.report.factchecking import (
+    UNKNOWN_AGREEMENT,
+    describe_probe,
+    describe_run,
+    print_factcheck,
+    to_factcheck_document,
+    to_factcheck_run_document,
+)
+from claimwise.report.format import pluralize
+from claimwise.store import Store
+from claimwise.types.factchecking import FACT_LABELS, FactcheckRunResult, Frame, QueuedClaim, Spent
+from claimwise.types.llm import LlmCall
+from claimwise.types.rows import ClosedBookLabel
+from claimwise.verify.closed_book import ClosedBookJudge
+
+if TYPE_CHECKING:
+    from claimwise.llm.client import LlmClient
+
+_RESPLIT_NOTE = "compound claims are sent back once: at most one more, small call an answer"
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("factcheck", short_help="Check an answer's facts by a model's own knowledge.")
+@click.option("--answer", type=_FILE, metavar="FILE|-", help="The answer.")
+@click.option("--run", "run_id", metavar="RUN", help="All answers of a stored run instead.")
+@click.option("--domain-hint", metavar="TEXT", help="The field, as «cardiology, for clinicians».")
+@click.option("--question", metavar="TEXT", help="What was asked; a stored run knows it.")
+@click.option("--no-resplit", is_flag=True, help="Don't send compound claims back.")
+@click.option(
+    "--queue",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the claims that need a second look there, for people to label.",
+)
+@click.option("--again", is_flag=True, help="With --run: judge anew what this judge has judged.")
+@click.option("--untrusted-ok", is_flag=True, help="Use a judge that failed its probe.")
+@judge_options(required=True)
+@store_option
+@format_option("text", "json")
+def command(
+    judging: JudgeOptions,
+    answer: Path | None,
+    run_id: str | None,
+    domain_hint: str | None,
+    question: str | None,
+    no_resplit: bool,
+    queue: Path | None,
+    again: bool,
+    untrusted_ok: bool,
+    store: str | None,
+    form: str,
+) -> None:
+    """Split an answer into atomic claims and label each true, false, unverifiable or non_factual.
+
+    \b
+    claimwise factcheck --answer answer.txt --judge openai:gpt-4o --domain-hint "Egyptology"
+    claimwise factcheck --run v2 --judge anthropic:claude-sonnet-4-5 --dry-run
+
+    No source is read: the judge goes by what it knows. Treat labels as signals, not as truth, and
+    see docs/factcheck.md for what guards them. factual_precision is true / (true + false). Exits
+    with 0 whatever the labels, and with 1 when nothing could be labelled.
+    """
+    if (answer is None) == (run_id is None):
+        raise click.UsageError("expected one of --answer and --run")
+    if queue is not None and not queue.parent.is_dir():
+        raise click.BadParameter(f"found no folder {queue.parent}", param_hint="--queue")
+    text = None if answer is None else read_text(answer)
+    project = current_project()
+    with open_judge_client(judging, project, store) as client:
+        prompt = judging.prompt_place
+        judge = ClosedBookJudge(client, prompt=load_prompt(prompt) if prompt else None)
+        if not judging.dry_run:
+            _check_trust(project, judge, untrusted_ok=untrusted_ok)
+        wanted = _Wanted(
+            judging=judging,
+            frame=Frame(domain_hint=domain_hint, question=question),
+            resplit=not no_resplit,
+            again=again,
+            queue=queue,
+            form=form,
+        )
+        if text is not None:
+            known = find_agreement(project, store, judge.labeler)
+            _judge_answer(text, judge, client, wanted, known)
+        elif run_id is not None:
+            with open_project_store(project, store) as opened:
+                _judge_run(opened, run_id, judge, client, wanted)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Wanted:
+    """What the command line asks for."""
+
+    judging: JudgeOptions
+    frame: Frame
+    resplit: bool
+    again: bool
+    queue: Path | None
+    form: str
+
+    def print_plan(self, calls: Iterable[LlmCall], client: LlmClient) -> None:
+        plan = plan_calls(calls, client, repeats=self.judging.repeats)
+        print_plan(plan, self.form, note=_RESPLIT_NOTE if self.resplit else "")
+
+
+def _check_trust(project: Project, judge: ClosedBookJudge, *, untrusted_ok: bool) -> None:
+    """Refuse a judge that failed its probe; say when nobody has probed it."""
+    probe = find_probe(project.folder, judge.labeler)
+    if probe is None:
+        told = f"{judge.labeler} has not been probed: see `claimwise probe-judge`"
+    elif probe.verdict == "trusted":
+        return
+    elif probe.verdict == "not_trusted" and not untrusted_ok:
+        raise ClaimwiseError(
+            f"{describe_probe(probe)}; nothing was sent: choose another judge, or --untrusted-ok"
+        )
+    else:
+        told = describe_probe(probe)
+    click.echo(f"warning: {make_printable(told)}", err=True)
+
+
+def _judge_answer(
+    text: str,
+    judge: ClosedBookJudge,
+    client: LlmClient,
+    wanted: _Wanted,
+    agreement: str | None,
+) -> None:
+    if wanted.judging.dry_run:
+        pieces = cut_pieces(text, wanted.frame.question)
+        calls = [judge.make_call(pieces, wanted.frame)] if pieces else []
+        wanted.print_plan(calls, client)
+        return
+    result = factcheck_answer(
+        text,
+        judge,
+        wanted.frame,
+        resplit=wanted.resplit,
+        repeats=wanted.judging.repeats,
+    )
+    result = msgspec.structs.replace(result, agreement=agreement)
+    cost = client.tally.cost
+    if wanted.form == "json":
+        print_json(to_factcheck_document(result, cost=cost))
+    else:
+        print_factcheck(result, console())
+        click.echo(f"{_tell_spent(result.spent)}, {tell_cost(cost)}", err=True)
+        for warning in result.warnings:
+            click.echo(f"warning: {make_printable(warning)}", err=True)
+    if wanted.queue is not None:
+        _write_queue((claim.text for claim in result.second_look), wanted.queue)
+    if result.unscored and not result.scored:
+        lost = result.unscored[0]
+        raise ClaimwiseError(f"nothing was scored: {lost.unscored}: {lost.detail or 'see above'}")
+
+
+def _judge_run(
+    store: Store, run_id: str, judge: ClosedBookJudge, client: LlmClient, wanted: _Wanted
+) -> None:
+    run = FactcheckRun(
+        store, run_id, judge, domain_hint=wanted.frame.domain_hint, again=wanted.again
+    )
+    if wanted.judging.dry_run:
+        wanted.print_plan(run.plan(), client)
+        return
+    with show_judge_progress(client) as tell:
+        result = run.judge(
+            resplit=wanted.resplit,
+            repeats=wanted.judging.repeats,
+            concurrency=client.concurrency,
+            watch=lambda at: tell(
+                JudgeProgress(total=at.answers, done=at.done, unscored=at.unscored)
+            ),
+        )
+    cost = client.tally.cost
+    if wanted.form == "json":
+        print_json(to_factcheck_run_document(result, cost=cost))
+    else:
+        _print_run(result, cost)
+    if wanted.queue is not None:
+        _write_queue(result.second_look, wanted.queue)
+    if result.unscored and not result.labels:
+        codes = ", ".join(f"{code} {count:,}" for code, count in result.unscored.items())
+        raise ClaimwiseError(f"nothing was scored: {codes}; the next call tries again")
+
+
+def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
+    opened = result.answers - result.failed - result.done_before
+    click.echo(
+        f"labelled {result.judged:,} claims of {opened:,} answers in {result.seconds:.1f} s; "
+        f"{_tell_spent(result.spent)}, {tell_cost(cost)}"
+    )
+    for count, what in (
+        (result.split, "claims were found and stored"),
+        (result.done_before, "answers had been judged before"),
+        (result.failed, "answers were skipped: the system gave none"),
+        (result.invented, "ids in replies were asked for by nobody: dropped"),
+    ):
+        if count:
+            click.echo(f"{count:,} {what}")
+    click.echo(make_printable(f"the run {result.run_id} by {result.judge}, {UNKNOWN_AGREEMENT}:"))
+    for label in FACT_LABELS:
+        click.echo(f"  {label:<14}{result.labels.get(label, 0):>9,}")
+    for reason, count in result.unscored.items():
+        click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
+    for line in describe_run(result):
+        click.echo(make_printable(line))
+    if result.without_hint:
+        click.echo(
+            f"warning: {result.without_hint:,} answers read like a specialist field and had no "
+            "domain hint",
+            err=True,
+        )
+    click.echo(
+        f"next: claimwise metrics --run {result.run_id} --metric factual_precision", err=True
+    )
+
+
+def _tell_spent(spent: Spent) -> str:
+    return f"{pluralize(spent.calls, 'call')} and {spent.cached:,} from the cache"
+
+
+def _write_queue(claims: Iterable[str | QueuedClaim], queue: Path) -> None:
+    """Write claims as lines of ``closed_book_labels``: people fill in what is null.
+
+    What the judge said is left out, so that it sways nobody.
+    """
+    lines = []
+    for claim in claims:
+        known = {"claim_text": claim} if isinstance(claim, str) else msgspec.structs.asdict(claim)
+        row = {name: known.get(name) for name in ClosedBookLabel.__struct_fields__}
+        lines.append(json.dumps(row, ensure_ascii=False))
+    write_output("\n".join(lines), queue)

@@ -1,0 +1,296 @@
+"""What commands with an LLM judge share: options, the client, the plan, and the progress line.
+
+``@judge_options(required=True)`` gives a command the argument ``judging``. Inside ``with
+open_judge_client(judging, project, store) as client`` it either prints its plan, with
+``print_plan(plan_calls(calls, client), form)`` for ``--dry-run``, or works, telling
+``show_judge_progress(client)`` how far it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from claimwise.cli.common import open_project_store, print_json
+from claimwise.config import Project
+from claimwise.errors import NotAStoreError, make_printable
+from claimwise.types.llm import LlmCall
+
+if TYPE_CHECKING:
+    from claimwise.llm.client import LlmClient
+    from claimwise.store.replies import StoredReplies
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeOptions:
+    """What the command line says of the judge; None where it says nothing."""
+
+    judge: str | None  # "openai:gpt-4o"
+    prompt: str | None  # "closed-book@1", or the path of a file; None: the command's own
+    repeats: int
+    dry_run: bool
+    max_cost: float | None  # US$
+    price: str | None  # US$ per million tokens: "IN,OUT"
+    timeout: float | None  # seconds for one call
+    concurrency: int | None
+
+    @property
+    def prompt_place(self) -> str | Path | None:
+        """The prompt to load: a file when there is one of that name, else a built-in name."""
+        if self.prompt is None:
+            return None
+        path = Path(self.prompt)
+        return path if path.suffix and path.exists() else self.prompt
+
+
+_REPEATS = click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Ask N times, past the cache, and show what changes.",
+)
+
+
+def judge_options(
+    *, required: bool, repeats: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds the options of a judge; they arrive as ``judging``.
+
+    Where the judge is optional, options that need one are refused without it. ``repeats`` says
+    whether the command has ``--repeats``.
+    """
+    options = (
+        click.option(
+            "--judge", metavar="PROVIDER:MODEL", required=required, help="The model that judges."
+        ),
+        click.option("--prompt", metavar="NAME|FILE", help="Another prompt than the built-in one."),
+        *((_REPEATS,) if repeats else ()),
+        click.option("--dry-run", is_flag=True, help="Show calls, tokens and cost; send nothing."),
+        click.option(
+            "--max-cost",
+            type=click.FloatRange(0, min_open=True),
+            metavar="USD",
+            help="Send nothing that could cost more in all.",
+        ),
+        click.option("--price", metavar="IN,OUT", help="US$ per million tokens, as 2.5,10."),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(0, min_open=True),
+            metavar="SECONDS",
+            help="For one call, from first to last byte.",
+        ),
+        click.option(
+            "--concurrency", type=click.IntRange(1), metavar="N", help="Calls at once, at most."
+        ),
+    )
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def gather(**arguments: Any) -> None:
+            names = [field.name for field in fields(JudgeOptions)]
+            given = {"repeats": 1, **arguments}
+            judging = JudgeOptions(**{name: given[name] for name in names})
+            rest = {name: value for name, value in arguments.items() if name not in names}
+            if judging.judge is None:
+                _refuse_without_judge(judging)
+            function(judging=judging, **rest)
+
+        for option in reversed(options):
+            gather = option(gather)
+        return gather
+
+    return decorate
+
+
+def _refuse_without_judge(judging: JudgeOptions) -> None:
+    given = asdict(judging)
+    usual = {"repeats": 1, "dry_run": False}
+    for name, value in given.items():
+        if value != usual.get(name):
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} is for an LLM judge: name one with --judge")
+
+
+@contextmanager
+def open_judge_client(
+    judging: JudgeOptions, project: Project, store: str | None
+) -> Iterator[LlmClient]:
+    """Open the client of the judge. Replies are kept in the store, over a connection of their own.
+
+    Without a store, as when one answer is judged outside of any project, nothing is kept.
+
+    Args:
+        judging: the options.
+        project: the project, for its ``[llm]`` and its store.
+        store: the option ``--store``.
+
+    Raises:
+        ClaimwiseError: the provider is unknown, its key is missing, or a ceiling was set
+            without a price.
+    """
+    from claimwise.llm.client import open_client, stop_on_interrupt
+    from claimwise.llm.pricing import parse_price
+
+    if judging.judge is None:
+        raise click.UsageError("Missing option '--judge'.")
+    with ExitStack() as stack:
+        cache = _open_cache(project, store)
+        if cache is not None:
+            stack.enter_context(cache)
+        client = open_client(
+            judging.judge,
+            section=project.config.llm,
+            cache=cache,
+            price=None if judging.price is None else parse_price(judging.price),
+            max_cost=judging.max_cost,
+            concurrency=judging.concurrency,
+            timeout=judging.timeout,
+            sending=not judging.dry_run,
+        )
+        stack.enter_context(client)
+        stack.enter_context(stop_on_interrupt(client))
+        yield client
+
+
+def _open_cache(project: Project, store: str | None) -> StoredReplies | None:
+    from claimwise.store.replies import open_replies
+
+    given = store or click.get_current_context().find_root().obj
+    try:
+        return open_replies(given or project.store_place)
+    except NotAStoreError:
+        if given:
+            raise
+        return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallPlan:
+    """What a command would send. Tokens are estimated on the high side; None: price unknown."""
+
+    calls: int
+    cached: int  # of these, answered from the cache
+    input_tokens: int
+    output_tokens: int  # at most
+    cost: float | None  # US$, at most
+
+    def __add__(self, other: CallPlan) -> CallPlan:
+        unknown = self.cost is None or other.cost is None
+        return CallPlan(
+            calls=self.calls + other.calls,
+            cached=self.cached + other.cached,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost=None if unknown else (self.cost or 0.0) + (other.cost or 0.0),
+        )
+
+
+def plan_calls(
+    calls: Iterable[LlmCall], client: LlmClient, *, repeats: int = 1, fresh: bool = False
+) -> CallPlan:
+    """Count what calls would take, the first time from the cache where it has them.
+
+    Repeats go past the cache, and so do all calls when they are ``fresh``. Output is taken at its
+    limit, which replies hardly ever reach.
+    """
+    from claimwise.llm.pricing import cost_tokens, estimate_tokens
+
+    count = cached = given = back = 0
+    for call in calls:
+        known = not fresh and client.is_cached(call)
+        sent = repeats - known
+        count += repeats
+        cached += known
+        given += sent * estimate_tokens(call)
+        back += sent * call.max_tokens
+    cost = None if client.price is None else cost_tokens(client.price, given, back)
+    return CallPlan(calls=count, cached=cached, input_tokens=given, output_tokens=back, cost=cost)
+
+
+def print_plan(plan: CallPlan, form: str, *, note: str = "") -> None:
+    """Print what a command would send; nothing has been sent."""
+    if form == "json":
+        print_json({**asdict(plan), "note": note})
+        return
+    cost = "unknown (--price IN,OUT)" if plan.cost is None else f"at most US$ {plan.cost:,.4f}"
+    click.echo(f"calls           {plan.calls:>12,}  ({plan.cached:,} of them in the cache: free)")
+    click.echo(f"tokens to send  {plan.input_tokens:>12,}  (estimate)")
+    click.echo(f"tokens back     {plan.output_tokens:>12,}  (at most)")
+    click.echo(f"cost            {cost}")
+    if note:
+        click.echo(make_printable(note))
+    click.echo("nothing was sent", err=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeProgress:
+    """How far a command with a judge has come."""
+
+    total: int
+    done: int
+    unscored: int
+
+
+JudgeWatch = Callable[[JudgeProgress], None]
+
+
+@contextmanager
+def show_judge_progress(client: LlmClient, what: str = "answers") -> Iterator[JudgeWatch]:
+    """Show a bar on a terminal's standard error: rate, cost so far, unscored; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield lambda progress: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[told]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, told="")
+
+        def watch(progress: JudgeProgress) -> None:
+            told = tell_progress(progress, client, bar.tasks[task].elapsed or 0.0)
+            bar.update(task, total=progress.total, completed=progress.done, told=told)
+
+        yield watch
+
+
+def tell_progress(progress: JudgeProgress, client: LlmClient, seconds: float) -> str:
+    """Return rate, cost so far and unscored claims as one line."""
+    rate = f"{progress.done / seconds:,.1f}/s " if seconds > 1 else ""
+    return f"{rate}{tell_cost(client.tally.cost)} {progress.unscored:,} unscored"
+
+
+def tell_cost(cost: float | None) -> str:
+    """Return a cost in words."""
+    return "cost unknown" if cost is None else f"US$ {cost:,.4f}"
+
+
+def find_agreement(project: Project, store: str | None, labeler: str) -> str | None:
+    """Return how far a judge agrees with people in the project's store; None: nobody knows."""
+    from claimwise.pipeline.agreement import measure_agreement
+
+    try:
+        with open_project_store(project, store) as opened:
+            return measure_agreement(opened, labeler)
+    except NotAStoreError:
+        return None

@@ -1,0 +1,172 @@
+"""``claimwise openbook``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from claimwise.cli.common import (
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.cli.grounding import describe_spent, make_judge, to_judge_document
+from claimwise.cli.judging import (
+    JudgeOptions,
+    find_agreement,
+    judge_options,
+    open_judge_client,
+    plan_calls,
+    print_plan,
+)
+from claimwise.decompose import split_answer
+from claimwise.errors import make_printable
+from claimwise.ingest.documents import check_stdin, read_text
+from claimwise.pipeline.openbook import (
+    check_by_corpus,
+    plan_by_corpus,
+    read_corpus,
+    read_stored_corpus,
+)
+from claimwise.report.openbook import print_openbook, to_openbook_document
+from claimwise.types.openbook import OpenBookResult, Retrieval
+from claimwise.verify.corpus import Corpus
+from claimwise.verify.verifier import load_verifier
+
+STORE = "store"
+_FILE = click.Path(path_type=Path)
+_USUAL = Retrieval()
+
+
+def corpus_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name a corpus and say how to search it."""
+    options = (
+        click.option(
+            "--corpus",
+            "places",
+            multiple=True,
+            required=True,
+            metavar="FOLDER|FILE|store",
+            help="Documents as for `check`, or the project's stored sources; may be repeated.",
+        ),
+        click.option(
+            "--corpus-version", metavar="NAME", help="With store: not the newest version."
+        ),
+        click.option(
+            "--passages",
+            "k",
+            type=click.IntRange(1, 100),
+            default=_USUAL.k,
+            show_default=True,
+            metavar="N",
+            help="Passages for a claim, at most.",
+        ),
+        click.option(
+            "--floor",
+            type=click.FloatRange(0, 1),
+            default=_USUAL.floor,
+            show_default=True,
+            metavar="SHARE",
+            help="The least share of a claim's words, by weight, that a passage holds.",
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def open_corpus(
+    places: tuple[str, ...], version: str | None, store: str | None
+) -> tuple[Corpus, list[str]]:
+    """Read and index the corpus that the options name; return it with warnings."""
+    if places == (STORE,):
+        with open_project_store(current_project(), store) as opened:
+            return read_stored_corpus(opened, version), []
+    if STORE in places:
+        raise click.UsageError(
+            "found --corpus store beside others, expected it alone (./store is a folder)"
+        )
+    if version is not None:
+        raise click.UsageError("--corpus-version is for --corpus store")
+    return read_corpus([Path(place) for place in places])
+
+
+@click.command("openbook", short_help="Check an answer's facts against a corpus of documents.")
+@click.option("--answer", type=_FILE, required=True, metavar="FILE|-", help="The answer.")
+@corpus_options
+@click.option("--question", metavar="TEXT", help="What was asked.")
+@click.option(
+    "--verifier", default="auto", metavar="NAME", help="embedded, lexical, or auto: the best."
+)
+@judge_options(required=False, repeats=False)
+@store_option
+@format_option("text", "json")
+def command(
+    answer: Path,
+    places: tuple[str, ...],
+    corpus_version: str | None,
+    k: int,
+    floor: float,
+    question: str | None,
+    verifier: str,
+    judging: JudgeOptions,
+    store: str | None,
+    form: str,
+) -> None:
+    """Look up every claim of an answer in a corpus, and judge it by the best passages.
+
+    \b
+    claimwise openbook --answer answer.txt --corpus docs/
+    claimwise openbook --answer answer.txt --corpus store --judge openai:gpt-4o --dry-run
+
+    For answers that came without sources. Verdicts are those of `check`, with spans in the
+    corpus's documents; «no passage» says that the corpus is silent, never that a claim is false.
+    """
+    if judging.judge is not None and verifier != "auto":
+        raise click.UsageError("found --verifier and --judge, expected one of them")
+    check_stdin([answer, *map(Path, places)])
+    text = read_text(answer)
+    corpus, warnings = open_corpus(places, corpus_version, store)
+    how = Retrieval(k=k, floor=floor)
+    if judging.judge is None:
+        result = check_by_corpus(text, corpus, load_verifier(verifier), question=question, how=how)
+        _show(result, warnings, form, question)
+        return
+    project = current_project()
+    with open_judge_client(judging, project, store) as client:
+        judge = make_judge(client, judging, {})
+        if judging.dry_run:
+            claims = split_answer(text, question=question)
+            calls = plan_by_corpus(claims, corpus, judge, answer=text, question=question, how=how)
+            print_plan(plan_calls(calls, client), form)
+            return
+        judge.agreement = find_agreement(project, store, judge.labeler)
+        result = check_by_corpus(text, corpus, judge, question=question, how=how)
+        _show(result, warnings, form, question, judge=to_judge_document(client, judge))
+        if form == "text":
+            click.echo(describe_spent(client), err=True)
+
+
+def _show(
+    result: OpenBookResult,
+    warnings: list[str],
+    form: str,
+    question: str | None,
+    *,
+    judge: dict[str, Any] | None = None,
+) -> None:
+    result = replace(result, warnings=(*warnings, *result.warnings))
+    if form == "json":
+        document = to_openbook_document(result, question=question)
+        print_json(document if judge is None else {**document, "judge": judge})
+        return
+    print_openbook(result, console())
+    for warning in result.warnings:
+        click.echo(f"warning: {make_printable(warning)}", err=True)

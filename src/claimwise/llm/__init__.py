@@ -1,0 +1,1 @@
+"""Asks language models: providers, wire formats, prompts, strict reading of replies."""

@@ -1,0 +1,434 @@
+"""Asks a language model over HTTP: in turn, within time and money, again when it is worth it."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from hashlib import sha256
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from claimwise.config import LlmSection
+from claimwise.errors import LlmError, make_printable
+from claimwise.llm.gate import Budget, Gate
+from claimwise.llm.outcomes import Outcome, make_failure, read_response
+from claimwise.llm.pricing import FREE, cost_tokens, estimate_tokens, find_price
+from claimwise.llm.providers import Endpoint, find_endpoint
+from claimwise.llm.wire import Features, adapt_features
+from claimwise.types.llm import (
+    FailureCode,
+    LlmCall,
+    LlmFailure,
+    LlmReply,
+    Price,
+    ReplyCache,
+    Tally,
+)
+
+_BACKOFF_SECONDS = 0.5  # the first pause is up to this long, every further one up to twice as long
+_LONGEST_PAUSE = 30.0
+_LONGEST_WAIT = 300.0  # a server that asks for more is not waited for
+_GRACE_SECONDS = 3.0
+_SHOWN = 300
+_OVERLOADED = frozenset({429, 503, 529})
+
+
+def make_key(call: LlmCall, address: str = "") -> str:
+    """Return the cache's key of a call: SHA-256 over every field, as canonical JSON.
+
+    Args:
+        call: what is asked.
+        address: where, unless it is the provider's own address: two servers of one's own may
+            call different models by the same name.
+    """
+    return sha256(msgspec.json.encode((address, call), order="sorted")).hexdigest()
+
+
+class LlmClient:
+    """An :class:`~claimwise.types.llm.Asker` for one model. Close it, or use it as a context.
+
+    Every call ends: with a reply, or with a failure that says why there is none. Equal calls that
+    are made at once are sent once.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        endpoint: Endpoint,
+        *,
+        cache: ReplyCache | None = None,
+        price: Price | None = None,
+        max_cost: float | None = None,
+        concurrency: int = LlmSection().concurrency,
+        timeout: float = LlmSection().timeout,
+        attempts: int = LlmSection().attempts,
+        sending: bool = True,
+    ) -> None:
+        from claimwise.llm.transport import URL, Deadlines, open_http
+
+        self.model = model
+        self.price = price
+        self.concurrency = concurrency
+        self._endpoint = endpoint
+        self._cache = cache
+        self._timeout = timeout
+        self._attempts = attempts
+        self._gate = Gate(concurrency)
+        self._budget = Budget(max_cost)
+        self._deadlines = Deadlines()
+        self._http = open_http(
+            endpoint.url, endpoint.make_headers(), self._deadlines, connections=concurrency
+        )
+        self._url = URL(endpoint.url)  # parsed once
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._under_way: dict[str, Future[LlmReply | LlmFailure]] = {}
+        self._counts: Counter[str] = Counter()
+        self._failed: Counter[str] = Counter()
+        self._features = endpoint.features
+        self._takes_schema = False  # seen to work
+        self._scale = 1.0  # by which tokens were underestimated so far, at most
+        self._hopeless: LlmFailure | None = None
+        if not sending:
+            self.cancel(0.0)
+
+    def __repr__(self) -> str:
+        return f"LlmClient({self._endpoint!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop at once and close the connections."""
+        self.cancel(0.0)
+        self._http.close()
+
+    def cancel(self, grace: float = _GRACE_SECONDS) -> None:
+        """Send nothing more: waiting calls return ``cancelled`` now.
+
+        Requests under way are paid for already: their replies are still taken, and kept in the
+        cache, when they come within ``grace`` seconds.
+        """
+        self._deadlines.stop(grace)
+        self._stopped.set()
+        self._gate.stop()
+        self._budget.stop()
+
+    @property
+    def tally(self) -> Tally:
+        """What was done so far."""
+        with self._lock:
+            counts = dict(self._counts)
+            failed = dict(self._failed)
+        known = self.price is not None
+        return Tally(
+            **counts,
+            failed=failed,
+            cost=self._budget.billed if known else None,
+            unsure_cost=self._budget.unsure if known else None,
+            concurrency=self._gate.limit,
+            refused=self._features.refused,
+        )
+
+    def key_for(self, call: LlmCall) -> str:
+        """Return the cache's key of a call."""
+        return make_key(call, self._endpoint.address)
+
+    def is_cached(self, call: LlmCall) -> bool:
+        """Tell whether a call would be answered from the cache."""
+        return self._cache is not None and self._cache.get(self.key_for(call)) is not None
+
+    def reject(self, call: LlmCall, reply: LlmReply) -> None:
+        """Forget a cached reply that turned out to be unusable."""
+        if self._cache is None:
+            return
+        key = self.key_for(call)
+        kept = self._cache.get(key)
+        # Another thread may have put a better one there meanwhile.
+        if kept is not None and kept.text == reply.text:
+            self._cache.drop(key)
+
+    def ask(self, call: LlmCall, *, fresh: bool = False) -> LlmReply | LlmFailure:
+        """Return the reply, from the cache unless ``fresh``; waits for its turn, tries again.
+
+        Raises:
+            ClaimwiseError: the cache can't be used; what was paid for could not be kept.
+        """
+        if fresh:
+            return self._ask_model(call)
+        key = self.key_for(call)
+        with self._lock:
+            shared = self._under_way.get(key)
+            if shared is None:
+                mine = self._under_way[key] = Future()
+        if shared is not None:
+            return self._take_shared(shared.result())
+        try:
+            outcome = self._ask_once(key, call)
+            mine.set_result(outcome)
+        except BaseException as error:
+            mine.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._under_way[key]
+        return outcome
+
+    def _ask_once(self, key: str, call: LlmCall) -> LlmReply | LlmFailure:
+        kept = None if self._cache is None else self._cache.get(key)
+        if kept is not None:
+            self._count(cached=1)
+            return msgspec.structs.replace(kept, cached=True)
+        reply = self._ask_model(call)
+        if self._cache is not None and isinstance(reply, LlmReply):
+            self._cache.put(key, call, reply)
+        return reply
+
+    def _take_shared(self, outcome: LlmReply | LlmFailure) -> LlmReply | LlmFailure:
+        if isinstance(outcome, LlmReply):
+            self._count(cached=1)
+            return msgspec.structs.replace(outcome, cached=True)
+        return self._fail(outcome)
+
+    def _ask_model(self, call: LlmCall) -> LlmReply | LlmFailure:
+        began = time.monotonic()
+        for attempt in range(1, self._attempts + 1):
+            if self._hopeless is not None:
+                return self._fail(self._hopeless)
+            outcome = self._request(call)
+            reading = outcome.reading
+            if reading.code is None:
+                self._count(replied=1)
+                return LlmReply(
+                    text=reading.text,
+                    served_by=reading.served_by,
+                    usage=reading.usage,
+                    seconds=time.monotonic() - began,
+                    attempts=attempt,
+                )
+            failure = LlmFailure(
+                code=reading.code, detail=reading.detail, attempts=attempt, usage=reading.usage
+            )
+            if not outcome.again or attempt == self._attempts or not self._rest(outcome, attempt):
+                break
+            self._count(retried=1)
+        return self._fail(failure)
+
+    def _request(self, call: LlmCall) -> Outcome:
+        """Send a call once, when its turn comes and there is money for its worst case."""
+        estimate = estimate_tokens(call)
+        price = self.price or FREE
+        worst = cost_tokens(price, estimate * self._scale, call.max_tokens)
+        if not self._budget.reserve(worst):
+            told = f"it could cost US$ {worst:.4f}, more than is left"
+            return make_failure("cost_ceiling", told)
+        entered = self._gate.enter()
+        if entered is None:
+            self._budget.settle(worst, 0.0)
+            return make_failure("cancelled", "the command was stopped")
+        outcome = None
+        try:
+            outcome = self._send_adapted(call)
+        finally:
+            self._settle(worst, outcome)
+            self._gate.leave(
+                entered,
+                overloaded=outcome is not None and outcome.status in _OVERLOADED,
+                replied=outcome is not None and outcome.reading.code is None,
+            )
+        self._learn(outcome, estimate)
+        return outcome
+
+    def _settle(self, worst: float, outcome: Outcome | None) -> None:
+        if outcome is None or outcome.unsure:
+            self._budget.settle(worst, None)
+            return
+        usage = outcome.reading.usage
+        price = self.price or FREE
+        cost = cost_tokens(price, usage.input_tokens or 0, usage.output_tokens or 0)
+        self._budget.settle(worst, cost)
+
+    def _learn(self, outcome: Outcome, estimate: int) -> None:
+        """Count tokens; estimate more of them when there were more than thought."""
+        usage = outcome.reading.usage
+        counted = usage.input_tokens or 0
+        self._count(input_tokens=counted, output_tokens=usage.output_tokens or 0)
+        self._scale = max(self._scale, counted / estimate)
+        if outcome.for_good:
+            self._hopeless = LlmFailure(
+                code=outcome.reading.code or "refused_request",
+                detail=f"{outcome.reading.detail} (said to an earlier call; this one was not sent)",
+                attempts=0,
+            )
+
+    def _send_adapted(self, call: LlmCall) -> Outcome:
+        """Send a call; what the server refuses is left out, and remembered once that worked."""
+        features = self._features
+        tried = {features}
+        while True:
+            outcome = self._send(call, features)
+            if outcome.reading.code is None:
+                self._takes_schema |= call.schema is not None and features.schema
+                if len(tried) > 1:
+                    self._features = features
+            if outcome.status not in (400, 422) or outcome.reading.code == "content_filter":
+                return outcome
+            has_schema = call.schema is not None and not self._takes_schema
+            adapted = adapt_features(features, outcome.reading.detail, has_schema=has_schema)
+            if adapted is None or adapted in tried or self._stopped.is_set():
+                return outcome
+            self._count(retried=1)
+            tried.add(adapted)
+            features = adapted
+
+    def _send(self, call: LlmCall, features: Features) -> Outcome:
+        endpoint = self._endpoint
+        content = msgspec.json.encode(endpoint.wire.build_body(call, endpoint.model, features))
+        self._count(sent=1)
+        outcome = self._post(content)
+        if self._stopped.is_set() and outcome.status == 0:
+            told = "the command was stopped while the call was under way"
+            outcome = make_failure("cancelled", told, sent=outcome.unsure)
+        if not outcome.reading.detail:
+            return outcome
+        shown = make_printable(endpoint.hide_key(outcome.reading.detail))[:_SHOWN]
+        reading = msgspec.structs.replace(outcome.reading, detail=shown)
+        return msgspec.structs.replace(outcome, reading=reading)
+
+    def _post(self, content: bytes) -> Outcome:
+        import httpx2
+
+        self._deadlines.start(self._timeout)
+        try:
+            response = self._http.post(self._url, content=content)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            code: FailureCode = (
+                "timeout" if isinstance(error, httpx2.TimeoutException) else "connection"
+            )
+            return make_failure(code, f"no connection: {error}", again=True)
+        except httpx2.TimeoutException:
+            told = f"no whole reply within {self._timeout:g} s"
+            return make_failure("timeout", told, again=True, sent=True)
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
+            told = f"{type(error).__name__}: {error}"
+            return make_failure("connection", told, again=True, sent=True)
+        return read_response(
+            self._endpoint.wire, response.status_code, response.headers, response.content
+        )
+
+    def _rest(self, outcome: Outcome, attempt: int) -> bool:
+        """Wait before the next attempt; False when the server asks for too long a wait.
+
+        What the server asks for holds for all calls: others would only be refused as well.
+        Otherwise a random part of a pause that doubles each time, so that calls that failed
+        together do not come back together.
+        """
+        if outcome.wait is not None:
+            if outcome.wait > _LONGEST_WAIT:
+                return False
+            self._gate.pause(outcome.wait)
+        longest = min(_LONGEST_PAUSE, _BACKOFF_SECONDS * 2 ** (attempt - 1))
+        pause = random.uniform(0.0, longest)  # noqa: S311  # no secret in it
+        self._stopped.wait((outcome.wait or 0.0) + pause)
+        return True
+
+    def _fail(self, failure: LlmFailure) -> LlmFailure:
+        with self._lock:
+            self._failed[failure.code] += 1
+        return failure
+
+    def _count(self, **more: int) -> None:
+        with self._lock:
+            for name, number in more.items():
+                self._counts[name] += number
+
+
+def open_client(
+    model: str,
+    *,
+    section: LlmSection | None = None,
+    cache: ReplyCache | None = None,
+    price: Price | None = None,
+    max_cost: float | None = None,
+    concurrency: int | None = None,
+    timeout: float | None = None,
+    environ: Mapping[str, str] | None = None,
+    sending: bool = True,
+) -> LlmClient:
+    """Return a client for ``provider:model``; nothing is sent yet.
+
+    Args:
+        model: the name as users write it.
+        section: the project's ``[llm]``; what the other arguments leave out is taken from it.
+        cache: where replies are kept; None: nowhere.
+        price: US$ per million tokens.
+        max_cost: US$ that all calls together may cost.
+        concurrency: calls under way at once, at most.
+        timeout: seconds for one request, from first to last byte.
+        environ: the environment; the process's own by default.
+        sending: False for a dry run: no key is needed, and every call returns ``cancelled``.
+
+    Raises:
+        LlmError: unknown provider, missing key or address, or a ceiling without a price.
+    """
+    settings = LlmSection() if section is None else section
+    endpoint = find_endpoint(model, settings, environ, sending=sending)
+    known = price or find_price(model, settings)
+    if max_cost is not None and known is None:
+        raise LlmError(
+            f"a cost ceiling needs the price of {model}: give --price IN,OUT in US$ per million "
+            f'tokens, or [llm.prices."{model}"] in claimwise.toml; nothing was sent'
+        )
+    return LlmClient(
+        model,
+        endpoint,
+        cache=cache,
+        price=known,
+        max_cost=max_cost,
+        concurrency=concurrency or settings.concurrency,
+        timeout=timeout or settings.timeout,
+        attempts=settings.attempts,
+        sending=sending,
+    )
+
+
+@contextmanager
+def stop_on_interrupt(client: LlmClient) -> Iterator[None]:
+    """While inside, Ctrl-C cancels the client's calls before it interrupts the main thread.
+
+    Without it the main thread would wait for workers that wait for the server. Elsewhere than in
+    the main thread nothing happens, since Python gives signals to that one alone.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT) or signal.SIG_DFL
+
+    def interrupt(number: int, frame: FrameType | None) -> Any:
+        # In a thread of its own: this one may hold the very locks that cancelling needs.
+        threading.Thread(target=client.cancel).start()
+        if callable(before):
+            return before(number, frame)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,215 @@
+"""Loads prompts: versioned files with a head, a system part and a user part.
+
+    +++
+    name = "ping"
+    version = 1
+    inputs = ["word"]
+    changelog = ["1: first version"]
+    +++
+    ## system
+    You repeat words.
+    ## user
+    Repeat this word:
+    {{word}}
+
+The JSON schema of the reply lies beside it as ``1.schema.json``; without one the reply is free
+text. Built-in prompts are ``prompts/NAME/VERSION.md``; a version that was released is never
+changed, since labels carry its name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from claimwise.errors import PromptError
+from claimwise.llm.fencing import Fenced, fence_text
+from claimwise.types.llm import LlmCall
+
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_FILE = re.compile(
+    r"\A\+\+\+\n(?P<head>.*?)^\+\+\+\n\s*## system\n(?P<system>.*?)^## user\n(?P<user>.*)\Z",
+    re.DOTALL | re.MULTILINE,
+)
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+
+class _Head(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    version: int
+    changelog: list[str]
+    inputs: list[str] = []
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of a prompt."""
+
+    name: str
+    version: int
+    inputs: tuple[str, ...]
+    changelog: tuple[str, ...]
+    system: str
+    user: str
+    schema: dict[str, Any] | None = None
+
+    @property
+    def label(self) -> str:
+        """Name and version, as calls and labels carry them."""
+        return f"{self.name}@{self.version}"
+
+    def render(self, **inputs: str | int | float) -> tuple[str, str]:
+        """Return the system and the user part with the inputs in their slots.
+
+        Text is fenced under the input's name, unless it is :class:`Fenced` already; numbers go in
+        as they are. What looks like a slot inside a value is text.
+
+        Raises:
+            PromptError: an input is missing or unknown.
+        """
+        if set(inputs) != set(self.inputs):
+            raise PromptError(
+                f"prompt {self.label}: found the inputs {_list(inputs)}, "
+                f"expected {_list(self.inputs)}"
+            )
+        shown = {name: _show_input(name, value) for name, value in inputs.items()}
+        return _fill(self.system, shown), _fill(self.user, shown)
+
+    def make_call(
+        self, model: str, *, max_tokens: int = 4096, **inputs: str | int | float
+    ) -> LlmCall:
+        """Return the call that asks a model with this prompt."""
+        system, user = self.render(**inputs)
+        return LlmCall(
+            model=model,
+            prompt=self.label,
+            system=system,
+            user=user,
+            schema=self.schema,
+            schema_name=self.name.replace("-", "_"),
+            max_tokens=max_tokens,
+        )
+
+
+def load_prompt(which: str | Path) -> Prompt:
+    """Return a prompt: ``"closed-book"`` (its newest version), ``"closed-book@1"``, or a file.
+
+    Raises:
+        PromptError: there is none of that name, or the file is wrong; also when a file of one's
+            own takes the name of a built-in prompt, since labels could not tell them apart.
+    """
+    if isinstance(which, Path):
+        own = _read_prompt(which.parent, which.name)
+        if own.name in list_prompts():
+            raise PromptError(
+                f"{which}: found the name of a built-in prompt, {own.name!r}; choose another"
+            )
+        return own
+    name, _, version = which.partition("@")
+    known = list_prompts()
+    if name not in known:
+        raise PromptError(f"found the prompt {which!r}, expected one of {_list(known)}, or a file")
+    versions = known[name]
+    if version and version not in map(str, versions):
+        found = ", ".join(f"{name}@{number}" for number in versions)
+        raise PromptError(f"found the prompt {which!r}, expected one of {found}")
+    return _load_built_in(name, int(version) if version else versions[-1])
+
+
+@cache
+def list_prompts() -> dict[str, tuple[int, ...]]:
+    """Return the versions of every built-in prompt, oldest first."""
+    found = {}
+    for folder in _folder().iterdir():
+        if folder.is_dir():
+            names = (path.name for path in folder.iterdir())
+            stems = [name.removesuffix(".md") for name in names if name.endswith(".md")]
+            if stems:
+                found[folder.name] = tuple(sorted(map(int, stems)))
+    return dict(sorted(found.items()))
+
+
+def name_judge(prompt: Prompt, model: str) -> str:
+    """Return the labeler that verdicts by this prompt and model carry."""
+    return f"judge:{prompt.label}:{model}"
+
+
+@cache
+def _load_built_in(name: str, version: int) -> Prompt:
+    prompt = _read_prompt(_folder().joinpath(name), f"{version}.md")
+    if (prompt.name, prompt.version) != (name, version):
+        raise PromptError(f"prompts/{name}/{version}.md: the head says {prompt.label}")
+    return prompt
+
+
+def _folder() -> Traversable:
+    return files("claimwise.llm").joinpath("prompts")
+
+
+def _read_prompt(folder: Traversable, name: str) -> Prompt:
+    path = folder.joinpath(name)
+    try:
+        found = _FILE.match(path.read_text(encoding="utf-8"))
+        if found is None:
+            raise PromptError(
+                f"{path}: expected a head between +++ lines, then ## system and ## user"
+            )
+        head = msgspec.convert(tomllib.loads(found["head"]), _Head)
+        schema = _read_schema(folder.joinpath(name.removesuffix(".md") + ".schema.json"))
+    except (OSError, ValueError) as error:
+        raise PromptError(f"{path}: {error}") from error
+    prompt = Prompt(
+        name=head.name,
+        version=head.version,
+        inputs=tuple(head.inputs),
+        changelog=tuple(head.changelog),
+        system=found["system"].strip(),
+        user=found["user"].strip(),
+        schema=schema,
+    )
+    _check_prompt(prompt, str(path))
+    return prompt
+
+
+def _read_schema(file: Traversable) -> dict[str, Any] | None:
+    if not file.is_file():
+        return None
+    schema = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(schema, dict):
+        raise PromptError(f"{file}: found {type(schema).__name__}, expected a JSON schema")
+    return schema
+
+
+def _check_prompt(prompt: Prompt, place: str) -> None:
+    if not _NAME.fullmatch(prompt.name) or prompt.version < 1:
+        raise PromptError(
+            f"{place}: found {prompt.label!r}, expected a name of small letters, digits and "
+            "hyphens, and a version from 1"
+        )
+    slots = set(_SLOT.findall(prompt.system + prompt.user))
+    if slots != set(prompt.inputs):
+        raise PromptError(
+            f"{place}: the head has the inputs {_list(prompt.inputs)}, the text {_list(slots)}"
+        )
+
+
+def _show_input(name: str, value: str | int | float) -> str:
+    if isinstance(value, Fenced):
+        return value
+    return fence_text(value, name) if isinstance(value, str) else str(value)
+
+
+def _fill(template: str, shown: dict[str, str]) -> str:
+    """Fill the slots in one pass, so that no value is read as a template."""
+    return _SLOT.sub(lambda slot: shown[slot[1]], template)
+
+
+def _list(names: Any) -> str:
+    return ", ".join(sorted(names)) or "none"

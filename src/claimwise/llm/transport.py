@@ -1,0 +1,134 @@
+"""HTTP with one deadline for the whole of a request. Loads httpx2, so it is imported on use.
+
+httpx2 counts time from byte to byte: a server that drips one every second is waited for without
+end. Here every read and write of a request asks the same clock, from the first byte of the
+connection to the last of the body.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import httpcore2
+import httpx2
+from httpx2 import URL
+
+__all__ = ["URL", "Deadlines", "open_http"]
+
+# How often a waiting read looks whether the client was stopped.
+_SLICE_SECONDS = 0.5
+
+
+class _Clock(threading.local):
+    """The deadline of the request that a thread has under way."""
+
+    at = float("inf")
+
+
+class Deadlines:
+    """The clocks of all threads, and the moment after which nobody waits any longer."""
+
+    def __init__(self) -> None:
+        self._clock = _Clock()
+        self._stop_at = float("inf")
+
+    def start(self, seconds: float) -> None:
+        """Give this thread's next request so many seconds."""
+        self._clock.at = time.monotonic() + seconds
+
+    def stop(self, seconds: float) -> None:
+        """Give the requests of all threads so many seconds from now, at most."""
+        self._stop_at = min(self._stop_at, time.monotonic() + seconds)
+
+    def left(self, error: type[Exception]) -> float:
+        """Return the seconds left to this thread's request; raise when there are none."""
+        seconds = min(self._clock.at, self._stop_at) - time.monotonic()
+        if seconds <= 0:
+            raise error("no whole reply in time")
+        return seconds
+
+
+class _Stream(httpcore2.NetworkStream):
+    def __init__(self, inner: httpcore2.NetworkStream, deadlines: Deadlines) -> None:
+        self._inner = inner
+        self._deadlines = deadlines
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        while True:
+            left = self._deadlines.left(httpcore2.ReadTimeout)
+            try:
+                return self._inner.read(max_bytes, min(left, _SLICE_SECONDS))
+            except httpcore2.ReadTimeout:
+                continue
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, self._deadlines.left(httpcore2.WriteTimeout))
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        left = self._deadlines.left(httpcore2.ConnectTimeout)
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, left), self._deadlines)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class _Backend(httpcore2.NetworkBackend):
+    def __init__(self, deadlines: Deadlines) -> None:
+        self._inner = httpcore2.SyncBackend()
+        self._deadlines = deadlines
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        left = self._deadlines.left(httpcore2.ConnectTimeout)
+        stream = self._inner.connect_tcp(host, port, left, local_address, socket_options)
+        return _Stream(stream, self._deadlines)
+
+
+class _Transport(httpx2.HTTPTransport):
+    """httpx2's own transport over a pool with our clock; httpx2 has no option for that."""
+
+    def __init__(self, pool: httpcore2.ConnectionPool) -> None:
+        # Instead of super().__init__(), which would make a pool of its own and throw it away.
+        self._pool = pool
+
+
+def open_http(
+    url: str, headers: dict[str, str], deadlines: Deadlines, *, connections: int
+) -> httpx2.Client:
+    """Return a client for one server: connections are reused, proxies of the environment kept."""
+    parts = urlsplit(url)
+    pool = httpcore2.ConnectionPool(
+        # The system's certificates, read once and not for every connection.
+        ssl_context=httpcore2.default_ssl_context() if parts.scheme == "https" else None,
+        proxy=_find_proxy(parts.scheme, parts.hostname or ""),
+        max_connections=connections,
+        max_keepalive_connections=connections,
+        keepalive_expiry=30.0,
+        network_backend=_Backend(deadlines),
+    )
+    # The pool's own timeouts are off: the clock has the say.
+    return httpx2.Client(transport=_Transport(pool), headers=headers, timeout=None)
+
+
+def _find_proxy(scheme: str, host: str) -> httpcore2.Proxy | None:
+    if proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    found = proxies.get(scheme) or proxies.get("all")
+    return None if not found else httpcore2.Proxy(found if "://" in found else f"http://{found}")

@@ -1,0 +1,129 @@
+"""Shows an answer that went through the cascade: on a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from claimwise.errors import make_printable
+from claimwise.report.format import MISSING, pluralize, show_rate
+from claimwise.report.openbook import describe_corpus, one_line, print_line, to_claim_document
+from claimwise.types.openbook import CascadeClaim, CascadeResult, StageReport
+
+FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
+NAMES: Final = {"closed_book": "closed book", "corpus": "corpus", "people": "people"}
+_LOOKS: Final = {
+    "true": ("✓", "green"),
+    "false": ("✗", "red"),
+    "non_factual": ("·", "dim"),
+    None: ("?", "yellow"),
+}
+_COLUMNS: Final = (
+    "stage", "by", "claims", "decided", "passed on", "requests", "tokens in", "tokens out", "cost",
+    "seconds",
+)  # fmt: skip
+
+
+def print_cascade(result: CascadeResult, console: Console) -> None:
+    """Print where every claim ended, what each stage took, and the rates before and after."""
+    for number, claim in enumerate(result.claims, start=1):
+        _print_claim(number, claim, console)
+    if result.claims:
+        console.print()
+    console.print(_make_table(result.stages))
+    console.print()
+    for line in describe_cascade(result):
+        console.print(Text(line, "bold"), soft_wrap=True)
+    console.print(Text(describe_corpus(result.corpus), "dim"), soft_wrap=True)
+
+
+def _print_claim(number: int, claim: CascadeClaim, console: Console) -> None:
+    sign, style = _LOOKS[claim.decided]
+    word = claim.decided or "for people"
+    print_line(console, 0, f"{number:>3} {sign} {word} ({NAMES[claim.stage]})", claim.text, style)
+    print_line(console, 6, "", claim.why)
+    if claim.corpus is not None:
+        first = claim.label or f"not scored ({claim.unscored})"
+        doubts = ", ".join(doubt for doubt in claim.doubts if doubt != claim.label)
+        flagged = f", {doubts}" if doubts and claim.label else ""
+        outcome = claim.corpus.outcome or f"not scored ({claim.corpus.judged.unscored})"
+        print_line(console, 6, "", f"judge: {first}{flagged}; corpus: {outcome.replace('_', ' ')}")
+        span = claim.corpus.judged.span
+        if span is not None:
+            print_line(console, 6, "", f"{span.source_id}:{span.start}–{span.end} «{span.text}»")
+
+
+def _make_table(stages: Sequence[StageReport]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in _COLUMNS:
+        right = column not in ("stage", "by")
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    for stage in stages:
+        cost = MISSING if stage.cost is None else f"{stage.cost:.4f}"
+        waiting = stage.stage == "people"
+        row = (
+            NAMES[stage.stage],
+            one_line(stage.instrument),
+            f"{stage.claims:,}",
+            MISSING if waiting else f"{stage.decided:,}",
+            f"{stage.passed_on:,} waiting" if waiting else f"{stage.passed_on:,}",
+            f"{stage.calls:,}",
+            f"{stage.input_tokens:,}",
+            f"{stage.output_tokens:,}",
+            cost,
+            MISSING if waiting else f"{stage.seconds:.2f}",
+        )
+        table.add_row(*map(Text, row))
+    return table
+
+
+def describe_cascade(result: CascadeResult) -> list[str]:
+    """Return the rates: the first stage alone, and the cascade, each bounded from both sides."""
+    queued = pluralize(len(result.queue), "claim")
+    return [
+        f"closed book alone: factual precision {show_rate(result.first_precision)}"
+        f"{_between(result.first_bounds)}",
+        f"after the cascade: factual precision {show_rate(result.precision)}"
+        f"{_between(result.bounds)}; {queued} for people",
+        make_printable(
+            f"first by {result.first.judge}, {result.first.agreement or 'agreement unknown'}"
+        ),
+    ]
+
+
+def _between(bounds: tuple[float, float] | None) -> str:
+    if bounds is None or bounds[0] == bounds[1]:
+        return ""
+    return f", between {show_rate(bounds[0])} and {show_rate(bounds[1])} whatever is undecided"
+
+
+def to_cascade_document(result: CascadeResult) -> dict[str, Any]:
+    """Return a cascade as plain values for JSON: docs/openbook.md lists the fields."""
+    return {
+        "format": FORMAT,
+        "answer": result.answer,
+        "first": {
+            "judge": result.first.judge,
+            "agreement": result.first.agreement,
+            "factual_precision": result.first_precision,
+            "bounds": result.first_bounds,
+        },
+        "cascade": {"factual_precision": result.precision, "bounds": result.bounds},
+        "stages": msgspec.to_builtins(result.stages),
+        "claims": [_to_claim(claim) for claim in result.claims],
+        "queued": len(result.queue),
+        "corpus": msgspec.to_builtins(result.corpus),
+        "retrieval": msgspec.to_builtins(result.retrieval),
+        "warnings": list(result.warnings),
+    }
+
+
+def _to_claim(claim: CascadeClaim) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.to_builtins(claim)
+    document["corpus"] = None if claim.corpus is None else to_claim_document(claim.corpus)
+    return document

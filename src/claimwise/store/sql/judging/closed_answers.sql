@@ -1,0 +1,35 @@
+-- One row per answer of a run: what is left for a closed-book judge to do with it.
+-- failed: the system said nothing. open: not split into claims yet, or a claim that states
+-- something lacks the judge's label since :since. done: the rest.
+select
+    a.item_id,
+    a.sample,
+    case
+        when a.answer_text is null then 'failed'
+        when not exists (
+            select 1
+            from claims as c
+            where c.run_id = a.run_id and c.item_id = a.item_id and c.sample = a.sample
+        ) then 'open'
+        when exists (
+            select 1
+            from claims as c
+            where c.run_id = a.run_id
+                and c.item_id = a.item_id
+                and c.sample = a.sample
+                and c.claim_type <> 'non_factual'
+                and not exists (
+                    select 1
+                    from closed_book_labels as l
+                    where l.run_id = c.run_id
+                        and l.item_id = c.item_id
+                        and l.claim_id = c.claim_id
+                        and l.labeler = :labeler
+                        and l.labeled_at >= :since
+                )
+        ) then 'open'
+        else 'done'
+    end as state
+from answers as a
+where a.run_id = :run_id
+order by a.item_id, a.sample

@@ -1,0 +1,14 @@
+-- How a closed-book judge has labelled a run: one row per label, each claim by its latest one.
+select l.label, count(*) as claims
+from closed_book_labels as l
+where l.run_id = :run_id
+    and l.labeler = :labeler
+    and l.labeled_at = (
+        select max(x.labeled_at)
+        from closed_book_labels as x
+        where x.run_id = l.run_id
+            and x.item_id = l.item_id
+            and x.claim_id = l.claim_id
+            and x.labeler = l.labeler
+    )
+group by l.label

@@ -1,0 +1,1 @@
+delete from llm_replies where key = :key

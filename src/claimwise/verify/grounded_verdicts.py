@@ -1,0 +1,125 @@
+"""From what a model says of a claim to a verdict: the quote is located, dates are looked up.
+
+The model gives a verdict and a quote. Where the quote stands, whether that source still holds and
+whether it is the one that the claim cites is decided here, by the texts alone.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec.structs import replace
+
+from claimwise.types.checking import AnswerClaim, ClaimVerdict
+from claimwise.types.rows import Source
+from claimwise.verify.grounded_material import Material
+from claimwise.verify.grounded_replies import Entry
+from claimwise.verify.quotes import Located, is_thin
+from claimwise.verify.validity import is_stale, say_why_stale
+
+MissingQuote = Literal["unscored", "downgrade"]
+
+QUOTE_NOT_FOUND = "quote_not_found"
+THIN_QUOTE = "thin_quote"
+ELSEWHERE = "a claim's support stands in another source than the one that it cites"
+_BASIS_WORDS = 20
+
+
+def settle_verdict(
+    claim: AnswerClaim, entry: Entry, material: Material, missing: MissingQuote
+) -> ClaimVerdict:
+    """Return the verdict on a claim.
+
+    A verdict that should rest on a quote and has none that stands in a source is unscored, or
+    unlinked if that was asked for; so is one whose quote is too thin to carry the claim. A
+    supported claim is stale when no source that still holds has its quote.
+    """
+    basis = _cut_words(entry.basis)
+    if entry.verdict == "unlinked":
+        reason = basis or "the judge found nothing about it in the sources"
+        return ClaimVerdict(claim=claim, verdict="unlinked", reason=reason)
+    located = _locate(claim, entry, material)
+    if located is None:
+        return _miss_quote(claim, entry, missing)
+    if is_thin(located.span.text, claim.wording):
+        reason = f"the quote «{located.span.text}» is too short to carry a verdict"
+        return ClaimVerdict(claim=claim, unscored=THIN_QUOTE, reason=reason)
+    source = _source_of(located, material)
+    found = ClaimVerdict(claim=claim, verdict=entry.verdict, span=located.span)
+    notes = [basis, *_note_place(claim, entry, material, located)]
+    if is_stale(source, material.as_of) and entry.verdict != "overreach":
+        notes.append(f"the source is out of force: {say_why_stale(source)}")
+        found = replace(found, verdict="stale" if entry.verdict == "supported" else entry.verdict)
+    if entry.verdict == "overreach":
+        found = replace(found, exceeds=_cut_words(entry.exceeds, 60) or None)
+    return replace(found, reason="; ".join(note for note in notes if note))
+
+
+def stands_elsewhere(judged: ClaimVerdict, material: Material) -> bool:
+    """Tell whether a supported claim cites sources and rests on another one."""
+    cited = _list_cited(judged.claim, material)
+    rests = judged.verdict in ("supported", "stale") and judged.span is not None
+    return rests and bool(cited) and judged.span.source_id not in cited  # type: ignore[union-attr]
+
+
+def _locate(claim: AnswerClaim, entry: Entry, material: Material) -> Located | None:
+    """Return where the quote stands.
+
+    The same words may stand in several sources: one that the claim cites and that still holds
+    comes first, then one that holds, then the one that the model named.
+    """
+    quote = entry.quote or ""
+    named = material.find_source(entry.source or "")
+    find = material.finder.locate
+    found = find(quote, first=None if named is None else named.source_id)
+    if found is None:
+        return None
+    holding = {s.source_id for s in material.sources if not is_stale(s, material.as_of)}
+    cited = _list_cited(claim, material)
+    for better in (cited & holding, holding):
+        if found.span.source_id in better:
+            return found
+        other = find(quote, among=tuple(better)) if better else None
+        if other is not None and other.near <= found.near:
+            return other
+    return found
+
+
+def _list_cited(claim: AnswerClaim, material: Material) -> set[str]:
+    known = {source.source_id for source in material.sources}
+    return known & {mark.target for mark in claim.marks}
+
+
+def _source_of(located: Located, material: Material) -> Source:
+    return next(s for s in material.sources if s.source_id == located.span.source_id)
+
+
+def _note_place(
+    claim: AnswerClaim, entry: Entry, material: Material, located: Located
+) -> list[str]:
+    """Say what a reader of the span must know: it is not quite the quote, or stands elsewhere."""
+    notes = []
+    named, at = material.find_source(entry.source or ""), located.span.source_id
+    if located.near:
+        notes.append("the judge's quote differs a little from the source")
+    if named is None or not material.finder.locate(entry.quote or "", among=(named.source_id,)):
+        notes.append(f"the judge named another source; the quote stands in {at}")
+    cited = _list_cited(claim, material)
+    if cited and at not in cited and entry.verdict == "supported":
+        notes.append(f"the claim cites {', '.join(sorted(cited))}, but {at} says so")
+    return notes
+
+
+def _miss_quote(claim: AnswerClaim, entry: Entry, missing: MissingQuote) -> ClaimVerdict:
+    quote = _cut_words(entry.quote, 30)
+    told = f"the quote «{quote}» is in no source" if quote else "no quote was given"
+    reason = f"the judge says {entry.verdict}, but {told}"
+    if missing == "downgrade":
+        reason += ": counted as unlinked"
+        return ClaimVerdict(claim=claim, verdict="unlinked", reason=reason)
+    return ClaimVerdict(claim=claim, unscored=QUOTE_NOT_FOUND, reason=reason)
+
+
+def _cut_words(text: str | None, most: int = _BASIS_WORDS) -> str:
+    words = (text or "").split()
+    return " ".join(words[:most]) + (" …" if len(words) > most else "")

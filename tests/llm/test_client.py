@@ -1,0 +1,595 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from claimwise.errors import LlmError
+from claimwise.llm import gate
+from claimwise.llm.client import make_key, open_client, stop_on_interrupt
+from claimwise.llm.outcomes import read_retry_after
+from claimwise.llm.parsing import ask_for
+from claimwise.llm.prompts import load_prompt
+from claimwise.store import open_store
+from claimwise.store.replies import open_replies
+from claimwise.types.llm import LlmCall, LlmFailure, LlmReply, Price
+from llm.conftest import ANTHROPIC, OPENAI, Opener
+from support.faulty_server import Asked, FaultyServer
+
+KEY = "sk-proj-Very_Secret-0123456789"
+PRICE = Price(input=1.0, output=10.0)
+
+
+def make_call(word: str = "hi", model: str = OPENAI, max_tokens: int = 100) -> LlmCall:
+    return load_prompt("ping").make_call(model, word=word, max_tokens=max_tokens)
+
+
+def failed(outcome: LlmReply | LlmFailure) -> str:
+    assert isinstance(outcome, LlmFailure), outcome
+    assert "\n" not in outcome.detail
+    return outcome.code
+
+
+class Memory:
+    """A cache in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, LlmReply] = {}
+
+    def get(self, key: str) -> LlmReply | None:
+        return self.kept.get(key)
+
+    def put(self, key: str, call: LlmCall, reply: LlmReply) -> None:
+        self.kept[key] = reply
+
+    def drop(self, key: str) -> None:
+        self.kept.pop(key, None)
+
+
+# Replies and failures.
+
+
+@pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
+def test_reply_comes_with_its_counts(connect: Opener, model: str):
+    with FaultyServer(lambda asked: '{"word": "hi"}') as server:
+        client = connect(server, model)
+        reply = client.ask(make_call(model=model))
+    assert isinstance(reply, LlmReply)
+    assert (reply.text, reply.attempts, reply.cached) == ('{"word": "hi"}', 1, False)
+    assert reply.served_by.startswith("m-2026")
+    assert reply.usage.output_tokens == 4
+    assert reply.seconds > 0
+    assert server.requests[0].system.startswith("You repeat text.")
+    assert server.requests[0].body["temperature"] == 0.0
+    tally = client.tally
+    assert (tally.sent, tally.replied, tally.output_tokens, tally.cost) == (1, 1, 4, None)
+
+
+@pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
+@pytest.mark.parametrize("fault", ["429", "500", "502", "503", "529", "garbage", "reset", "cut"])
+def test_passing_faults_are_tried_again(connect: Opener, model: str, fault: str):
+    with FaultyServer(script=[fault, fault]) as server:
+        client = connect(server, model)
+        reply = client.ask(make_call(model=model))
+    assert isinstance(reply, LlmReply), reply
+    assert reply.attempts == 3
+    assert (client.tally.sent, client.tally.retried, client.tally.failed) == (3, 2, {})
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "requests"),
+    [
+        ("429", "rate_limited", 3),
+        ("500", "server_error", 3),
+        ("garbage", "bad_reply", 3),
+        ("empty", "bad_reply", 3),
+        ("reset", "connection", 3),
+        ("cut", "connection", 3),
+        ("hang", "timeout", 3),
+        ("drip", "timeout", 3),
+        ("truncated", "truncated", 1),
+        ("filtered", "content_filter", 1),
+        ("401", "refused_request", 1),
+        ("404", "refused_request", 1),
+    ],
+)
+@pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
+def test_every_ask_ends_with_a_reason(
+    connect: Opener, model: str, fault: str, code: str, requests: int
+):
+    cache = Memory()
+    with FaultyServer(faults={fault: 1.0}) as server:
+        client = connect(server, model, attempts=3, timeout=0.3, cache=cache)
+        began = time.monotonic()
+        outcome = client.ask(make_call(model=model))
+        assert time.monotonic() - began < 5
+        assert failed(outcome) == code
+        assert server.count == outcome.attempts == requests
+    assert client.tally.failed == {code: 1}
+    assert cache.kept == {}, "failures are never kept"
+
+
+def test_truncated_replies_are_billed(connect: Opener):
+    with FaultyServer(faults={"truncated": 1.0}) as server:
+        client = connect(server, price=PRICE)
+        outcome = client.ask(make_call())
+    assert failed(outcome) == "truncated"
+    assert outcome.usage.output_tokens
+    assert client.tally.output_tokens == outcome.usage.output_tokens
+    assert client.tally.cost
+    assert client.tally.unsure_cost == 0.0
+
+
+def test_no_server_is_a_failure(connect: Opener):
+    with FaultyServer() as server:
+        pass
+    client = connect(server, attempts=2, price=PRICE)
+    outcome = client.ask(make_call())
+    assert failed(outcome) == "connection"
+    assert "refused" in outcome.detail
+    assert client.tally.unsure_cost == 0.0, "nothing was sent"
+
+
+def test_a_wrong_key_is_asked_about_once(connect: Opener):
+    with FaultyServer(faults={"401": 1.0}) as server:
+        client = connect(server)
+        first, second = client.ask(make_call("a")), client.ask(make_call("b"))
+        assert failed(first) == failed(second) == "refused_request"
+        assert server.count == 1
+    assert "HTTP 401: injected 401" in first.detail
+    assert "this one was not sent" in second.detail
+    assert client.tally.failed == {"refused_request": 2}
+
+
+def test_dripping_headers_are_given_up_on(connect: Opener):
+    """Each byte comes in time; the whole does not."""
+    with FaultyServer(faults={"drip": 1.0}, drip=0.1) as server:
+        client = connect(server, attempts=1, timeout=0.5)
+        began = time.monotonic()
+        assert failed(client.ask(make_call())) == "timeout"
+        assert 0.4 < time.monotonic() - began < 2
+
+
+def test_after_a_timeout_the_next_call_has_a_connection_of_its_own(connect: Opener):
+    with FaultyServer(script=["hang", "ok", "drip", "ok"]) as server:
+        client = connect(server, timeout=0.3, concurrency=1)
+        for word in ("a", "b"):
+            reply = client.ask(make_call(word))
+            assert isinstance(reply, LlmReply)
+            assert reply.attempts == 2
+
+
+# What servers refuse.
+
+
+@pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
+@pytest.mark.parametrize("refused", [{"schema"}, {"temperature"}, {"schema", "temperature"}])
+def test_refused_parameters_are_left_out_from_then_on(
+    connect: Opener, model: str, refused: set[str]
+):
+    with FaultyServer(refuses=sorted(refused)) as server:
+        client = connect(server, model)
+        for word in ("a", "b", "c"):
+            reply = client.ask(make_call(word, model=model))
+            assert isinstance(reply, LlmReply)
+            assert reply.attempts == 1
+        assert server.count == 3 + len(refused)
+    assert set(client.tally.refused) == refused
+
+
+def test_the_limit_of_tokens_has_two_names(connect: Opener):
+    with FaultyServer(refuses=["max_tokens"]) as server:
+        client = connect(server)
+        assert isinstance(client.ask(make_call("a")), LlmReply)
+        assert isinstance(client.ask(make_call("b")), LlmReply)
+        assert [sorted(r.body)[0] for r in server.requests] == [
+            "max_tokens", "max_completion_tokens", "max_completion_tokens",
+        ]  # fmt: skip
+
+
+def test_another_400_costs_one_more_request_and_changes_nothing(connect: Opener):
+    with FaultyServer(script=["400", "400"]) as server:
+        client = connect(server)
+        assert failed(client.ask(make_call("a"))) == "refused_request"
+        assert isinstance(client.ask(make_call("b")), LlmReply)
+        assert "response_format" in server.requests[-1].body
+    assert client.tally.refused == ()
+
+
+def test_a_schema_that_worked_is_not_dropped(connect: Opener):
+    with FaultyServer(script=["ok", "400"]) as server:
+        client = connect(server)
+        client.ask(make_call("a"))
+        assert failed(client.ask(make_call("b"))) == "refused_request"
+        assert server.count == 2
+
+
+# Waiting.
+
+
+def test_retry_after_is_read():
+    soon = datetime.now(UTC) + timedelta(seconds=30)
+    assert read_retry_after({"retry-after": "2"}) == 2.0
+    assert read_retry_after({"retry-after": "0.5"}) == 0.5
+    assert read_retry_after({"retry-after-ms": "250", "retry-after": "9"}) == 0.25
+    dated = read_retry_after({"retry-after": format_datetime(soon, usegmt=True)})
+    assert dated is not None
+    assert 28 < dated <= 30
+    past = format_datetime(datetime(2020, 1, 1, tzinfo=UTC), usegmt=True)
+    assert read_retry_after({"retry-after": past}) == 0.0
+    for header in ({}, {"retry-after": "soon"}, {"retry-after": ""}, {"retry-after": "1e"}):
+        assert read_retry_after(header) is None
+
+
+def test_retry_after_holds_for_every_call(connect: Opener):
+    """Others would only be refused as well, and use up their attempts."""
+    times: list[float] = []
+
+    def reply(asked: Asked) -> str:
+        times.append(time.monotonic())
+        return "{}"
+
+    with FaultyServer(reply, script=["429"], retry_after="0.5") as server:
+        client = connect(server)
+        with ThreadPoolExecutor(4) as pool:
+            began = time.monotonic()
+            first = pool.submit(client.ask, make_call("first"))
+            while server.count == 0:
+                time.sleep(0.005)
+            time.sleep(0.05)
+            others = [pool.submit(client.ask, make_call(str(n))) for n in range(3)]
+            assert all(isinstance(f.result(), LlmReply) for f in [first, *others])
+    assert server.count == 5
+    assert min(times) - began >= 0.5
+
+
+def test_a_server_that_asks_for_hours_is_not_waited_for(connect: Opener):
+    with FaultyServer(faults={"429": 1.0}, retry_after="7200") as server:
+        client = connect(server)
+        outcome = client.ask(make_call())
+        assert failed(outcome) == "rate_limited"
+        assert server.count == 1
+
+
+def test_concurrency_grows_to_its_limit_and_not_beyond(
+    connect: Opener, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(gate, "_START", 4)
+    with FaultyServer(latency=0.1) as server:
+        client = connect(server, concurrency=10)
+        assert client.tally.concurrency == 4
+        with ThreadPoolExecutor(20) as pool:
+            outcomes = list(pool.map(lambda n: client.ask(make_call(str(n))), range(80)))
+        assert all(isinstance(outcome, LlmReply) for outcome in outcomes)
+        assert 4 < server.peak <= 10
+    assert client.tally.concurrency == 10
+
+
+def test_concurrency_halves_when_the_server_is_overloaded(connect: Opener):
+    with FaultyServer(script=["429"], retry_after="0") as server:
+        client = connect(server, concurrency=16)
+        client.ask(make_call("a"))
+        assert client.tally.concurrency == 8
+        for n in range(8):
+            client.ask(make_call(str(n)))
+        assert client.tally.concurrency in (8, 9)
+        assert server.count == 10
+
+
+# Money.
+
+
+def test_a_ceiling_needs_a_price():
+    with pytest.raises(LlmError) as caught:
+        open_client("openai:m", max_cost=1.0, environ={"OPENAI_API_KEY": KEY})
+    assert str(caught.value).startswith("a cost ceiling needs the price of openai:m: give --price")
+    with open_client("ollama:m", max_cost=1.0, environ={}) as local:
+        assert local.price == Price(input=0.0, output=0.0)
+
+
+def test_the_ceiling_holds_and_refunds_are_used(connect: Opener):
+    """One call's worst case is a quarter of the money, its bill a fraction of that."""
+    with FaultyServer(latency=0.01) as server:
+        client = connect(server, price=PRICE, max_cost=0.0045)
+        with ThreadPoolExecutor(16) as pool:
+            outcomes = list(pool.map(lambda n: client.ask(make_call(str(n))), range(60)))
+        assert server.peak <= 4
+    replies = [outcome for outcome in outcomes if isinstance(outcome, LlmReply)]
+    codes = {outcome.code for outcome in outcomes if isinstance(outcome, LlmFailure)}
+    assert codes == {"cost_ceiling"}
+    assert 10 < len(replies) < 60
+    assert client.tally.cost is not None
+    assert 0.003 < client.tally.cost <= 0.0045
+    assert client.tally.failed == {"cost_ceiling": 60 - len(replies)}
+
+
+def test_requests_without_a_bill_count_against_the_ceiling(connect: Opener):
+    with FaultyServer(faults={"hang": 1.0}) as server:
+        client = connect(server, price=PRICE, max_cost=0.0025, timeout=0.1)
+        outcome = client.ask(make_call())
+        assert failed(outcome) == "cost_ceiling"
+        assert server.count == 2
+    assert client.tally.cost == 0.0
+    assert client.tally.unsure_cost is not None
+    assert 0.002 < client.tally.unsure_cost <= 0.0025
+
+
+def test_replies_without_counts_are_unsure_too(connect: Opener):
+    with FaultyServer(faults={"nousage": 1.0}) as server:
+        client = connect(server, price=PRICE)
+        reply = client.ask(make_call())
+    assert isinstance(reply, LlmReply)
+    assert reply.usage.input_tokens is None
+    assert client.tally.cost == 0.0
+    assert client.tally.unsure_cost
+
+
+# The cache.
+
+
+def test_keys_tell_every_field_apart():
+    call = make_call()
+    changed = {
+        "model": "m:other", "prompt": "ping@2", "system": "s", "user": "u", "schema": None,
+        "schema_name": "other", "max_tokens": 1, "temperature": 0.5,
+    }  # fmt: skip
+    assert set(changed) == set(LlmCall.__struct_fields__)
+    keys = {make_key(msgspec.structs.replace(call, **{k: v})) for k, v in changed.items()}
+    assert len(keys | {make_key(call), make_key(call, "http://elsewhere")}) == len(changed) + 2
+    assert make_key(call) == make_key(make_call())
+    assert call.schema is not None
+    turned = msgspec.structs.replace(call, schema=dict(reversed(call.schema.items())))
+    assert make_key(turned) == make_key(call)
+
+
+def test_the_second_time_is_free(connect: Opener):
+    cache = Memory()
+    with FaultyServer() as server:
+        client = connect(server, cache=cache)
+        first, second = client.ask(make_call()), client.ask(make_call())
+        assert isinstance(first, LlmReply)
+        assert second == msgspec.structs.replace(first, cached=True)
+        assert server.count == 1
+        assert client.is_cached(make_call())
+        assert not client.is_cached(make_call("other"))
+        fresh = client.ask(make_call(), fresh=True)
+        assert server.count == 2
+        assert isinstance(fresh, LlmReply)
+        assert not fresh.cached
+        assert list(cache.kept.values()) == [first]
+    assert client.tally.cached == 1
+
+
+def test_fresh_replies_are_not_kept(connect: Opener):
+    cache = Memory()
+    with FaultyServer() as server:
+        client = connect(server, cache=cache)
+        client.ask(make_call(), fresh=True)
+    assert cache.kept == {}
+
+
+def test_rejected_replies_are_forgotten(connect: Opener):
+    cache = Memory()
+    with FaultyServer() as server:
+        client = connect(server, cache=cache)
+        reply = client.ask(make_call())
+        assert isinstance(reply, LlmReply)
+        client.reject(make_call(), LlmReply(text="what another thread got before"))
+        assert client.is_cached(make_call())
+        client.reject(make_call(), reply)
+        assert not client.is_cached(make_call())
+        client.ask(make_call())
+        assert server.count == 2
+
+
+def test_equal_calls_at_once_are_sent_once(connect: Opener):
+    with FaultyServer(latency=0.2) as server:
+        client = connect(server, cache=Memory())
+        with ThreadPoolExecutor(8) as pool:
+            outcomes = list(pool.map(lambda _: client.ask(make_call()), range(8)))
+        assert server.count == 1
+    replies = [outcome for outcome in outcomes if isinstance(outcome, LlmReply)]
+    assert sorted(reply.cached for reply in replies) == [False] + [True] * 7
+
+
+def test_a_cache_that_fails_is_not_hidden(connect: Opener, tmp_path: Path):
+    class Full(Memory):
+        def put(self, key: str, call: LlmCall, reply: LlmReply) -> None:
+            raise LlmError("no space left")
+
+    with FaultyServer() as server:
+        client = connect(server, cache=Full())
+        for _ in range(2):
+            with pytest.raises(LlmError, match="no space left"):
+                client.ask(make_call())
+
+
+# Stopping.
+
+
+def test_cancelling_sends_waiting_calls_away_and_takes_what_is_under_way(connect: Opener):
+    cache = Memory()
+    with FaultyServer(latency=0.5) as server:
+        client = connect(server, cache=cache, concurrency=2)
+        with ThreadPoolExecutor(10) as pool:
+            asked = [pool.submit(client.ask, make_call(str(n))) for n in range(10)]
+            while server.under_way < 2:
+                time.sleep(0.01)
+            began = time.monotonic()
+            client.cancel()
+            outcomes = [f.result() for f in asked]
+            assert time.monotonic() - began < 2
+        assert server.count == 2
+        assert failed(client.ask(make_call("later"))) == "cancelled"
+    assert Counter(type(outcome) for outcome in outcomes) == {LlmReply: 2, LlmFailure: 8}
+    assert {o.code for o in outcomes if isinstance(o, LlmFailure)} == {"cancelled"}
+    assert len(cache.kept) == 2
+
+
+def test_cancelling_ends_hanging_calls_after_the_grace(connect: Opener):
+    with FaultyServer(faults={"hang": 1.0}) as server:
+        client = connect(server, timeout=60.0)
+        with ThreadPoolExecutor(2) as pool:
+            asked = pool.submit(client.ask, make_call())
+            while server.under_way < 1:
+                time.sleep(0.01)
+            began = time.monotonic()
+            client.cancel(0.3)
+            assert failed(asked.result()) == "cancelled"
+            assert time.monotonic() - began < 2
+
+
+def test_calls_that_rest_between_attempts_are_cancelled(connect: Opener):
+    with FaultyServer(faults={"429": 1.0}, retry_after="60") as server:
+        client = connect(server)
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(client.ask, make_call())
+            while client.tally.concurrency == 16:
+                time.sleep(0.01)
+            client.cancel()
+            assert failed(asked.result(timeout=5)) == "cancelled"
+
+
+def test_interrupt_stops_the_workers_first(connect: Opener):
+    """Ctrl-C while the main thread waits for a pool."""
+    before = signal.getsignal(signal.SIGINT)
+    with FaultyServer(latency=0.3) as server:
+        client = connect(server, concurrency=2)
+
+        def interrupt() -> None:
+            while server.under_way < 2:
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        def ask_all() -> None:
+            with stop_on_interrupt(client), ThreadPoolExecutor(8) as pool:
+                list(pool.map(lambda n: client.ask(make_call(str(n))), range(100)))
+
+        killer = threading.Thread(target=interrupt)
+        killer.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            ask_all()
+        assert time.monotonic() - began < 5
+        killer.join()
+        assert server.count <= 4
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_dry_run_sends_nothing(connect: Opener):
+    with FaultyServer() as server:
+        client = connect(server, sending=False)
+        assert failed(client.ask(make_call())) == "cancelled"
+        assert server.count == 0
+
+
+# Keys.
+
+
+def test_no_key_is_written_anywhere(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+):
+    """Everything that could carry it is searched: logs, output, errors, names, the store."""
+    place = str(tmp_path / "store.db")
+    open_store(place, create=True).close()
+    caplog.set_level(logging.DEBUG)
+
+    seen: list[str] = []
+    script = ["ok", "401", "400", "reset", "hang", "garbage", "500"]
+    for model, name in ((OPENAI, "CLAIMWISE_API_KEY"), (ANTHROPIC, "ANTHROPIC_API_KEY")):
+        for fault in script:
+            with (
+                FaultyServer(script=[fault] * 3) as server,
+                open_replies(place) as cache,
+            ):
+                environ: dict[str, str] = {}
+                server.set_environment(environ)
+                environ[name] = KEY
+                client = open_client(model, environ=environ, cache=cache, timeout=0.2)
+                client._attempts = 2
+                outcome = client.ask(make_call(fault, model=model))
+                sent = json.dumps(server.requests[0].headers)
+                assert KEY in sent, "the server must get it"
+                assert KEY not in json.dumps(server.requests[0].body)
+                seen += [repr(outcome), repr(client), str(client), repr(client.tally), repr(cache)]
+                client.close()
+                seen.append(repr(client._endpoint))
+    captured = capfd.readouterr()
+    seen += [caplog.text, captured.out, captured.err]
+    assert KEY not in "".join(seen)
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_key_that_the_server_repeats_is_hidden(monkeypatch: pytest.MonkeyPatch, connect: Opener):
+    import support.faulty_server as serving
+
+    said = f"Incorrect API key provided: {KEY} ({KEY[:9]}***{KEY[-4:]})"
+    monkeypatch.setattr(
+        serving,
+        "_make_error",
+        lambda asked, text: json.dumps({"error": {"message": said}}).encode(),
+    )
+    with FaultyServer(faults={"401": 1.0}) as server:
+        client = connect(server, environ={"CLAIMWISE_API_KEY": KEY})
+        outcome = client.ask(make_call())
+    assert failed(outcome) == "refused_request"
+    assert outcome.detail == "HTTP 401: Incorrect API key provided: [key] ([key]"
+
+
+def test_details_can_not_steer_a_terminal(monkeypatch: pytest.MonkeyPatch, connect: Opener):
+    import support.faulty_server as serving
+
+    monkeypatch.setattr(serving, "_make_error", lambda *_: b"\x1b[2J\nhello " + b"x" * 10_000)
+    with FaultyServer(faults={"404": 1.0}) as server:
+        outcome = connect(server).ask(make_call())
+    assert failed(outcome) == "refused_request"
+    assert outcome.detail.isprintable()
+    assert len(outcome.detail) <= 300
+
+
+def test_proxies_of_the_environment_are_used(monkeypatch: pytest.MonkeyPatch):
+    environ = {"CLAIMWISE_BASE_URL": "http://models.example/v1"}
+    with FaultyServer() as server:
+        monkeypatch.setenv("http_proxy", server.root)
+        with open_client(OPENAI, environ=environ) as client:
+            assert isinstance(client.ask(make_call()), LlmReply)
+        assert server.requests[0].path == "http://models.example/v1/chat/completions"
+
+
+# All together.
+
+
+class Word(msgspec.Struct):
+    word: str
+
+
+@pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
+def test_one_call_in_six_goes_wrong_and_99_percent_are_answered(connect: Opener, model: str):
+    faults = {"malformed": 0.05, "500": 0.05, "429": 0.05, "hang": 0.01}
+    with FaultyServer(faults=faults, seed=4) as server:
+        client = connect(server, model, cache=Memory(), timeout=1.0)
+        with ThreadPoolExecutor(client.concurrency) as pool:
+            outcomes = list(
+                pool.map(
+                    lambda n: ask_for(client, make_call(str(n), model=model), Word), range(600)
+                )
+            )
+        injected = Counter(request.fault for request in server.requests)
+    assert len(outcomes) == 600
+    answered = [outcome for outcome in outcomes if isinstance(outcome, tuple)]
+    assert len(answered) >= 594
+    assert min(injected[fault] for fault in faults) >= 1
+    failures = {o.code for o in outcomes if isinstance(o, LlmFailure)}
+    assert failures <= {"unparsable"}, "the model said nonsense twice; all else was mended"

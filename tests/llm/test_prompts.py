@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claimwise.errors import PromptError
+from claimwise.llm.fencing import fence_items
+from claimwise.llm.prompts import Prompt, list_prompts, load_prompt, name_judge
+
+HEAD = '+++\nname = "mine"\nversion = 3\ninputs = ["a", "b"]\nchangelog = ["3: mine"]\n+++\n'
+FILE = HEAD + "## system\nBe strict.\n\n## user\nA: {{a}}\nB: {{b}} {{a}}\n"
+BUILT_IN = [
+    f"{name}@{version}" for name, versions in list_prompts().items() for version in versions
+]
+
+
+def write(tmp_path: Path, text: str, schema: object = None) -> Path:
+    path = tmp_path / "mine.md"
+    path.write_text(text, encoding="utf-8")
+    if schema is not None:
+        (tmp_path / "mine.schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    return path
+
+
+def test_newest_version_is_the_default():
+    assert load_prompt("ping") == load_prompt("ping@1")
+    assert load_prompt("ping").label == "ping@1"
+    assert name_judge(load_prompt("ping"), "openai:m") == "judge:ping@1:openai:m"
+
+
+def check_strict(schema: dict[str, Any], place: str) -> None:
+    """Providers take a schema strictly only when it leaves nothing open."""
+    unknown = {"minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "pattern"}
+    assert not unknown & set(schema), place
+    if schema.get("type") == "object":
+        assert schema["additionalProperties"] is False, place
+        assert sorted(schema["required"]) == sorted(schema["properties"]), place
+    for part in [*schema.get("properties", {}).values(), schema.get("items")]:
+        if part:
+            check_strict(part, place)
+
+
+@pytest.mark.parametrize("which", BUILT_IN)
+def test_built_in_prompts_are_sound(which: str):
+    prompt = load_prompt(which)
+    assert prompt.label == which
+    assert prompt.changelog[-1].startswith(f"{prompt.version}:")
+    assert prompt.schema is not None
+    check_strict(prompt.schema, which)
+    system, user = prompt.render(**dict.fromkeys(prompt.inputs, "TEXT"))
+    assert (system + user).count("⟦end ") >= len(prompt.inputs)
+
+
+def test_prompt_of_ones_own(tmp_path: Path):
+    schema = {"type": "object"}
+    prompt = load_prompt(write(tmp_path, FILE, schema))
+    assert prompt == Prompt(
+        name="mine",
+        version=3,
+        inputs=("a", "b"),
+        changelog=("3: mine",),
+        system="Be strict.",
+        user="A: {{a}}\nB: {{b}} {{a}}",
+        schema=schema,
+    )
+    assert name_judge(prompt, "vllm:x:y") == "judge:mine@3:vllm:x:y"
+    call = prompt.make_call("vllm:x:y", max_tokens=7, a="1", b=2)
+    assert (call.prompt, call.schema, call.schema_name, call.max_tokens) == (
+        "mine@3", schema, "mine", 7,
+    )  # fmt: skip
+    assert call.user.endswith("⟧")
+    assert "B: 2 ⟦a " in call.user
+
+
+@given(st.text(), st.text())
+def test_values_are_never_read_as_templates(a: str, b: str):
+    prompt = Prompt(
+        name="x", version=1, inputs=("a", "b"), changelog=(), system="", user="{{a}}|{{b}}"
+    )
+    _, user = prompt.render(a=a + "{{b}}", b=b + "{{a}}")
+    assert user.count("{{b}}") == 1 + a.count("{{b}}") + b.count("{{b}}")
+    assert user.count("⟦a ") == user.count("⟦b ") == 1
+
+
+def test_fenced_values_go_in_as_they_are():
+    fenced = fence_items({"s1": "One.", "s2": "Two."})
+    _, user = load_prompt("ping").render(word=fenced)
+    assert user.endswith(fenced)
+    assert "⟦word" not in user
+
+
+@pytest.mark.parametrize("inputs", [{}, {"word": "a", "more": "b"}, {"wrod": "a"}])
+def test_inputs_must_be_exactly_those_of_the_head(inputs: dict[str, str]):
+    with pytest.raises(PromptError, match=r"prompt ping@1: found the inputs .*, expected word"):
+        load_prompt("ping").render(**inputs)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("no head", "expected a head between"),
+        (HEAD + "## user\n{{a}}{{b}}\n", "then ## system and ## user"),
+        (FILE.replace('"b"]', '"c"]'), "the head has the inputs a, c, the text a, b"),
+        (FILE.replace("version = 3", "version = 0"), "a version from 1"),
+        (FILE.replace('"mine"', '"My Prompt"'), "small letters, digits and hyphens"),
+        (FILE.replace("version", "verison"), "verison"),
+        (FILE.replace('"mine"', '"ping"'), "name of a built-in prompt, 'ping'"),
+        (FILE.replace("version = 3", "version = "), "Invalid value"),
+    ],
+)
+def test_wrong_files_are_refused_with_their_place(tmp_path: Path, text: str, told: str):
+    path = write(tmp_path, text)
+    with pytest.raises(PromptError) as caught:
+        load_prompt(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_schema_is_refused(tmp_path: Path):
+    with pytest.raises(PromptError, match="found list, expected a JSON schema"):
+        load_prompt(write(tmp_path, FILE, []))
+
+
+@pytest.mark.parametrize(
+    ("which", "told"),
+    [
+        ("nonsense", "found the prompt 'nonsense', expected one of "),
+        ("ping@99", "found the prompt 'ping@99', expected one of ping@1"),
+        ("ping@x", "expected one of ping@1"),
+        (Path("/nowhere/x.md"), "/nowhere/x.md: "),
+    ],
+)
+def test_unknown_prompts_are_told(which: str | Path, told: str):
+    with pytest.raises(PromptError) as caught:
+        load_prompt(which)
+    assert told in str(caught.value)

@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import claimwise.llm.providers as providing
+from claimwise.config import LlmSection, ProviderSection, read_config
+from claimwise.errors import ConfigError, LlmError
+from claimwise.llm.client import open_client
+from claimwise.llm.pricing import estimate_tokens, find_price, parse_price
+from claimwise.llm.providers import PROVIDERS, Endpoint, Provider, find_endpoint
+from claimwise.types.llm import LlmCall, Price
+
+KEY = "sk-proj-Very_Secret-0123456789"
+
+
+@pytest.mark.parametrize(
+    ("model", "environ", "url", "header"),
+    [
+        (
+            "openai:gpt-4o",
+            {"OPENAI_API_KEY": KEY},
+            "https://api.openai.com/v1/chat/completions",
+            ("authorization", f"Bearer {KEY}"),
+        ),
+        (
+            "openai:gpt-4o",
+            {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "https://proxy.example/v1/"},
+            "https://proxy.example/v1/chat/completions",
+            ("authorization", f"Bearer {KEY}"),
+        ),
+        (
+            "azure:my deployment",
+            {"AZURE_OPENAI_API_KEY": KEY, "AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com/"},
+            "https://x.openai.azure.com/openai/deployments/my%20deployment/chat/completions"
+            "?api-version=2024-10-21",
+            ("api-key", KEY),
+        ),
+        (
+            "anthropic:claude-x",
+            {"ANTHROPIC_API_KEY": KEY},
+            "https://api.anthropic.com/v1/messages",
+            ("x-api-key", KEY),
+        ),
+        (
+            "anthropic:claude-x",
+            {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": "https://y.example/v1"},
+            "https://y.example/v1/messages",
+            ("anthropic-version", "2023-06-01"),
+        ),
+        (
+            "openrouter:vendor/model:free",
+            {"OPENROUTER_API_KEY": KEY},
+            "https://openrouter.ai/api/v1/chat/completions",
+            ("authorization", f"Bearer {KEY}"),
+        ),
+        ("ollama:llama3:8b", {}, "http://127.0.0.1:11434/v1/chat/completions", None),
+        ("vllm:m", {"VLLM_API_KEY": KEY}, "http://127.0.0.1:8000/v1/chat/completions",
+         ("authorization", f"Bearer {KEY}")),
+        ("llamacpp:m", {}, "http://127.0.0.1:8080/v1/chat/completions", None),
+        ("lmstudio:m", {}, "http://127.0.0.1:1234/v1/chat/completions", None),
+        (
+            "openai-compatible:m",
+            {"CLAIMWISE_BASE_URL": "http://h:1/v1"},
+            "http://h:1/v1/chat/completions",
+            None,
+        ),
+    ],
+)  # fmt: skip
+def test_built_in_providers(
+    model: str, environ: dict[str, str], url: str, header: tuple[str, str] | None
+):
+    endpoint = find_endpoint(model, environ=environ)
+    assert endpoint.url == url
+    assert endpoint.model == model.partition(":")[2]
+    headers = endpoint.make_headers()
+    if header is None:
+        assert set(headers) == {"content-type"}
+    else:
+        assert headers[header[0]] == header[1]
+
+
+@pytest.mark.parametrize("name", [p.name for p in PROVIDERS.values() if p.key_needed])
+def test_missing_key_is_one_line_before_anything_is_sent(name: str):
+    provider = PROVIDERS[name]
+    environ = {provider.base_env or "": "http://127.0.0.1:9", provider.key_env or "": "  "}
+    with pytest.raises(LlmError) as caught:
+        open_client(f"{name}:m", environ=environ)
+    assert str(caught.value) == (
+        f"{name} needs a key: set the environment variable {provider.key_env}; nothing was sent"
+    )
+    assert open_client(f"{name}:m", environ=environ, sending=False).concurrency == 16
+
+
+@pytest.mark.parametrize(
+    ("model", "environ", "told"),
+    [
+        ("gpt-4o", {}, "found the model 'gpt-4o', expected provider:model, as openai:gpt-4o"),
+        ("openai:", {}, "expected provider:model"),
+        (":m", {}, "expected provider:model"),
+        ("nonsense:m", {}, "found the provider 'nonsense', expected one of anthropic, azure, "),
+        ("azure:m", {"AZURE_OPENAI_API_KEY": KEY}, "set the environment variable AZURE_OPENAI_END"),
+        ("openai-compatible:m", {}, "CLAIMWISE_BASE_URL or base_url under [llm.providers.openai-c"),
+        ("ollama:m", {"OLLAMA_BASE_URL": "localhost:11434"}, "no http:// or https:// address"),
+        ("ollama:m", {"OLLAMA_BASE_URL": f"http://u:{KEY}@h"}, "a user, a password or a query"),
+        ("ollama:m", {"OLLAMA_BASE_URL": f"http://h/?key={KEY}"}, "a user, a password or a query"),
+        ("ollama:m", {"OLLAMA_BASE_URL": "http://[h"}, "no http:// or https:// address"),
+        ("openai:m", {"OPENAI_API_KEY": f"{KEY}\n{KEY}"}, "OPENAI_API_KEY holds characters that"),
+        ("openai:m", {"OPENAI_API_KEY": KEY + "é"}, "OPENAI_API_KEY holds characters that"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line_without_the_key(
+    model: str, environ: dict[str, str], told: str
+):
+    with pytest.raises(LlmError) as caught:
+        find_endpoint(model, environ=environ)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+def test_project_names_further_providers_and_changes_known_ones():
+    section = LlmSection(
+        providers={
+            "mine": ProviderSection(base_url="https://mine.example/api", key_env="MY_KEY"),
+            "claudish": ProviderSection(base_url="https://c.example", wire="anthropic"),
+            "openai": ProviderSection(base_url="https://eu.example/v1", key_env="EU_KEY"),
+            "azure": ProviderSection(base_url="https://a.example", api_version="2030-01-01"),
+        }
+    )
+    with pytest.raises(LlmError, match="mine needs a key: set the environment variable MY_KEY"):
+        find_endpoint("mine:m", section, {})
+    mine = find_endpoint("mine:m", section, {"MY_KEY": KEY})
+    assert mine.url == "https://mine.example/api/chat/completions"
+    assert mine.make_headers()["authorization"] == f"Bearer {KEY}"
+    claudish = find_endpoint("claudish:m", section, {})
+    assert claudish.url == "https://c.example/v1/messages"
+    assert "anthropic-version" in claudish.make_headers()
+    openai = find_endpoint("openai:m", section, {"EU_KEY": KEY})
+    assert openai.url == "https://eu.example/v1/chat/completions"
+    environ = {"OPENAI_BASE_URL": "https://env.example/v1", "EU_KEY": KEY}
+    assert find_endpoint("openai:m", section, environ).url.startswith("https://env.example/v1")
+    azure = find_endpoint("azure:d", section, {"AZURE_OPENAI_API_KEY": KEY})
+    assert azure.url.endswith("?api-version=2030-01-01")
+
+
+class OwnWire:
+    """A format that nobody else speaks."""
+
+    def build_body(self, call: LlmCall, model: str, features: Any) -> dict[str, Any]:
+        return {"q": call.user}
+
+    def read_body(self, content: bytes) -> Any:
+        raise NotImplementedError
+
+
+OWN = Provider(name="own", base_url="http://own.example/ask", key_needed=False, wire=OwnWire())
+
+
+def make_own() -> Provider:
+    return OWN
+
+
+@pytest.mark.parametrize("value", ["OWN", "make_own"])
+def test_entry_points_bring_providers(monkeypatch: pytest.MonkeyPatch, value: str):
+    monkeypatch.setitem(sys.modules, "own_provider", sys.modules[__name__])
+    entry = EntryPoint(name="own", value=f"own_provider:{value}", group="claimwise.providers")
+    found = EntryPoints([entry])
+    monkeypatch.setattr(providing, "entry_points", lambda **wanted: found.select(**wanted))
+    endpoint = find_endpoint("own:m", environ={})
+    assert endpoint.url == "http://own.example/ask"
+    assert isinstance(endpoint.wire, OwnWire)
+    with pytest.raises(LlmError, match="openrouter, own, vllm"):
+        find_endpoint("other:m", environ={})
+
+
+def test_entry_point_that_brings_something_else_is_told(monkeypatch: pytest.MonkeyPatch):
+    entry = EntryPoint(name="own", value="builtins:dict", group="claimwise.providers")
+    found = EntryPoints([entry])
+    monkeypatch.setattr(providing, "entry_points", lambda **wanted: found.select(**wanted))
+    with pytest.raises(LlmError, match="brings dict, expected a claimwise"):
+        find_endpoint("own:m", environ={})
+
+
+def test_endpoint_does_not_show_its_key():
+    endpoint = find_endpoint("openai:m", environ={"OPENAI_API_KEY": KEY})
+    assert isinstance(endpoint, Endpoint)
+    assert KEY not in repr(endpoint)
+    assert KEY not in str(endpoint)
+    told = endpoint.hide_key(f"Incorrect API key provided: {KEY[:10]}***{KEY[-4:]}. See {KEY}!")
+    assert KEY[:6] not in told
+    assert "[key]" in told
+
+
+def write_config(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "claimwise.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_settings_are_read(tmp_path: Path):
+    path = write_config(
+        tmp_path,
+        '[llm]\nconcurrency = 4\n[llm.providers.mine]\nbase_url = "https://h/v1"\n'
+        '[llm.prices."mine:m"]\ninput = 2.5\noutput = 10\n',
+    )
+    section = read_config(path).llm
+    assert section.concurrency == 4
+    assert section.providers["mine"].base_url == "https://h/v1"
+    assert find_price("mine:m", section) == Price(input=2.5, output=10.0)
+    assert find_price("mine:other", section) is None
+    assert find_price("ollama:any", section) == Price(input=0.0, output=0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f'[llm.providers.openai]\napi_key = "{KEY}"\n', "keys are read from the environment"),
+        (f'[llm.providers.openai]\nkey = "{KEY}"\n', "keys are read from the environment alone"),
+        (f'[llm.providers.x]\nauth_token = "{KEY}"\n', "keys are read from the environment alone"),
+        (f'[llm.providers.openai]\nkey_env = "{KEY}"\n', "no name of an environment variable"),
+        ('[llm.providers.x]\nwire = "grpc"\n', "claimwise init"),
+        ("[llm]\nproviders = 3\n", "claimwise init"),
+        ("llm = 3\n", "claimwise init"),
+        ("[llm]\nconcurrency = 0\n", "must be above 0"),
+        ('[llm.prices."a:b"]\ninput = -1\noutput = 2\n', "a price below 0"),
+        ('[llm.prices."a:b"]\ninput = 1\n', "output"),
+    ],
+)
+def test_wrong_settings_are_refused_in_one_line(tmp_path: Path, text: str, told: str):
+    path = write_config(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        read_config(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert told in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_prices_are_read_as_two_numbers():
+    assert parse_price("2.5,10") == Price(input=2.5, output=10.0)
+    for text in ("", "1", "1,2,3", "a,b", "-1,2", "nan,1", "1,inf"):
+        with pytest.raises(LlmError, match=r"as 2\.5,10"):
+            parse_price(text)
+
+
+def test_tokens_are_estimated_on_the_high_side():
+    """Compared with what real tokenizers make of such text: about 4 letters, or 1 character."""
+    english = "The tower was built in 1889 and is 330 metres tall, says the guide. " * 50
+    chinese = "这座塔建于一八八九年，高三百三十米。" * 50
+    make = LlmCall
+    plain = estimate_tokens(make(model="m", prompt="p", system="", user=english))
+    assert len(english) / 4 < plain < len(english) / 2
+    foreign = estimate_tokens(make(model="m", prompt="p", system="", user=chinese))
+    assert len(chinese) < foreign < 2 * len(chinese)
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    with_schema = make(model="m", prompt="p", system="", user=english, schema=schema)
+    assert estimate_tokens(with_schema) > plain

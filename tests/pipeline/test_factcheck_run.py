@@ -1,0 +1,338 @@
+"""A stored run, judged closed-book by a real client against a local server that fails on demand."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claimwise.config import LlmSection
+from claimwise.errors import StoreError
+from claimwise.llm.client import LlmClient, open_client
+from claimwise.pipeline.factcheck_run import FactcheckRun
+from claimwise.store import Store, open_store
+from claimwise.store.replies import open_replies
+from claimwise.types.factchecking import FactcheckRunResult
+from claimwise.verify.closed_book import ClosedBookJudge
+from small_data import answer, claim, item, load, run, source
+from support.closed_book import label_pieces, read_pieces
+from support.faulty_server import Asked, FaultyServer
+
+MODEL = "openai-compatible:any"
+JUDGE = f"judge:closed-book@1:{MODEL}"
+
+
+def judge_plainly(text: str) -> str:
+    """Even numbers are true, odd ones false; without a number there is no telling."""
+    digits = [char for char in text if char.isdigit()]
+    if "lovely" in text:
+        return "non_factual"
+    if not digits:
+        return "unverifiable"
+    return "false" if int(digits[-1]) % 2 else "true"
+
+
+def plain(asked: Asked) -> str:
+    return json.dumps(label_pieces(asked.user, judge_plainly))
+
+
+def connect(server: FaultyServer, place: str | None = None, **options: Any) -> LlmClient:
+    environ = {"CLAIMWISE_BASE_URL": server.url}
+    cache = None if place is None else open_replies(place)
+    section = LlmSection(timeout=options.pop("timeout", 5.0))
+    return open_client(MODEL, environ=environ, section=section, cache=cache, **options)
+
+
+def judge_run(store: Store, client: LlmClient, **options: Any) -> FactcheckRunResult:
+    started = {name: options.pop(name) for name in ("domain_hint", "again") if name in options}
+    return FactcheckRun(store, "r", ClosedBookJudge(client), **started).judge(**options)
+
+
+def labels(store: Store, columns: str = "claim_text, label") -> list[tuple[Any, ...]]:
+    return store.query(
+        f"select {columns} from closed_book_labels where labeler = :labeler "
+        "order by item_id, claim_text, labeled_at",
+        {"labeler": JUDGE},
+    )
+
+
+def unscored(store: Store) -> list[tuple[Any, ...]]:
+    return store.query(
+        "select claim_text, judgement, reason from unscored_claims where labeler = :labeler "
+        "order by item_id, claim_text",
+        {"labeler": JUDGE},
+    )
+
+
+def test_stored_claims_are_labelled_as_they_are(store: Store) -> None:
+    lovely = claim("How lovely!", claim_type="non_factual")
+    load(store, source(), item("a"), item("b"), run(),
+         answer("a", "The tower is 138 m tall.", "It has 3 floors."),
+         answer("b", "The lift is old.", lovely))  # fmt: skip
+    with FaultyServer(plain) as server, connect(server) as client:
+        result = judge_run(store, client)
+        assert server.count == 2  # one call an answer
+    assert labels(store) == [
+        ("It has 3 floors.", "false"),
+        ("The tower is 138 m tall.", "true"),
+        ("How lovely!", "non_factual"),
+        ("The lift is old.", "unverifiable"),
+    ]
+    assert unscored(store) == []
+    assert result.labels == {"false": 1, "true": 1, "unverifiable": 1, "non_factual": 1}
+    assert result.factual_precision == 0.5
+    assert result.bounds == (0.5, 0.5)
+    assert [queued.claim_text for queued in result.second_look] == ["The tower is 138 m tall."]
+    [known] = store.query(
+        "select labeler_kind, model, prompt_ver from labelers where labeler = :l", {"l": JUDGE}
+    )
+    assert known == ("verifier", MODEL, "closed-book@1")
+
+
+def test_answers_without_claims_are_split_as_verify_would(store: Store) -> None:
+    text = (
+        "The tower is 138 m tall [1]. It opened in 1999 and it has 4 floors. I think it is lovely."
+    )
+    contexts = [{"source_id": "doc", "context_text": "The tower is 139 m tall."}]
+    load(store, source(), item("a"), run(), answer("a", answer_text=text, contexts=contexts))
+    with FaultyServer(plain) as server, connect(server) as client:
+        result = judge_run(store, client)
+    stored = store.query("select claim_text, claim_type from claims order by position")
+    assert [kind for _, kind in stored] == ["factual", "factual", "factual", "non_factual"]
+    assert result.split == 4
+    assert store.query("select source_id, marker from citations") == [("doc", "[1]")]
+    assert Counter(label for _, label in labels(store)) == {"true": 2, "false": 1, "non_factual": 1}
+
+
+def test_a_part_decides_for_its_claim_and_is_named(store: Store) -> None:
+    load(store, source(), item("a"), run(), answer("a", "The tower is 138 m tall with 3 floors."))
+    parts = [("The tower is 138 m tall.", "true"), ("The tower has 3 floors.", "false")]
+    reply = {
+        "pieces": [
+            {
+                "id": "s1",
+                "claims": [{"text": t, "label": k, "decision_basis": "seen"} for t, k in parts],
+            }
+        ],
+        "summary_basis": "",
+    }
+    with FaultyServer(lambda asked: json.dumps(reply)) as server, connect(server) as client:
+        judge_run(store, client)
+    assert labels(store, "label, decision_basis") == [("false", "«The tower has 3 floors.»: seen")]
+
+
+def test_an_answer_that_states_nothing_is_split_and_not_sent(store: Store) -> None:
+    refusal = "I'm sorry, I can't answer that."
+    load(store, source(), item("a"), run(), answer("a", answer_text=refusal))
+    with FaultyServer(plain) as server, connect(server) as client:
+        assert list(FactcheckRun(store, "r", ClosedBookJudge(client)).plan()) == []
+        result = judge_run(store, client)
+        assert judge_run(store, client).done_before == 1
+        assert server.count == 0
+    assert (result.split, result.judged, result.unscored) == (1, 0, {})
+    assert result.bounds is None
+
+
+def drop_last(asked: Asked) -> str:
+    reply = label_pieces(asked.user, judge_plainly)
+    return json.dumps({**reply, "pieces": reply["pieces"][:-1]})
+
+
+def empty(asked: Asked) -> str:
+    found = [{"id": name, "claims": []} for name in read_pieces(asked.user)]
+    return json.dumps({"pieces": found, "summary_basis": ""})
+
+
+@pytest.mark.parametrize(
+    ("reply", "reasons"),
+    [
+        (drop_last, {"missing_id": 1}),
+        (empty, {"skipped_piece": 2}),
+        (lambda asked: "no JSON", {"unparsable": 2}),
+    ],
+)
+def test_what_was_not_judged_is_stored_with_the_reason(
+    store: Store, reply: Callable[[Asked], str], reasons: dict[str, int]
+) -> None:
+    load(store, source(), item("a"), run(), answer("a", "It is 8 m tall.", "It is 6 m wide."))
+    with FaultyServer(reply) as server, connect(server) as client:
+        result = judge_run(store, client)
+    assert result.unscored == reasons
+    assert Counter(reason for _, _, reason in unscored(store)) == reasons
+    assert {judgement for _, judgement, _ in unscored(store)} == {"closed_book"}
+    assert len(labels(store)) + len(unscored(store)) == 2
+    assert result.bounds is not None
+    assert result.bounds[0] < result.bounds[1]
+    with FaultyServer(plain) as server, connect(server) as client:
+        mended = judge_run(store, client)  # the next call tries again
+    assert mended.unscored == {}
+    assert mended.labels == {"true": 2}
+
+
+def test_resuming_asks_only_for_what_is_open(store: Store) -> None:
+    load(store, source(), run(), *(item(str(n)) for n in range(6)),
+         *(answer(str(n), f"It is {n} m tall.") for n in range(3)),
+         {"type": "answers", "run_id": "r", "item_id": "5", "failure": "timeout"})  # fmt: skip
+    with FaultyServer(plain) as server, connect(server) as client:
+        first = judge_run(store, client)
+        assert server.count == 3
+        load(store, answer("3", "It is 3 m tall."))
+        second = judge_run(store, client)
+        assert server.count == 4
+        third = judge_run(store, client, again=True)
+        assert server.count == 8
+    assert (first.answers, first.failed, first.done_before, first.judged) == (4, 1, 0, 3)
+    assert (second.done_before, second.judged) == (3, 1)
+    assert third.judged == 4
+    assert third.labels == second.labels == {"true": 2, "false": 2}
+
+
+def test_two_that_share_a_run_double_nothing(store: Store) -> None:
+    load(store, source(), run(), item("a"), item("b"),
+         answer("a", "It is 8 m tall."),
+         answer("b", answer_text="It is 6 m wide. It is old."))  # fmt: skip
+    with FaultyServer(plain) as server, connect(server) as client:
+        judge = ClosedBookJudge(client)
+        both = [FactcheckRun(store, "r", judge), FactcheckRun(store, "r", judge)]
+        results = [each.judge() for each in both]  # the second began before the first wrote
+    assert len(labels(store)) == 3
+    assert store.query("select count(*) from claims") == [(3,)]
+    assert results[0].labels == results[1].labels == {"true": 2, "unverifiable": 1}
+
+
+def test_the_items_own_domain_is_the_hint(store: Store) -> None:
+    load(store, source(), item("a", domain="towers of Europe"), item("b"), run(),
+         answer("a", "It is 8 m tall."),
+         answer("b", "Metformin and insulin treat diabetes."))  # fmt: skip
+    with FaultyServer(plain) as server, connect(server) as client:
+        result = judge_run(store, client)
+        assert sorted("towers of Europe" in asked.user for asked in server.requests) == [
+            False,
+            True,
+        ]
+        judge_run(store, client, domain_hint="masonry", again=True)
+        assert all("masonry" in asked.user for asked in server.requests[2:])
+    assert result.without_hint == 1
+
+
+def test_repeats_stay_with_their_claim_and_most_decide(store: Store) -> None:
+    load(store, source(), item("a"), run(), answer("a", "It is 8 m tall.", "It is 6 m wide."))
+
+    def waver(asked: Asked) -> str:
+        def label(text: str) -> str:
+            return "true" if "wide" in text or asked.number != 1 else "false"
+
+        return json.dumps(label_pieces(asked.user, label))
+
+    with FaultyServer(waver) as server, connect(server) as client:
+        result = judge_run(store, client, repeats=3, concurrency=1)
+        assert server.count == 3
+    assert labels(store) == [
+        ("It is 6 m wide.", "true"), ("It is 6 m wide.", "true"), ("It is 6 m wide.", "true"),
+        ("It is 8 m tall.", "false"), ("It is 8 m tall.", "true"), ("It is 8 m tall.", "true"),
+    ]  # fmt: skip
+    deciding = store.query("select claim_text, label from deciding_closed_book_labels order by 1")
+    assert deciding == [("It is 6 m wide.", "true"), ("It is 8 m tall.", "true")]
+    assert result.labels == {"true": 2}  # a claim counts once
+    assert (result.compared, result.flipped) == (2, 1)
+
+
+def test_repeats_without_a_majority_are_unscored(store: Store) -> None:
+    load(store, source(), item("a"), run(), answer("a", "It is 8 m tall."))
+
+    def waver(asked: Asked) -> str:
+        return json.dumps(label_pieces(asked.user, lambda _: ("true", "false")[asked.number % 2]))
+
+    with FaultyServer(waver) as server, connect(server) as client:
+        result = judge_run(store, client, repeats=2, concurrency=1)
+    assert labels(store) == []
+    assert result.unscored == {"repeats_disagree": 1}
+
+
+def test_a_plan_sends_nothing_and_stores_nothing(store: Store) -> None:
+    load(store, source(), item("a"), run(), answer("a", answer_text="It is 8 m tall. It is old."))
+    with FaultyServer(plain) as server, connect(server, sending=False) as client:
+        [call] = FactcheckRun(store, "r", ClosedBookJudge(client)).plan()
+        assert read_pieces(call.user) == {"s1": "It is 8 m tall.", "s2": "It is old."}
+        assert server.count == 0
+    assert store.query("select * from claims") == []
+
+
+def test_a_run_that_is_not_there(store: Store) -> None:
+    load(store, source(), item("a"), run())
+    with FaultyServer(plain) as server, connect(server) as client:
+        with pytest.raises(StoreError, match="found no answers of run 'r'"):
+            FactcheckRun(store, "r", ClosedBookJudge(client))
+        with pytest.raises(StoreError, match="found no run 'x'"):
+            FactcheckRun(store, "x", ClosedBookJudge(client))
+
+
+def fill(place: str, answers: int) -> None:
+    with open_store(place, create=True) as store:
+        load(store, source(), run(), *(item(f"q{n:03}") for n in range(answers)),
+             *(answer(f"q{n:03}", f"It is {n} m tall.", f"It is {n + 1} m wide.")
+               for n in range(answers)))  # fmt: skip
+
+
+def test_with_faults_everything_is_accounted_for(tmp_path: Path) -> None:
+    place = str(tmp_path / "store.db")
+    fill(place, 150)
+    faults = {"malformed": 0.05, "500": 0.05, "429": 0.05, "hang": 0.01}
+    with (
+        FaultyServer(plain, faults=faults, seed=7) as server,
+        open_store(place) as store,
+        connect(server, place, timeout=1.0) as client,
+    ):
+        result = judge_run(store, client, concurrency=16)
+        scored, lost = len(labels(store)), len(unscored(store))
+    assert scored + lost == 300
+    assert scored >= 297
+    assert sum(result.labels.values()) + sum(result.unscored.values()) == 300
+    assert result.bounds is not None
+    assert result.bounds[0] <= 0.5 <= result.bounds[1]
+
+
+def judge_in_process(place: str, url: str) -> None:
+    with open_store(place) as store:
+        client = open_client(
+            MODEL, environ={"CLAIMWISE_BASE_URL": url}, cache=open_replies(place), concurrency=4
+        )
+        with client:
+            FactcheckRun(store, "r", ClosedBookJudge(client)).judge(concurrency=4)
+
+
+def test_killed_again_and_again_it_loses_and_repays_nothing(tmp_path: Path) -> None:
+    """What was answered before a kill is not asked again; only calls under way may be."""
+    place = str(tmp_path / "store.db")
+    fill(place, 60)
+    context = multiprocessing.get_context("spawn")
+    dice = random.Random(5)
+    kills = 0
+    with FaultyServer(plain, latency=0.05) as server:
+        while kills < 4:
+            process = context.Process(target=judge_in_process, args=(place, server.url))
+            process.start()
+            before = server.count
+            while server.count == before and process.is_alive():
+                time.sleep(0.01)
+            time.sleep(dice.uniform(0.0, 0.25))
+            if process.is_alive():
+                os.kill(process.pid or 0, signal.SIGKILL)
+                kills += 1
+            process.join()
+        judge_in_process(place, server.url)
+        asked = Counter(request.user for request in server.requests)
+    assert len(asked) == 60
+    assert server.count <= 60 + 4 * kills  # at most what was under way at each kill
+    with open_store(place) as store:
+        assert len(labels(store)) == 120
+        assert unscored(store) == []
