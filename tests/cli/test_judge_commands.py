@@ -52,6 +52,16 @@ def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 CHECK = ("check", "--answer", "answer.txt", "policy.md", "dogs.md")
 
 
+def test_check_with_no_claim_scored_could_not_run(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAIMWISE_BASE_URL", "http://127.0.0.1:9/v1")  # nobody listens there
+    code, out, err = say(*CHECK, *JUDGE, "--timeout", "5")
+    assert code == 1
+    assert "3 claims not scored: no rate" in out
+    assert err.endswith("error: nothing was scored: see the reasons above\n")
+
+
 def test_check_says_who_judged_and_what_it_took(say: Say, server: FaultyServer) -> None:
     code, out, err = say(*CHECK, *JUDGE, "--price", "1,2")
     assert code == 0
@@ -61,7 +71,7 @@ def test_check_says_who_judged_and_what_it_took(say: Say, server: FaultyServer) 
         "3 claims: 1 supported, 1 unlinked, 1 contradicted · rate 0.33 (supported / judged, micro)"
         f" · judged by judge:grounded@1:{MODEL}, agreement unknown\n"
     )
-    assert "1 requests sent, 0 replies from the cache" in err
+    assert "1 request sent, 0 replies from the cache" in err
     assert "US$ 0.00" in err
     assert server.count == 1
 

@@ -29,6 +29,7 @@ from claimwise.report.checking import Gate, decide_gate, print_checked, to_check
 from claimwise.types.checking import CheckRequest, CheckResult
 from claimwise.verify.verifier import load_verifier
 
+COULD_NOT_RUN = 1
 FAILED = 2
 INCONCLUSIVE = 3
 
@@ -85,7 +86,8 @@ def command(
 
     Files that follow are sources too, so that docs/*.md works.
     Shows the answer with its claims marked; for each claim the verdict, how sure it is, why, and
-    the span it rests on. Exits with 0 whatever the verdicts, unless --fail-under is given.
+    the span it rests on. Exits with 0 whatever the verdicts, unless --fail-under is given, and
+    with 1 when no claim could be scored.
     """
     places = (*sources, *more)
     if not places and actions is None:
@@ -151,7 +153,12 @@ def _check_with_judge(
 
 
 def _exit_code(result: CheckResult, gate: Gate | None) -> int:
-    if gate is None or gate.passed:
+    if gate is None:
+        if result.unscored and not result.judged:
+            click.echo("error: nothing was scored: see the reasons above", err=True)
+            return COULD_NOT_RUN
+        return 0
+    if gate.passed:
         return 0
     if gate.passed is False:
         click.echo(f"failed: the rate is under {gate.fail_under:g}", err=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from claimwise.cli.judging import JudgeOptions, judge_options, tell_cost
+from claimwise.report.format import pluralize
 
 if TYPE_CHECKING:
     from claimwise.llm.client import LlmClient
@@ -82,10 +83,10 @@ def describe_spent(client: LlmClient) -> str:
     tally = client.tally
     failed = sum(tally.failed.values())
     parts = [
-        f"{tally.sent:,} requests sent",
-        f"{tally.cached:,} replies from the cache",
+        f"{pluralize(tally.sent, 'request')} sent",
+        f"{pluralize(tally.cached, 'reply')} from the cache",
         f"{tally.retried:,} retried" if tally.retried else "",
-        f"{failed:,} calls without a reply" if failed else "",
+        f"{pluralize(failed, 'call')} without a reply" if failed else "",
         f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out",
         tell_cost(tally.cost),
     ]
