@@ -26,6 +26,10 @@ _NEW_CLAUSE = {"i", "you", "he", "she", "it", "we", "they", "that"}
 # In a subject they leave open where it ends: «the first since the Broncos won».
 _MUDDLING = {"and", "or", "but", "since", "after", "before", "until", "than", "as"}
 _ADVERBS = w.LINKING_ADVERBS | w.WORDS["frequency_adverbs"]
+_OPENING, _CLOSING = frozenset("([“«"), frozenset(")]”»")
+_SURE = w.AUXILIARIES | w.SURE_PAST | w.SURE_S
+_BEFORE_NOUN = (w.DETERMINERS - w.SUBJECT_PRONOUNS) | w.PREPOSITIONS
+_PERSONAL = w.SUBJECT_PRONOUNS - {"this", "that", "these", "those", "there"}
 _CONTRACTION = re.compile(r"(i|you|he|she|it|we|they|that|there|who)(['’](?:s|re|ve|ll|d|m))$")
 
 
@@ -68,36 +72,34 @@ def read_tokens(text: str) -> list[Token]:
     return list(_read_tokens(text)) if len(text) <= _LONGEST else []
 
 
-@lru_cache(maxsize=8)  # each stage looks at the same clause in turn
+@lru_cache(maxsize=128)  # each stage looks at the clauses of an answer in turn
 def _read_tokens(text: str) -> tuple[Token, ...]:
     tokens: list[Token] = []
     depth, quoted = 0, False
     for match in _TOKEN.finditer(text):
-        mark = match["mark"]
-        if mark == '"':
+        found = match.group()
+        if found == '"':
             quoted = not quoted
-        elif mark and mark in "([“«":
+        elif found in _OPENING:
             depth += 1
-        elif mark and mark in ")]”»":
+        elif found in _CLOSING:
             depth = max(0, depth - 1)
         elif not depth and not quoted:
-            tokens += _read_token(match)
+            start, end = match.span()
+            if "'" in found or "’" in found:
+                tokens += _read_contraction(found, start, end)
+            else:
+                tokens.append(Token(found.lower(), start, end, found[0].isupper()))
     return tuple(tokens)
 
 
-def _read_token(match: re.Match[str]) -> list[Token]:
-    start, end = match.span()
-    low = match.group().lower()
-    if "'" not in low and "’" not in low:
-        return [Token(low, start, end, match.group()[0].isupper())]
-    low = low.replace("’", "'")
-    if contraction := _CONTRACTION.match(low):
-        cut = start + contraction.end(1)
-        return [
-            Token(contraction.group(1), start, cut, match.group()[0].isupper()),
-            Token(contraction.group(2), cut, end),
-        ]
-    return [Token(low, start, end, match.group()[0].isupper())]
+def _read_contraction(found: str, start: int, end: int) -> list[Token]:
+    low, capital = found.lower().replace("’", "'"), found[0].isupper()
+    contraction = _CONTRACTION.match(low)
+    if contraction is None:
+        return [Token(low, start, end, capital)]
+    cut = start + contraction.end(1)
+    return [Token(contraction[1], start, cut, capital), Token(contraction[2], cut, end)]
 
 
 def find_finite(tokens: list[Token]) -> Finite | None:
@@ -127,8 +129,7 @@ def _skip_aside(tokens: list[Token], start: int, comma: int) -> Finite | None:
     """Return the verb of «The tower, built in Paris, is …»: it follows the second comma."""
     for index in range(comma + 1, min(len(tokens) - 1, comma + _LONGEST_SUBJECT)):
         if tokens[index].low == ",":
-            verb = tokens[index + 1].low in w.AUXILIARIES | w.SURE_PAST | w.SURE_S
-            return Finite(start, comma, index + 1) if verb else None
+            return Finite(start, comma, index + 1) if tokens[index + 1].low in _SURE else None
     return None
 
 
@@ -147,9 +148,9 @@ def _is_finite(tokens: list[Token], start: int, index: int) -> bool:
     low, before = tokens[index].low, tokens[index - 1].low
     if before == "to":
         return False
-    if low in w.AUXILIARIES or low in w.SURE_PAST or low in w.SURE_S:
+    if low in _SURE:
         return tokens[start].low not in w.PREPOSITIONS
-    if before in w.DETERMINERS - w.SUBJECT_PRONOUNS or before in w.PREPOSITIONS:
+    if before in _BEFORE_NOUN:
         return False  # «their studies», «of related»
     after = tokens[index + 1] if index + 1 < len(tokens) else None
     subject = tokens[start]
@@ -171,7 +172,7 @@ def _takes_object(after: Token | None) -> bool:
 
 def _is_past(subject: Token, low: str, after: Token | None) -> bool:
     """Tell a past tense from a participle: «Globex joined it», not «the firm founded in 1990»."""
-    if subject.low in w.SUBJECT_PRONOUNS - {"this", "that", "these", "those", "there"}:
+    if subject.low in _PERSONAL:
         return True
     if low in w.MOVING:
         return after is None or after.low != "by"
@@ -304,7 +305,7 @@ def _is_second_verb(text: str, left: list[Token], right: list[Token], verb: Fini
     if index >= len(right) or first in ("there", "this", "that", "what"):
         return False
     low, main = right[index].low, left[verb.verb].low
-    if low in w.AUXILIARIES or low in w.SURE_PAST or low in w.SURE_S:
+    if low in _SURE:
         return not (main in w.MODALS and low in ("have", "do"))
     after = right[index + 1] if index + 1 < len(right) else None
     if low in w.NOUN_S:
@@ -386,7 +387,7 @@ def _joins_statements(left: list[Token], right: list[Token]) -> bool:
     if find_finite(right) or right[0].low in ("that", "if", "when", "because"):
         return bool(verbs) or find_finite(left) is not None
     low = right[_skip(right) % len(right)].low
-    if low in w.AUXILIARIES or low in w.SURE_PAST or low in w.SURE_S:
+    if low in _SURE:
         return find_finite(left) is not None or bool(verbs)
     if w.is_participle(low):
         return bool(verbs)
