@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 from msgspec.structs import replace
 
+from claimwise.cli.closed_book import check_trust, write_queue
 from claimwise.cli.common import (
     console,
     current_project,
     format_option,
     print_json,
     store_option,
-    write_output,
 )
 from claimwise.cli.grounding import describe_spent
 from claimwise.cli.judging import (
@@ -26,24 +25,19 @@ from claimwise.cli.judging import (
     print_plan,
 )
 from claimwise.cli.openbook import corpus_options, open_corpus
-from claimwise.config import Project
-from claimwise.errors import ClaimwiseError, make_printable
+from claimwise.errors import make_printable
 from claimwise.ingest.documents import check_stdin, read_text
 from claimwise.llm.prompts import load_prompt
 from claimwise.pipeline.cascade import cascade_answer, plan_cascade
-from claimwise.pipeline.probe import find_probe
 from claimwise.report.cascading import print_cascade, to_cascade_document
-from claimwise.report.factchecking import describe_probe
 from claimwise.types.factchecking import Frame
-from claimwise.types.openbook import CascadeResult, Retrieval
-from claimwise.types.rows import ClosedBookLabel
+from claimwise.types.openbook import Retrieval
 from claimwise.verify.closed_book import ClosedBookJudge
 from claimwise.verify.grounded import GroundedJudge
 from claimwise.verify.verifier import load_verifier
 
 # The name under which the judge itself reads the passages.
 JUDGE = "judge"
-_FIELDS = ClosedBookLabel.__struct_fields__
 _PLAN_NOTE = (
     "compound claims are sent back once, in one more small call; a judge that reads passages is "
     "planned as if every claim were suspicious"
@@ -82,8 +76,7 @@ def command(
     answer: Path,
     places: tuple[str, ...],
     corpus_version: str | None,
-    k: int,
-    floor: float,
+    how: Retrieval,
     domain_hint: str | None,
     question: str | None,
     verifier: str,
@@ -109,7 +102,6 @@ def command(
     text = read_text(answer)
     corpus, warnings = open_corpus(places, corpus_version, store)
     frame = Frame(domain_hint=domain_hint, question=question)
-    how = Retrieval(k=k, floor=floor)
     project = current_project()
     with open_judge_client(judging, project, store) as client:
         place = judging.prompt_place
@@ -120,7 +112,9 @@ def command(
             calls = plan_cascade(text, judge, corpus, reader, frame, how=how)
             print_plan(plan_calls(calls, client), form, note=_PLAN_NOTE)
             return
-        _check_trust(project, judge, untrusted_ok=untrusted_ok)
+        check_trust(project, judge, untrusted_ok=untrusted_ok)
+        if reader is not None:
+            reader.agreement = find_agreement(project, store, reader.labeler)
         result = cascade_answer(
             text,
             judge,
@@ -129,10 +123,10 @@ def command(
             frame,
             how=how,
             resplit=not no_resplit,
+            agreement=find_agreement(project, store, judge.labeler),
             tally=lambda: client.tally,
         )
-        first = replace(result.first, agreement=find_agreement(project, store, judge.labeler))
-        result = replace(result, first=first, warnings=(*warnings, *result.warnings))
+        result = replace(result, warnings=(*warnings, *result.warnings))
         spent = describe_spent(client)
     if form == "json":
         print_json(to_cascade_document(result))
@@ -142,32 +136,4 @@ def command(
         for warning in result.warnings:
             click.echo(f"warning: {make_printable(warning)}", err=True)
     if queue is not None:
-        _write_queue(result, queue)
-
-
-def _check_trust(project: Project, judge: ClosedBookJudge, *, untrusted_ok: bool) -> None:
-    """Refuse a judge that failed its probe: claims that it calls true may end with it."""
-    probe = find_probe(project.folder, judge.labeler)
-    if probe is None:
-        told = f"{judge.labeler} has not been probed: see `claimwise probe-judge`"
-    elif probe.verdict == "trusted":
-        return
-    elif probe.verdict == "not_trusted" and not untrusted_ok:
-        raise ClaimwiseError(
-            f"{describe_probe(probe)}; nothing was sent: choose another judge, or --untrusted-ok"
-        )
-    else:
-        told = describe_probe(probe)
-    click.echo(f"warning: {make_printable(told)}", err=True)
-
-
-def _write_queue(result: CascadeResult, queue: Path) -> None:
-    """Write the queue as lines of ``closed_book_labels``: people fill in what is null.
-
-    What the stages said is left out, so that it sways nobody.
-    """
-    rows = (
-        {name: claim.text if name == "claim_text" else None for name in _FIELDS}
-        for claim in result.queue
-    )
-    write_output("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), queue)
+        write_queue((claim.text for claim in result.queue), queue)

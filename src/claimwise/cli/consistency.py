@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ from claimwise.cli.judging import (
     print_plan,
     show_judge_progress,
 )
-from claimwise.errors import make_printable
+from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.ingest.answers import read_answer_files
 from claimwise.ingest.documents import check_stdin
 from claimwise.measure.accuracy import Resampling
@@ -48,7 +48,7 @@ from claimwise.report.consistency import (
     to_run_document,
 )
 from claimwise.store import Store
-from claimwise.types.consistency import GivenAnswer
+from claimwise.types.consistency import ConsistencyResult, GivenAnswer
 from claimwise.types.llm import LlmCall
 from claimwise.verify.grounded import GroundedJudge
 from claimwise.verify.verifier import Verifier, load_verifier
@@ -150,10 +150,11 @@ def _compare_files(
     result = replace(result, warnings=(*warnings, *result.warnings))
     if form == "json":
         print_json(to_consistency_document(result))
-        return
-    print_consistency(result, console())
-    for warning in result.warnings:
-        click.echo(f"warning: {make_printable(warning)}", err=True)
+    else:
+        print_consistency(result, console())
+        for warning in result.warnings:
+            click.echo(f"warning: {make_printable(warning)}", err=True)
+    _refuse_unscored([result])
 
 
 def _compare_run(
@@ -185,6 +186,15 @@ def _compare_run(
         print_json(to_run_document(found))
     else:
         print_run_consistency(found, console())
+    _refuse_unscored(found.items.values())
+
+
+def _refuse_unscored(results: Iterable[ConsistencyResult]) -> None:
+    """Fail when every comparison did, with the first reason."""
+    claims = [claim for result in results for claim in result.claims]
+    lost = next((o for claim in claims for o in claim.others if o.unscored), None)
+    if lost is not None and not any(claim.scored for claim in claims):
+        raise ClaimwiseError(f"nothing was scored: {lost.unscored}: {lost.reason}")
 
 
 @contextmanager

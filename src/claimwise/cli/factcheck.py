@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from claimwise.cli.closed_book import check_trust, write_queue
 from claimwise.cli.common import (
     console,
     current_project,
@@ -18,7 +18,6 @@ from claimwise.cli.common import (
     open_project_store,
     print_json,
     store_option,
-    write_output,
 )
 from claimwise.cli.judging import (
     JudgeOptions,
@@ -31,16 +30,13 @@ from claimwise.cli.judging import (
     show_judge_progress,
     tell_cost,
 )
-from claimwise.config import Project
 from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.ingest.documents import read_text
 from claimwise.llm.prompts import load_prompt
 from claimwise.pipeline.factcheck import cut_pieces, factcheck_answer
 from claimwise.pipeline.factcheck_run import FactcheckRun
-from claimwise.pipeline.probe import find_probe
 from claimwise.report.factchecking import (
     UNKNOWN_AGREEMENT,
-    describe_probe,
     describe_run,
     print_factcheck,
     to_factcheck_document,
@@ -48,9 +44,8 @@ from claimwise.report.factchecking import (
 )
 from claimwise.report.format import pluralize
 from claimwise.store import Store
-from claimwise.types.factchecking import FACT_LABELS, FactcheckRunResult, Frame, QueuedClaim, Spent
+from claimwise.types.factchecking import FACT_LABELS, FactcheckRunResult, Frame, Spent
 from claimwise.types.llm import LlmCall
-from claimwise.types.rows import ClosedBookLabel
 from claimwise.verify.closed_book import ClosedBookJudge
 
 if TYPE_CHECKING:
@@ -97,8 +92,9 @@ def command(
     claimwise factcheck --run v2 --judge anthropic:claude-sonnet-4-5 --dry-run
 
     No source is read: the judge goes by what it knows. Treat labels as signals, not as truth, and
-    see docs/factcheck.md for what guards them. factual_precision is true / (true + false). Exits
-    with 0 whatever the labels, and with 1 when nothing could be labelled.
+    see docs/factcheck.md for what guards them; with documents at hand, `claimwise cascade` checks
+    the suspicious ones. factual_precision is true / (true + false). Exits with 0 whatever the
+    labels, and with 1 when nothing could be labelled.
     """
     if (answer is None) == (run_id is None):
         raise click.UsageError("expected one of --answer and --run")
@@ -110,7 +106,7 @@ def command(
         prompt = judging.prompt_place
         judge = ClosedBookJudge(client, prompt=load_prompt(prompt) if prompt else None)
         if not judging.dry_run:
-            _check_trust(project, judge, untrusted_ok=untrusted_ok)
+            check_trust(project, judge, untrusted_ok=untrusted_ok)
         wanted = _Wanted(
             judging=judging,
             frame=Frame(domain_hint=domain_hint, question=question),
@@ -143,22 +139,6 @@ class _Wanted:
         print_plan(plan, self.form, note=_RESPLIT_NOTE if self.resplit else "")
 
 
-def _check_trust(project: Project, judge: ClosedBookJudge, *, untrusted_ok: bool) -> None:
-    """Refuse a judge that failed its probe; say when nobody has probed it."""
-    probe = find_probe(project.folder, judge.labeler)
-    if probe is None:
-        told = f"{judge.labeler} has not been probed: see `claimwise probe-judge`"
-    elif probe.verdict == "trusted":
-        return
-    elif probe.verdict == "not_trusted" and not untrusted_ok:
-        raise ClaimwiseError(
-            f"{describe_probe(probe)}; nothing was sent: choose another judge, or --untrusted-ok"
-        )
-    else:
-        told = describe_probe(probe)
-    click.echo(f"warning: {make_printable(told)}", err=True)
-
-
 def _judge_answer(
     text: str,
     judge: ClosedBookJudge,
@@ -188,7 +168,7 @@ def _judge_answer(
         for warning in result.warnings:
             click.echo(f"warning: {make_printable(warning)}", err=True)
     if wanted.queue is not None:
-        _write_queue((claim.text for claim in result.second_look), wanted.queue)
+        write_queue((claim.text for claim in result.second_look), wanted.queue)
     if result.unscored and not result.scored:
         lost = result.unscored[0]
         raise ClaimwiseError(f"nothing was scored: {lost.unscored}: {lost.detail or 'see above'}")
@@ -218,7 +198,7 @@ def _judge_run(
     else:
         _print_run(result, cost)
     if wanted.queue is not None:
-        _write_queue(result.second_look, wanted.queue)
+        write_queue(result.second_look, wanted.queue)
     if result.unscored and not result.labels:
         codes = ", ".join(f"{code} {count:,}" for code, count in result.unscored.items())
         raise ClaimwiseError(f"nothing was scored: {codes}; the next call tries again")
@@ -258,16 +238,3 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
 
 def _tell_spent(spent: Spent) -> str:
     return f"{pluralize(spent.calls, 'call')} and {spent.cached:,} from the cache"
-
-
-def _write_queue(claims: Iterable[str | QueuedClaim], queue: Path) -> None:
-    """Write claims as lines of ``closed_book_labels``: people fill in what is null.
-
-    What the judge said is left out, so that it sways nobody.
-    """
-    lines = []
-    for claim in claims:
-        known = {"claim_text": claim} if isinstance(claim, str) else msgspec.structs.asdict(claim)
-        row = {name: known.get(name) for name in ClosedBookLabel.__struct_fields__}
-        lines.append(json.dumps(row, ensure_ascii=False))
-    write_output("\n".join(lines), queue)

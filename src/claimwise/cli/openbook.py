@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from claimwise.cli.judging import (
     print_plan,
 )
 from claimwise.decompose import split_answer
-from claimwise.errors import make_printable
+from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.ingest.documents import check_stdin, read_text
 from claimwise.pipeline.openbook import (
     check_by_corpus,
@@ -46,7 +47,7 @@ _USUAL = Retrieval()
 
 
 def corpus_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that name a corpus and say how to search it."""
+    """Add the options that name a corpus and say how to search it; these arrive as ``how``."""
     options = (
         click.option(
             "--corpus",
@@ -76,10 +77,23 @@ def corpus_options(function: Callable[..., None]) -> Callable[..., None]:
             metavar="SHARE",
             help="The least share of a claim's words, by weight, that a passage holds.",
         ),
+        click.option(
+            "--sure",
+            type=click.FloatRange(0, 1),
+            default=_USUAL.sure,
+            show_default=True,
+            metavar="P",
+            help="The least probability of support that counts, where a verifier gives one.",
+        ),
     )
+
+    @wraps(function)
+    def gather(k: int, floor: float, sure: float, **arguments: Any) -> None:
+        function(how=Retrieval(k=k, floor=floor, sure=sure), **arguments)
+
     for option in reversed(options):
-        function = option(function)
-    return function
+        gather = option(gather)
+    return gather
 
 
 def open_corpus(
@@ -112,8 +126,7 @@ def command(
     answer: Path,
     places: tuple[str, ...],
     corpus_version: str | None,
-    k: int,
-    floor: float,
+    how: Retrieval,
     question: str | None,
     verifier: str,
     judging: JudgeOptions,
@@ -128,16 +141,17 @@ def command(
 
     For answers that came without sources. Verdicts are those of `check`, with spans in the
     corpus's documents; «no passage» says that the corpus is silent, never that a claim is false.
+    Exits with 0 whatever the verdicts, and with 1 when nothing could be scored.
     """
     if judging.judge is not None and verifier != "auto":
         raise click.UsageError("found --verifier and --judge, expected one of them")
     check_stdin([answer, *map(Path, places)])
     text = read_text(answer)
     corpus, warnings = open_corpus(places, corpus_version, store)
-    how = Retrieval(k=k, floor=floor)
     if judging.judge is None:
         result = check_by_corpus(text, corpus, load_verifier(verifier), question=question, how=how)
         _show(result, warnings, form, question)
+        _refuse_unscored(result)
         return
     project = current_project()
     with open_judge_client(judging, project, store) as client:
@@ -152,6 +166,7 @@ def command(
         _show(result, warnings, form, question, judge=to_judge_document(client, judge))
         if form == "text":
             click.echo(describe_spent(client), err=True)
+        _refuse_unscored(result)
 
 
 def _show(
@@ -166,7 +181,13 @@ def _show(
     if form == "json":
         document = to_openbook_document(result, question=question)
         print_json(document if judge is None else {**document, "judge": judge})
-        return
-    print_openbook(result, console())
-    for warning in result.warnings:
-        click.echo(f"warning: {make_printable(warning)}", err=True)
+    else:
+        print_openbook(result, console())
+        for warning in result.warnings:
+            click.echo(f"warning: {make_printable(warning)}", err=True)
+
+
+def _refuse_unscored(result: OpenBookResult) -> None:
+    """Fail when everything that the corpus speaks of was left without a verdict."""
+    if result.unscored and not any(c.passages and c.outcome for c in result.claims):
+        raise ClaimwiseError("nothing was scored: see the reasons above")

@@ -76,6 +76,7 @@ def cascade_answer(
     *,
     how: Retrieval = _USUAL,
     resplit: bool = True,
+    agreement: str | None = None,
     tally: ReadTally = Tally,
 ) -> CascadeResult:
     """Send one answer through the stages.
@@ -88,11 +89,12 @@ def cascade_answer(
         frame: what the first stage is told beside the answer.
         how: how passages are looked for.
         resplit: whether compound claims are sent back to the judge once.
+        agreement: how far the judge agrees with people, if anybody knows.
         tally: what the client has done so far; without it calls and cost of stages stay 0.
     """
     meter = _Meter(tally)
     first = factcheck_answer(answer, judge, frame, resplit=resplit)
-    spent = meter.read(CLOSED_BOOK, first.judge)
+    spent = meter.read(CLOSED_BOOK, first.judge, agreement)
     started = [_start(claim) for claim in (*first.claims, *first.skipped)]
     suspicious = [claim for claim in started if claim.doubts]
     verdicts, warnings = judge_by_corpus(
@@ -103,7 +105,7 @@ def cascade_answer(
         question=frame.question,
         how=how,
     )
-    looked_up = meter.read(CORPUS, verifier.labeler)
+    looked_up = meter.read(CORPUS, verifier.labeler, getattr(verifier, "agreement", None))
     found = iter(verdicts)
     claims = [_end(claim, next(found)) if claim.doubts else _accept(claim) for claim in started]
     claims.sort(key=lambda claim: claim.start)
@@ -187,7 +189,9 @@ def _decide(claim: CascadeClaim, found: CorpusVerdict) -> _Settled:
     if judged.unscored is not None:
         return _Settled(PEOPLE, None, f"the corpus stage could not judge it: {judged.unscored}")
     if label is None:
-        return _Settled(PEOPLE, None, _WHY.get(found.outcome or "", "nothing settles it"))
+        why = _WHY.get(found.outcome or "", "nothing settles it")
+        said = "" if found.no_passage else f": {judged.reason}"
+        return _Settled(PEOPLE, None, f"{why}{said}")
     if "opinion" in claim.doubts:
         return _Settled(PEOPLE, None, "it reads like a value judgement")
     if judged.conflicts:
@@ -204,6 +208,7 @@ class _Spent(NamedTuple):
 
     stage: Stage
     instrument: str
+    agreement: str | None
     used: Tally
     seconds: float
 
@@ -216,7 +221,7 @@ class _Meter:
         self._last = tally()
         self._at = time.monotonic()
 
-    def read(self, stage: Stage, instrument: str) -> _Spent:
+    def read(self, stage: Stage, instrument: str, agreement: str | None) -> _Spent:
         """Return what was used since the last reading."""
         before, now = self._last, self._tally()
         begin, end = self._at, time.monotonic()
@@ -231,7 +236,7 @@ class _Meter:
             output_tokens=now.output_tokens - before.output_tokens,
             cost=cost if calls else 0.0,
         )
-        return _Spent(stage, instrument, used, end - begin)
+        return _Spent(stage, instrument, agreement, used, end - begin)
 
 
 def _report(
@@ -239,13 +244,14 @@ def _report(
 ) -> tuple[StageReport, ...]:
     ended = [claim.stage for claim in claims]
     left, reports = len(claims), []
-    for spent in (first, second, _Spent(PEOPLE, "people", Tally(cost=0.0), 0.0)):
+    for spent in (first, second, _Spent(PEOPLE, "people", None, Tally(cost=0.0), 0.0)):
         # People have not decided yet: what they get is waiting.
         decided = 0 if spent.stage == PEOPLE else ended.count(spent.stage)
         reports.append(
             StageReport(
                 stage=spent.stage,
                 instrument=spent.instrument,
+                agreement=spent.agreement,
                 claims=left,
                 decided=decided,
                 passed_on=left - decided,

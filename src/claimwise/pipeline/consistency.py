@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from msgspec.structs import replace
 
@@ -29,6 +29,7 @@ from claimwise.measure.accuracy import (
 from claimwise.pipeline.check import judge_claims
 from claimwise.store import Store
 from claimwise.store.judging import Judging, StoredAnswer, find_run, list_answers, read_answers
+from claimwise.store.people import read_approved
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
 from claimwise.types.consistency import (
     ComparedAnswer,
@@ -37,11 +38,10 @@ from claimwise.types.consistency import (
     ConsistencyAccuracy,
     ConsistencyResult,
     GivenAnswer,
-    LabelSet,
     RunConsistency,
 )
 from claimwise.types.llm import LlmCall
-from claimwise.types.rows import Claim, Source
+from claimwise.types.rows import Claim, Judgement, Source
 from claimwise.verify.overlap import OverlapVerifier
 from claimwise.verify.verifier import Verifier, load_verifier
 
@@ -51,20 +51,7 @@ if TYPE_CHECKING:
 # Agreement from which a claim is taken for approved, when balanced accuracy is measured.
 THRESHOLD = 0.5
 _NEIGHBOURS = 16
-_APPROVED = {"grounded": "supported", "closed_book": "true"}
-# People's own labels; unverifiable and non-factual claims are neither right nor wrong.
-_LABELS: dict[LabelSet, str] = {
-    "grounded": (
-        "select item_id, claim_id, verdict from deciding_labels "
-        "where run_id = :run_id and label_kind in ('adjudicated', 'human')"
-    ),
-    "closed_book": (
-        "select item_id, claim_id, label from deciding_closed_book_labels "
-        "where run_id = :run_id and label_kind in ('adjudicated', 'human') "
-        "and label in ('true', 'false')"
-    ),
-}
-
+_KINDS: tuple[Judgement, ...] = get_args(Judgement)
 Watch = Callable[[int, int], None]
 """Told how many items are done, and how many there are."""
 
@@ -334,7 +321,7 @@ def consistency_accuracy(
     Returns:
         One measurement for each kind of label that people gave; none: accuracy unknown.
     """
-    labels = {kind: _read_labels(store, found, kind) for kind in _LABELS}
+    labels = {kind: _read_labels(store, found, kind) for kind in _KINDS}
     if not any(labels.values()):
         return ()
     baseline = _count_words(found)
@@ -358,10 +345,9 @@ Key = tuple[str, str]
 """An item and one of its claims."""
 
 
-def _read_labels(store: Store, found: RunConsistency, kind: LabelSet) -> dict[Key, bool]:
+def _read_labels(store: Store, found: RunConsistency, kind: Judgement) -> dict[Key, bool]:
     """Return what people say of the compared claims: whether they approve."""
-    rows = store.query(_LABELS[kind], {"run_id": found.run_id})
-    said = {(item_id, claim_id): label == _APPROVED[kind] for item_id, claim_id, label in rows}
+    said = read_approved(store, found.run_id, kind)
     return {key: said[key] for key in _list_agreement(found) if key in said}
 
 

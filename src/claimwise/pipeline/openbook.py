@@ -143,7 +143,12 @@ def judge_by_corpus(
     warnings: list[str] = []
     for batch in filter(None, batches):
         verdicts, told = _judge(
-            [searches[n] for n in batch], corpus, verifier, answer=answer, question=question
+            [searches[n] for n in batch],
+            corpus,
+            verifier,
+            answer=answer,
+            question=question,
+            how=how,
         )
         found.update(zip(batch, verdicts, strict=True))
         warnings += told
@@ -185,14 +190,29 @@ def _judge(
     *,
     answer: str,
     question: str | None,
+    how: Retrieval,
 ) -> tuple[list[ClaimVerdict], list[str]]:
     request, excerpts = _make_request(searches, corpus, answer, question)
     verdicts, told = judge_claims([_bare(search.claim) for search in searches], request, verifier)
     moved = [
-        replace(excerpts.move_back(judged), claim=search.claim)
+        replace(_doubt(excerpts.move_back(judged), how.sure), claim=search.claim)
         for search, judged in zip(searches, verdicts, strict=True)
     ]
     return moved, told
+
+
+def _doubt(judged: ClaimVerdict, sure: float) -> ClaimVerdict:
+    """Return support that is not sure enough as «unlinked»: it says so, and decides nothing."""
+    if judged.verdict != "supported" or judged.scores is None or judged.scores.supports >= sure:
+        return judged
+    return replace(
+        judged,
+        verdict="unlinked",
+        confidence=None,
+        span=None,
+        conflicts=(),
+        reason=f"a passage may back it, with a probability of {judged.scores.supports:.2f} only",
+    )
 
 
 def _bare(claim: AnswerClaim) -> AnswerClaim:

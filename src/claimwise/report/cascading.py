@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from claimwise.errors import make_printable
-from claimwise.report.format import MISSING, pluralize, show_rate
-from claimwise.report.openbook import describe_corpus, one_line, print_line, to_claim_document
+from claimwise.report.format import AGREEMENT_UNKNOWN, MISSING, pluralize, show_rate
+from claimwise.report.openbook import describe_corpus, print_line, show_outcome, to_claim_document
 from claimwise.types.openbook import CascadeClaim, CascadeResult, StageReport
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
@@ -24,7 +24,7 @@ _LOOKS: Final = {
     None: ("?", "yellow"),
 }
 _COLUMNS: Final = (
-    "stage", "by", "claims", "decided", "passed on", "requests", "tokens in", "tokens out", "cost",
+    "stage", "claims", "decided", "passed on", "requests", "tokens in", "tokens out", "cost",
     "seconds",
 )  # fmt: skip
 
@@ -51,8 +51,8 @@ def _print_claim(number: int, claim: CascadeClaim, console: Console) -> None:
         first = claim.label or f"not scored ({claim.unscored})"
         doubts = ", ".join(doubt for doubt in claim.doubts if doubt != claim.label)
         flagged = f", {doubts}" if doubts and claim.label else ""
-        outcome = claim.corpus.outcome or f"not scored ({claim.corpus.judged.unscored})"
-        print_line(console, 6, "", f"judge: {first}{flagged}; corpus: {outcome.replace('_', ' ')}")
+        outcome = show_outcome(claim.corpus)
+        print_line(console, 6, "", f"judge: {first}{flagged}; corpus: {outcome}")
         span = claim.corpus.judged.span
         if span is not None:
             print_line(console, 6, "", f"{span.source_id}:{span.start}–{span.end} «{span.text}»")
@@ -61,14 +61,12 @@ def _print_claim(number: int, claim: CascadeClaim, console: Console) -> None:
 def _make_table(stages: Sequence[StageReport]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in _COLUMNS:
-        right = column not in ("stage", "by")
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
+        table.add_column(column, justify="left" if column == "stage" else "right")
     for stage in stages:
         cost = MISSING if stage.cost is None else f"{stage.cost:.4f}"
         waiting = stage.stage == "people"
         row = (
             NAMES[stage.stage],
-            one_line(stage.instrument),
             f"{stage.claims:,}",
             MISSING if waiting else f"{stage.decided:,}",
             f"{stage.passed_on:,} waiting" if waiting else f"{stage.passed_on:,}",
@@ -83,15 +81,17 @@ def _make_table(stages: Sequence[StageReport]) -> Table:
 
 
 def describe_cascade(result: CascadeResult) -> list[str]:
-    """Return the rates: the first stage alone, and the cascade, each bounded from both sides."""
+    """Return the rates, the first stage alone and the cascade, and who is how far to be trusted."""
     queued = pluralize(len(result.queue), "claim")
     return [
         f"closed book alone: factual precision {show_rate(result.first_precision)}"
         f"{_between(result.first_bounds)}",
         f"after the cascade: factual precision {show_rate(result.precision)}"
         f"{_between(result.bounds)}; {queued} for people",
-        make_printable(
-            f"first by {result.first.judge}, {result.first.agreement or 'agreement unknown'}"
+        *(
+            make_printable(f"{stage.instrument}: {stage.agreement or AGREEMENT_UNKNOWN}")
+            for stage in result.stages
+            if stage.stage != "people"
         ),
     ]
 
@@ -109,7 +109,6 @@ def to_cascade_document(result: CascadeResult) -> dict[str, Any]:
         "answer": result.answer,
         "first": {
             "judge": result.first.judge,
-            "agreement": result.first.agreement,
             "factual_precision": result.first_precision,
             "bounds": result.first_bounds,
         },

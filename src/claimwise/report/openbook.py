@@ -33,7 +33,7 @@ def print_openbook(result: OpenBookResult, console: Console) -> None:
     for number, claim in enumerate(shown, start=1):
         sign, style = _LOOKS[claim.outcome]
         judged = claim.judged
-        word = (claim.outcome or f"not scored ({judged.unscored})").replace("_", " ")
+        word = show_outcome(claim)
         sure = "" if judged.confidence is None else f" {judged.confidence:.2f}"
         print_line(console, 0, f"{number:>3} {sign} {word}{sure}", judged.claim.wording, style)
         for line in describe_evidence(claim):
@@ -50,6 +50,13 @@ def print_line(console: Console, indent: int, head: str, text: str, style: str =
     if head:
         line.append(make_printable(head), f"{style} bold").append("  ")
     console.print(line.append(one_line(text)), soft_wrap=True)
+
+
+def show_outcome(claim: CorpusVerdict) -> str:
+    """Return the outcome in words, or that there is none and its code."""
+    if claim.outcome is None:
+        return f"not scored ({claim.judged.unscored})"
+    return claim.outcome.replace("_", " ")
 
 
 def one_line(text: str) -> str:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
 from claimwise.types.bench import Accuracy
 from claimwise.types.checking import AnswerClaim, Span
-from claimwise.types.rows import Verdict
+from claimwise.types.rows import Judgement, Verdict
 
 # Goes with every result, in every format.
 CAUTION = "an inconsistent claim is suspicious, a consistent one is not thereby true"
-
-# What labels by people are about: rests on the sources, or true of the world.
-LabelSet = Literal["grounded", "closed_book"]
 
 
 class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +129,7 @@ class ConsistencyAccuracy(msgspec.Struct, frozen=True, kw_only=True):
     and the lead over ``baseline``: agreement by counting words.
     """
 
-    labels: LabelSet
+    labels: Judgement  # which labels: supported by sources, or true without
     threshold: float
     accuracy: Accuracy
     baseline: Accuracy

@@ -22,11 +22,14 @@ CLOSED_BOOK, CORPUS, PEOPLE = STAGES
 
 
 class Retrieval(msgspec.Struct, frozen=True, kw_only=True):
-    """How passages are looked for; kept with every result."""
+    """How passages are looked for and believed; kept with every result."""
 
     k: int = 5  # passages for a claim, at most
     # The least share of a claim's telling words, rare ones weighing more, that a passage holds.
     floor: float = 0.3
+    # The least probability of support from which a verifier that gives one is believed. Sources
+    # that a system was given mostly bear on the answer, passages that we found often do not.
+    sure: float = 0.6
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +137,7 @@ class StageReport(msgspec.Struct, frozen=True, kw_only=True):
 
     stage: Stage
     instrument: str
+    agreement: str | None = None  # how far the instrument agrees with people; None: unknown
     claims: int
     decided: int
     passed_on: int

@@ -22,6 +22,7 @@ from claimwise.text.sentences import find_sentences
 from claimwise.types.checking import ClaimVerdict, Span
 from claimwise.types.openbook import CorpusInfo, Passage, Retrieval
 from claimwise.types.rows import Source
+from claimwise.verify.decide import OTHERWISE
 from claimwise.verify.words import is_common, read_stems
 
 PASSAGE_WORDS = 100
@@ -29,8 +30,6 @@ _LONGEST_PASSAGE = 2_000  # characters; text without spaces has few «words»
 _SATURATION = 1.2
 _LENGTH_WEIGHT = 0.75
 _RUN = re.compile(r"\S+")
-# What `decide_claim` puts before the words of a conflict.
-_OTHERWISE = "; another source says otherwise"
 _USUAL = Retrieval()
 
 
@@ -49,6 +48,9 @@ class Corpus:
         self, documents: Sequence[Source], *, name: str = "", version: str | None = None
     ) -> None:
         self.documents = tuple(documents)
+        self._numbers = {d.source_id: number for number, d in enumerate(self.documents)}
+        if len(self._numbers) < len(self.documents):
+            raise ValueError("documents: found two with one id, expected each once")
         self._places = [
             _Place(number, start, end)
             for number, document in enumerate(self.documents)
@@ -67,6 +69,10 @@ class Corpus:
         document = self.documents[place.document]
         text = document.source_text[place.start : place.end]
         return list_telling(f"{document.title}\n{text}" if document.title else text)
+
+    def number_of(self, source_id: str) -> int:
+        """Return the place of a document among all."""
+        return self._numbers[source_id]
 
     def find_passages(self, claim: str, how: Retrieval = _USUAL) -> list[Passage]:
         """Return the best passages for a claim, best first; none where all are below the floor.
@@ -95,14 +101,12 @@ class Excerpts:
     """
 
     def __init__(self, corpus: Corpus, passages: Sequence[Passage]) -> None:
-        documents = {document.source_id: document for document in corpus.documents}
-        order = {source_id: number for number, source_id in enumerate(documents)}
-        wanted = sorted({(order[p.source_id], p.start, p.end, p.source_id) for p in passages})
+        wanted = sorted({(corpus.number_of(p.source_id), p.start, p.end) for p in passages})
         self._homes: dict[str, tuple[Source, int]] = {}
         sources: list[Source] = []
-        for start, end, source_id in _merge(wanted, documents):
-            document = documents[source_id]
-            name = f"{source_id}:{start}"
+        for number, start, end in _merge(wanted, corpus.documents):
+            document = corpus.documents[number]
+            name = f"{document.source_id}:{start}"
             self._homes[name] = document, start
             text = document.source_text[start:end]
             sources.append(replace(document, source_id=name, source_text=text))
@@ -118,7 +122,7 @@ class Excerpts:
         conflicts = tuple(self._move(s) for s in judged.conflicts if _is_alike(judged, s))
         reason = judged.reason
         if judged.conflicts and not conflicts:
-            reason = reason.partition(_OTHERWISE)[0]
+            reason = reason.partition(OTHERWISE)[0]
         return replace(judged, span=span, conflicts=conflicts, reason=reason)
 
     def _move(self, span: Span) -> Span:
@@ -146,21 +150,17 @@ def _is_alike(judged: ClaimVerdict, other: Span) -> bool:
 
 
 def _merge(
-    wanted: Sequence[tuple[int, int, int, str]], documents: dict[str, Source]
-) -> Iterator[tuple[int, int, str]]:
-    """Yield stretches in order, those with nothing but space between them as one."""
-    before: tuple[int, int, str] | None = None
-    for _, start, end, source_id in wanted:
-        if before is not None and before[2] == source_id:
-            between = documents[source_id].source_text[before[1] : start]
-            if not between.strip():
-                before = before[0], end, source_id
-                continue
-        if before is not None:
-            yield before
-        before = start, end, source_id
-    if before is not None:
-        yield before
+    wanted: Sequence[tuple[int, int, int]], documents: Sequence[Source]
+) -> list[tuple[int, int, int]]:
+    """Return stretches in order, those with nothing but space between them as one."""
+    merged: list[tuple[int, int, int]] = []
+    for number, start, end in wanted:
+        near, begin, stop = merged[-1] if merged else (-1, 0, 0)
+        if near == number and not documents[number].source_text[stop:start].strip():
+            merged[-1] = number, begin, end
+        else:
+            merged.append((number, start, end))
+    return merged
 
 
 def list_telling(text: str) -> list[str]:

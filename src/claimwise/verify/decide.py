@@ -20,6 +20,7 @@ from claimwise.verify.evidence import FEATURES, EvidenceIndex, Part, weigh_part
 from claimwise.verify.validity import is_stale, say_why_stale
 from claimwise.verify.words import find_stem, is_common
 
+OTHERWISE = "; another source says otherwise"  # what a reason ends with where sources disagree
 _PARTLY = 0.4  # share of a claim's words in one place from which a claim counts as partly backed
 _CLOSE = 0.5  # share from which a sentence speaks about the claim, so that it can contradict it
 _SURE = 0.6  # probability of support that an opposite or another name does not overrule
@@ -198,7 +199,7 @@ def _decide_supported(
         else reckoned or _say_supported(part, index, positions)
     )
     if others:
-        reason += f"; another source says otherwise: {next(iter(others.values()))}"
+        reason += f"{OTHERWISE}: {next(iter(others.values()))}"
     verdict: Verdict = "stale" if stale else "supported"
     span = _span(index, positions)
     return _tell(claim, weighed, verdict, span, reason=reason, conflicts=conflicts)

@@ -1,0 +1,392 @@
+"""``openbook``, ``cascade`` and ``consistency`` as a user types them, judges over real HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claimwise.cli.main import run
+from claimwise.demo import write_demo
+from claimwise.pipeline.probe import FILE_NAME
+from claimwise.store import open_store
+from claimwise.types.rows import ClosedBookLabel
+from support.closed_book import label_pieces
+from support.faulty_server import Asked, FaultyServer
+from support.grounded_model import reply_to
+
+Say = Callable[..., tuple[int, str, str]]
+MODEL = "openai-compatible:any"
+JUDGE = ("--judge", MODEL)
+ANSWER = "The tower is 139 m tall. Entry costs 9 euros. Dogs may come in. Zeppelins flew to Quito."
+SAID = {
+    "The tower is 139 m tall.": "true",
+    "Entry costs 9 euros.": "true",
+    "Dogs may come in.": "true",
+    "Zeppelins flew to Quito.": "unverifiable",
+}
+
+
+PROJECT = [
+    {"type": "items", "item_id": "i", "query": "How tall?", "query_type": "lookup",
+     "answerable": True, "stakes": "low", "source_corpus_ver": "v1"},
+    {"type": "runs", "run_id": "r", "system": "s", "corpus_ver": "v1",
+     "started_at": "2026-01-01T00:00:00Z"},
+]  # fmt: skip
+ANSWERED = {"type": "answers", "run_id": "r", "item_id": "i"}
+
+
+def write_rows(rows: list[dict[str, Any]]) -> None:
+    Path("all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
+def reply(asked: Asked) -> str:
+    if '{"id": "s1"' in asked.user:
+        return json.dumps(label_pieces(asked.user, lambda text: SAID[text]))
+    return reply_to(asked.user)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+    with FaultyServer(reply) as opened:
+        opened.set_environment(monkeypatch)
+        yield opened
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Say:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
+    Path("answer.txt").write_text(ANSWER, encoding="utf-8")
+    Path("docs").mkdir()
+    Path("docs/tower.md").write_text("The tower is 139 m tall.", encoding="utf-8")
+    Path("docs/prices.md").write_text("Entry costs 5 euros.", encoding="utf-8")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = run(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+OPEN = ("openbook", "--answer", "answer.txt", "--corpus", "docs")
+CASCADE = ("cascade", "--answer", "answer.txt", "--corpus", "docs", *JUDGE)
+
+
+def test_openbook_as_text(say: Say) -> None:
+    code, out, err = say(*OPEN, "--verifier", "lexical")
+    assert code == 0
+    assert "✓ supported" in out
+    assert "docs/tower.md:0–24 «The tower is 139 m tall.»" in out
+    assert "the source says 5 euros, the claim 9 euros" in out
+    assert "– no passage  Zeppelins flew to Quito." in out
+    assert "factual precision 0.500 (supported / (supported + contradicted))" in out
+    assert "2 claims undecided: between 0.250 and 0.750" in out
+    assert "corpus docs: 2 documents, 2 passages" in out
+    assert err == ""
+
+
+def test_openbook_as_json(say: Say) -> None:
+    arguments = ("--verifier", "lexical", "--format", "json", "--passages", "3", "--floor", "0.2")
+    code, out, _ = say(*OPEN, *arguments, "--question", "Why?")
+    assert code == 0
+    document = json.loads(out)
+    assert document["format"] == 1
+    assert document["question"] == "Why?"
+    assert document["retrieval"] == {"k": 3, "floor": 0.2, "sure": 0.6}
+    assert document["corpus"]["documents"] == 2
+    assert document["bounds"] == [0.25, 0.75]
+    first = document["claims"][0]
+    assert (first["outcome"], first["verdict"]) == ("supported", "supported")
+    assert first["passages"][0]["source_id"] == "docs/tower.md"
+    assert document["claims"][3]["outcome"] == "no_passage"
+    assert document["claims"][3]["verdict"] == "unlinked"
+
+
+def test_openbook_over_a_pipe_and_over_the_store(say: Say, tmp_path: Path) -> None:
+    write_demo(tmp_path / "demo")
+    Path("answer.txt").write_text("A day ticket costs €21.", encoding="utf-8")
+    store = ("--store", "demo/claimwise.db", "--verifier", "lexical")
+    arguments = ("openbook", "--answer", "answer.txt", "--corpus", "store")
+    code, out, _ = say(*arguments, *store)
+    assert code == 0
+    assert "version 2026-09: 34 documents" in out
+    assert "fares-2026:" in out
+    code, out, _ = say(*arguments, "--corpus-version", "2026-03", *store)
+    assert code == 0
+    assert "version 2026-03: 28 documents" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--corpus", "nowhere"), "nowhere: found no such file"),
+        (("--corpus", "docs", "--corpus", "store"), "expected it alone"),
+        (("--corpus", "docs", "--corpus-version", "v1"), "--corpus-version is for --corpus store"),
+        (("--corpus", "store"), "no store there"),
+        (("--corpus", "docs", "--verifier", "x"), "unknown, expected one of"),
+        (("--corpus", "docs", "--verifier", "lexical", *JUDGE), "--verifier and --judge"),
+        (("--corpus", "docs", "--dry-run"), "--dry-run is for an LLM judge"),
+        (("--corpus", "-", "--answer", "-"), "standard input named twice"),
+        ((), "Missing option '--corpus'"),
+    ],
+)
+def test_bad_calls_are_one_clear_line(say: Say, arguments: tuple[str, ...], message: str) -> None:
+    code, out, err = say("openbook", "--answer", "answer.txt", *arguments)
+    assert code == 1
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_openbook_with_a_judge_makes_one_call(say: Say, server: FaultyServer) -> None:
+    code, out, err = say(*OPEN, *JUDGE, "--dry-run")
+    assert code == 0
+    assert out.splitlines()[0].split()[:2] == ["calls", "1"]
+    assert server.count == 0
+    code, out, err = say(*OPEN, *JUDGE)
+    assert code == 0
+    assert server.count == 1
+    assert "✗ contradicted  Entry costs 9 euros." in out
+    assert "agreement unknown" in out
+    assert "1 request sent" in err
+    code, out, _ = say(*OPEN, *JUDGE, "--format", "json")
+    assert json.loads(out)["judge"]["model"] == MODEL
+
+
+def test_text_of_documents_cannot_steer_the_terminal(say: Say) -> None:
+    evil = "The tower \x1b[31mis\x1b[0m 139 m tall \x07[bold]."
+    Path("docs/tower.md").write_text(evil, encoding="utf-8")
+    Path("answer.txt").write_text(evil, encoding="utf-8")
+    for form in ("text", "json"):
+        code, out, err = say(*OPEN, "--verifier", "lexical", "--format", form)
+        assert code == 0
+        assert "\x1b" not in out + err
+        assert "\x07" not in out + err
+        assert "[bold]" in out
+
+
+# The cascade
+
+
+def test_cascade_as_text(say: Say, server: FaultyServer) -> None:
+    code, out, err = say(*CASCADE, "--verifier", "lexical", "--queue", "q.jsonl", "--price", "1,2")
+    assert code == 0
+    assert server.count == 1
+    assert "✓ true (corpus)  The tower is 139 m tall." in out
+    assert "judge: true, second_look; corpus: supported" in out
+    assert "? for people (people)  Entry costs 9 euros." in out
+    assert "the judge says true, the corpus says false" in out
+    assert "✓ true (closed book)  Dogs may come in." in out
+    assert "closed book alone: factual precision 1.000, between 0.750 and 1.000" in out
+    assert "after the cascade: factual precision 1.000, between 0.500 and 1.000" in out
+    assert "2 claims for people" in out
+    assert "has not been probed" in err
+    rows = [json.loads(line) for line in Path("q.jsonl").read_text("utf-8").splitlines()]
+    assert [row["claim_text"] for row in rows] == [
+        "Entry costs 9 euros.",
+        "Zeppelins flew to Quito.",
+    ]
+    assert all(list(row) == list(ClosedBookLabel.__struct_fields__) for row in rows)
+
+
+def test_a_filled_in_queue_can_be_imported(say: Say, server: FaultyServer) -> None:
+    say(*CASCADE, "--verifier", "lexical", "--queue", "closed_book_labels.jsonl")
+    queue = Path("closed_book_labels.jsonl")
+    filled = {
+        "run_id": "r",
+        "item_id": "i",
+        "label": "false",
+        "labeler": "ana",
+        "labeled_at": "2026-02-01T00:00:00Z",
+    }
+    rows = [{**json.loads(line), **filled} for line in queue.read_text("utf-8").splitlines()]
+    queue.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    claims = [{"claim_text": text} for text in SAID]
+    write_rows([*PROJECT, {**ANSWERED, "answer_text": ANSWER, "claims": claims}])
+    assert say("init")[0] == 0
+    assert say("import", "all.jsonl", "closed_book_labels.jsonl")[0] == 0
+    with open_store("claimwise.db") as store:
+        found = store.query(
+            "select c.claim_text, l.label from closed_book_labels as l "
+            "join claims as c on c.claim_id = l.claim_id order by c.claim_text"
+        )
+    assert found == [("Entry costs 9 euros.", "false"), ("Zeppelins flew to Quito.", "false")]
+
+
+def test_cascade_as_json(say: Say, server: FaultyServer) -> None:
+    code, out, _ = say(*CASCADE, "--verifier", "judge", "--price", "1,2", "--format", "json")
+    assert code == 0
+    assert server.count == 2
+    document = json.loads(out)
+    first, second, people = document["stages"]
+    assert (first["claims"], first["decided"], first["passed_on"]) == (4, 1, 3)
+    assert (second["claims"], second["decided"], second["passed_on"]) == (3, 1, 2)
+    assert people["claims"] == document["queued"] == 2
+    assert first["calls"] == second["calls"] == 1
+    assert first["cost"] > 0
+    assert second["input_tokens"] > 0
+    assert document["claims"][0]["stage"] == "corpus"
+    assert document["claims"][0]["corpus"]["span"]["source_id"] == "docs/tower.md"
+    assert document["first"]["factual_precision"] == 1.0
+    assert document["cascade"]["bounds"] == [0.5, 1.0]
+
+
+def test_cascade_plans_without_sending(say: Say, server: FaultyServer) -> None:
+    for verifier, calls in (("lexical", "1"), ("judge", "2")):
+        code, out, _ = say(*CASCADE, "--verifier", verifier, "--dry-run")
+        assert code == 0
+        assert out.splitlines()[0].split()[:2] == ["calls", calls]
+    assert server.count == 0
+
+
+def test_cascade_refuses_a_judge_that_failed_its_probe(
+    say: Say, server: FaultyServer, tmp_path: Path
+) -> None:
+    write_demo(tmp_path / "demo")
+    probe = {
+        "judge": f"judge:closed-book@1:{MODEL}",
+        "limit": 0.05,
+        "seed": 0,
+        "verdict": "not_trusted",
+        "highest": 0.5,
+        **{
+            name: {"hits": 1, "scored": 2, "unscored": 0, "low": 0.1, "high": 0.9}
+            for name in ("made_up_true", "known_true", "known_false")
+        },
+    }
+    (tmp_path / FILE_NAME).write_text(json.dumps({probe["judge"]: probe}), encoding="utf-8")
+    (tmp_path / "claimwise.toml").write_bytes((tmp_path / "demo/claimwise.toml").read_bytes())
+    code, _, err = say(*CASCADE)
+    assert code == 1
+    assert "not trusted" in err
+    assert server.count == 0
+    code, _, err = say(*CASCADE, "--untrusted-ok", "--verifier", "lexical")
+    assert code == 0
+    assert "not trusted" in err
+
+
+# Consistency
+
+
+def write_samples(*texts: str) -> None:
+    Path("samples").mkdir()
+    for number, text in enumerate(texts):
+        Path(f"samples/{number}.txt").write_text(text, encoding="utf-8")
+
+
+def test_consistency_of_files(say: Say) -> None:
+    write_samples(
+        "The tower is 139 m tall.", "The tower is 139 m tall. ", "The tower is 20 m tall."
+    )
+    code, out, err = say("consistency", "--answers", "samples", "--verifier", "lexical")
+    assert code == 0
+    assert "1 of 2 support, 1 contradict  The tower is 139 m tall." in out
+    assert "0 of 2 support, 2 contradict  The tower is 20 m tall." in out
+    assert "an inconsistent claim is suspicious, a consistent one is not thereby true" in out
+    assert "accuracy unknown" in out
+    assert "repeat another word for word" in err
+    files = ("--answers", "samples/0.txt", "samples/1.txt", "samples/2.txt")
+    assert say("consistency", *files, "--verifier", "lexical")[1] == out
+
+
+def test_consistency_of_rows_as_json(say: Say) -> None:
+    rows = [
+        {"item_id": "i", "sample": 0, "answer_text": "The tower is 139 m tall."},
+        {"answer": "The tower is 139 m tall. Dogs may come in."},
+        {"item_id": "i", "sample": 2, "answer_text": None},
+    ]
+    Path("a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    arguments = ("consistency", "--answers", "a.jsonl", "--verifier", "lexical")
+    code, out, _ = say(*arguments, "--format", "json")
+    assert code == 0
+    document = json.loads(out)
+    assert [answer["name"] for answer in document["answers"]] == ["a.jsonl:1", "a.jsonl:2"]
+    assert document["answers"][1]["agreement"] == 0.5
+    assert document["accuracy"] is None
+    assert "not thereby true" in document["caution"]
+    assert document["warnings"] == ["a.jsonl:3: the system gave no answer: left out"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('{"text": "x"}', "a.jsonl:1: found another object, expected an object with answer_text"),
+        ('{"answer_text": 5}', "a.jsonl:1: found another object"),
+        ("{", "a.jsonl:1:"),
+        (
+            '{"item_id": "i", "answer_text": "x"}\n{"item_id": "j", "answer_text": "y"}',
+            "a.jsonl:2: found item_id 'j' after 'i', expected answers to one question",
+        ),
+        ('{"answer_text": "The tower is tall."}', "found 1 answers"),
+    ],
+)
+def test_bad_rows_are_one_clear_line(say: Say, lines: str, message: str) -> None:
+    Path("a.jsonl").write_text(lines, encoding="utf-8")
+    code, _, err = say("consistency", "--answers", "a.jsonl", "--verifier", "lexical")
+    assert code == 1
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_consistency_wants_files_or_a_run(say: Say) -> None:
+    for arguments in ((), ("--run", "r", "--answers", "answer.txt")):
+        code, _, err = say("consistency", *arguments)
+        assert code == 1
+        assert "expected one of --answers and --run" in err
+
+
+def test_consistency_with_a_judge(say: Say, server: FaultyServer) -> None:
+    write_samples("The tower is 139 m tall.", "The tower is 20 m tall.", "Dogs may come in.")
+    code, out, _ = say("consistency", "--answers", "samples", *JUDGE, "--dry-run")
+    assert code == 0
+    assert out.splitlines()[0].split()[:2] == ["calls", "6"]
+    assert server.count == 0
+    code, out, err = say("consistency", "--answers", "samples", *JUDGE)
+    assert code == 0
+    assert server.count == 6
+    assert "0 of 2 support, 1 contradict  The tower is 139 m tall." in out
+    assert "6 requests sent" in err
+
+
+def test_consistency_of_a_stored_run(say: Say, server: FaultyServer) -> None:
+    samples = [
+        {**ANSWERED, "sample": number, "answer_text": text, "claims": [{"claim_text": text}]}
+        for number, text in enumerate(["The tower is 139 m tall.", "The tower is 20 m tall."])
+    ]
+    write_rows([*PROJECT, *samples])
+    assert say("init")[0] == 0
+    assert say("import", "all.jsonl")[0] == 0
+    code, out, _ = say("consistency", "--run", "r", "--verifier", "lexical")
+    assert code == 0
+    assert "0.000   1.000  i (2 answers, 2 claims)" in out
+    assert "accuracy unknown: no claim has a label of people's" in out
+    code, out, _ = say("consistency", "--run", "r", *JUDGE, "--dry-run", "--format", "json")
+    assert json.loads(out)["calls"] == 2
+    code, out, _ = say("consistency", "--run", "r", "--verifier", "lexical", "--format", "json")
+    assert json.loads(out)["items"]["i"]["answers"][0]["name"] == "i#0"
+    assert json.loads(out)["accuracy"] is None
+
+
+def test_a_judge_that_never_answers_is_an_error(say: Say, server: FaultyServer) -> None:
+    """What is unscored is shown, counted, and no success."""
+    server.faults = {"401": 1.0}
+    code, out, err = say(*OPEN, *JUDGE)
+    assert code == 1
+    assert "not scored (refused_request)" in out
+    assert "nothing was scored" in err
+    write_samples("The tower is 139 m tall.", "The tower is 20 m tall.")
+    code, out, err = say("consistency", "--answers", "samples", *JUDGE)
+    assert code == 1
+    assert "0 of 0 support, 0 contradict, 1 not scored" in out
+    assert "nothing was scored: refused_request" in err
+    # The cascade goes on: its second stage needs no judge.
+    code, out, _ = say(*CASCADE, "--verifier", "lexical")
+    assert code == 0
+    assert "✗ false (corpus)  Entry costs 9 euros." in out
+    assert "closed book alone: factual precision —, between 0.000 and 1.000" in out
