@@ -9,12 +9,12 @@ BIN := $(VENV)/bin
 DEMO := demo-project
 WORKERS ?= 2
 
-.PHONY: demo test check unit docs fix system clean
+.PHONY: demo test check unit docs fix system model-server clean
 
 demo: $(VENV)/.base
 	$(BIN)/claimwise demo $(DEMO)
 
-test: system check unit
+test: system check model-server unit
 
 # Formatting, lint, types, layers, and generated pages.
 check: $(VENV)/.dev
@@ -38,6 +38,10 @@ fix: $(VENV)/.dev
 # What tests need beyond Python: a real PostgreSQL, the sqlite3 shell, a real browser.
 system:
 	./scripts/install-system-packages
+
+# A real local model for tests/llm/test_real_server.py, which is skipped without it.
+model-server: $(VENV)/.dev
+	./scripts/install-model-server $(BIN)/python
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

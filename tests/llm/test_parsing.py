@@ -118,14 +118,14 @@ def test_an_unparsable_reply_is_forgotten_and_asked_for_once_more():
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_after_two_unparsable_replies_it_is_a_failure(fresh: bool):
-    asker = Scripted("nonsense", "more of it", '{"word": "never read"}')
+def test_after_three_unparsable_replies_it_is_a_failure(fresh: bool):
+    asker = Scripted("nonsense", "more of it", "yes", '{"word": "never read"}')
     found = ask_for(asker, CALL, Word, fresh=fresh)
     assert isinstance(found, LlmFailure)
     assert found.code == "unparsable"
     # A fresh reply was never kept: to forget it would be to forget a good one.
-    assert asker.rejected == ([] if fresh else ["nonsense", "more of it"])
-    assert asker.asked == [fresh, fresh]
+    assert asker.rejected == ([] if fresh else ["nonsense", "more of it", "yes"])
+    assert asker.asked == [fresh] * 3
 
 
 def test_failures_are_passed_on():

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import re
 import signal
 import sqlite3
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from importlib.resources import files
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -139,8 +141,12 @@ def test_whoever_waited_hears_that_it_was_not_kept(tmp_path: Path):
 def test_an_older_store_is_brought_up_to_date(tmp_path: Path):
     path = tmp_path / "store.db"
     open_store(path, create=True).close()
+    schema = files("claimwise.store").joinpath("sql/schema")
     with sqlite3.connect(path) as old:
-        old.execute("drop table llm_replies")
+        for later in sorted(schema.iterdir(), key=lambda file: file.name)[1:]:
+            made = re.findall(r"create table (\w+)", later.read_text(encoding="utf-8"))
+            for name in reversed(made):
+                old.execute(f"drop table {name}")
         old.execute("delete from schema_migrations where version >= 2")
     old.close()
     with open_replies(path) as replies:

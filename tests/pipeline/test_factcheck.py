@@ -206,7 +206,7 @@ def test_then_all_is_unscored() -> None:
     assert [claim.unscored for claim in result.claims] == ["unparsable", "unparsable"]
     assert result.factual_precision is None
     assert result.bounds == (0.0, 1.0)
-    assert len(asker.calls) == 2
+    assert len(asker.calls) == 3
 
 
 @pytest.mark.parametrize("code", ["timeout", "truncated", "cost_ceiling", "content_filter"])

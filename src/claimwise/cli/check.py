@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 import click
 from msgspec.structs import replace
 
-from claimwise.cli.common import console, current_project, format_option, print_json
+from claimwise.cli.common import (
+    console,
+    current_project,
+    format_option,
+    print_json,
+    store_option,
+)
 from claimwise.cli.grounding import (
     describe_spent,
     grounding_options,
@@ -61,6 +67,7 @@ _FILE = click.Path(path_type=Path)
     help="Exit with 2 when fewer are supported, 3 when that can't be said.",
 )
 @grounding_options()
+@store_option
 @format_option("text", "json")
 @click.pass_context
 def command(
@@ -74,6 +81,7 @@ def command(
     fail_under: float | None,
     judging: JudgeOptions,
     grounding: dict[str, Any],
+    store: str | None,
     form: str,
 ) -> None:
     """Split an answer into claims and judge each against the sources, offline or with --judge.
@@ -104,7 +112,7 @@ def command(
     if judging.judge is None:
         checked = _Checked(check_answer(request, load_verifier(verifier)))
     else:
-        found = _check_with_judge(request, judging, grounding, form)
+        found = _check_with_judge(request, judging, grounding, store, form)
         if found is None:
             return
         checked = found
@@ -131,20 +139,24 @@ class _Checked(NamedTuple):
 
 
 def _check_with_judge(
-    request: CheckRequest, judging: JudgeOptions, grounding: dict[str, Any], form: str
+    request: CheckRequest,
+    judging: JudgeOptions,
+    grounding: dict[str, Any],
+    store: str | None,
+    form: str,
 ) -> _Checked | None:
     """Check an answer with a language model; None when it was only to be planned."""
     from claimwise.pipeline.judging import plan_answer
 
     project = current_project()
-    with open_judge_client(judging, project, None) as client:
+    with open_judge_client(judging, project, store) as client:
         judge = make_judge(client, judging, grounding)
         if judging.dry_run:
             calls = plan_answer(split_request(request), request, judge, known=False)
             print_plan(plan_calls(calls, client, repeats=judging.repeats), form)
             return None
         rounds = [judge.repeat_as(number) for number in range(2, judging.repeats + 1)]
-        judge.agreement = find_agreement(project, None, judge.labeler)
+        judge.agreement = find_agreement(project, store, judge.labeler)
         if rounds:
             result = check_repeatedly(request, judge, rounds)
         else:

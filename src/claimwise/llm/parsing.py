@@ -18,6 +18,7 @@ from claimwise.types.llm import Asker, LlmCall, LlmFailure, LlmReply
 T = TypeVar("T")
 
 _FENCE = re.compile(r"\A```(?:json|JSON)?[ \t]*\n(?P<inner>.*)\n[ \t]*```\Z", re.DOTALL)
+_ASKED = 3  # times that a model is asked for something that can be read
 _SHOWN = 200
 
 
@@ -57,13 +58,13 @@ def parse_reply(text: str, kind: type[T]) -> T:
 def ask_for(
     asker: Asker, call: LlmCall, kind: type[T], *, fresh: bool = False
 ) -> tuple[T, LlmReply] | LlmFailure:
-    """Ask, and read the reply as ``kind``; an unparsable one is forgotten and asked for once more.
+    """Ask, and read the reply as ``kind``; an unparsable one is forgotten and asked for again.
 
     Returns:
         The value and its reply, or a failure: the client's, or ``unparsable``.
     """
     told = ""
-    for _ in range(2):
+    for _ in range(_ASKED):
         reply = asker.ask(call, fresh=fresh)
         if isinstance(reply, LlmFailure):
             return reply
@@ -74,7 +75,7 @@ def ask_for(
             if not fresh:
                 asker.reject(call, reply)
             told = str(error)
-    return LlmFailure(code="unparsable", detail=told, attempts=2, usage=reply.usage)
+    return LlmFailure(code="unparsable", detail=told, attempts=_ASKED, usage=reply.usage)
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ class ClosedBookJudge:
     ) -> Judged:
         """Label the claims of an answer.
 
-        Without pieces nothing is sent. A reply that can't be read is asked for once more; then,
+        Without pieces nothing is sent. A reply that can't be read is asked for twice more; then,
         as after any failure, all claims of our own splitter are unscored.
         """
         if not pieces:
