@@ -89,6 +89,24 @@ def test_stored_claims_are_judged_as_they_are(store: Store) -> None:
     assert store.audit() == []
 
 
+def test_abstentions_claim_nothing_unless_somebody_found_claims_in_them(store: Store) -> None:
+    said = {
+        "answer_text": "I have no reliable information. Dogs may come in.",
+        "contexts": [context()],
+    }
+    load(
+        store, source(), item("a"), item("b"), item("c"), item("d"), run(),
+        answer("a", action="abstain", **said), answer("b", action="clarify", **said),
+        answer("c", "Dogs may come in", action="abstain", contexts=[context()]),
+        answer("d", action="answer", **said),
+    )  # fmt: skip
+    result = verify_run(store, "r", ExactVerifier())
+    assert (result.answers, result.abstained) == (4, 2)
+    judged = store.query("select distinct item_id from labels order by item_id")
+    assert judged == [("c",), ("d",)]
+    assert verify_run(store, "r", ExactVerifier()).abstained == 2
+
+
 def test_second_call_has_nothing_to_do(store: Store) -> None:
     load(store, source(), item("q"), run(), answer("q", "Dogs may come in", contexts=[context()]))
     assert verify_run(store, "r", ExactVerifier()).judged == 1

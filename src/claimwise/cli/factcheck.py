@@ -205,7 +205,7 @@ def _judge_run(
 
 
 def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
-    opened = result.answers - result.failed - result.done_before
+    opened = result.answers - result.failed - result.abstained - result.done_before
     click.echo(
         f"labelled {result.judged:,} claims of {opened:,} answers in {result.seconds:.1f} s; "
         f"{_tell_spent(result.spent)}, {tell_cost(cost)}"
@@ -214,6 +214,7 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
         (result.split, "claims were found and stored"),
         (result.done_before, "answers had been judged before"),
         (result.failed, "answers were skipped: the system gave none"),
+        (result.abstained, "answers were skipped: the system abstained or asked back"),
         (result.invented, "ids in replies were asked for by nobody: dropped"),
     ):
         if count:

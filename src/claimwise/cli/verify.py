@@ -177,7 +177,7 @@ def _show_progress() -> Iterator[Watch | None]:
 
 
 def _print_result(result: VerifyResult) -> None:
-    opened = result.answers - result.failed - result.done_before
+    opened = result.answers - result.failed - result.abstained - result.done_before
     rate = result.judged / result.seconds if result.seconds else 0
     click.echo(
         f"judged {result.judged:,} claims of {opened:,} answers in {result.seconds:.1f} s "
@@ -187,6 +187,7 @@ def _print_result(result: VerifyResult) -> None:
         (result.split, "claims were found and stored"),
         (result.done_before, "answers had been judged before"),
         (result.failed, "answers were skipped: the system gave none"),
+        (result.abstained, "answers were skipped: the system abstained or asked back"),
         (result.without_claims, "answers make no checkable claim"),
     ):
         if count:

@@ -296,6 +296,7 @@ class FactcheckRun:
             agreement=measure_agreement(self._store, self._judge.labeler, self._judging.run.run_id),
             answers=len(self._states),
             failed=counted["failed"],
+            abstained=counted["abstained"],
             done_before=counted["done"],
             split=writer.added["claims"],
             judged=tally.judged,

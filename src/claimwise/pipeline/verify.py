@@ -72,6 +72,7 @@ class VerifyResult:
     settings: str | None  # prompts and mode of a judge
     answers: int
     failed: int  # answers that the system did not give
+    abstained: int  # answers in which the system declined or asked back: they claim nothing
     done_before: int  # answers whose claims had all been judged
     without_claims: int  # answers of this command that claim nothing
     split: int  # claims that this command found and stored
@@ -144,6 +145,7 @@ def verify_run(
         settings=getattr(instrument, "prompt_ver", None),
         answers=len(states),
         failed=counted["failed"],
+        abstained=counted["abstained"],
         done_before=counted["done"],
         without_claims=tally.without_claims,
         split=writer.added["claims"],

@@ -19,7 +19,7 @@ from claimwise.store.store import Store
 from claimwise.types.rows import ActionEntry, Answer, Citation, Claim, Context, Row, Run, Source
 
 R = TypeVar("R", bound=Row)
-State = Literal["failed", "open", "done"]
+State = Literal["failed", "abstained", "open", "done"]
 # Labels of all times: the store holds nothing older.
 EVER = datetime(1, 1, 1)  # noqa: DTZ001 - times are stored without a zone, in UTC
 

@@ -1,5 +1,5 @@
 -- One row per answer of a run: what is left for a labeler to do with it.
--- failed: the system said nothing. open: not split into claims yet, or a claim lacks the
+-- failed: the system said nothing. abstained: it declined to answer, which is no claim. open: not split into claims yet, or a claim lacks the
 -- labeler's label since :since. done: the rest.
 select
     a.item_id,
@@ -10,7 +10,7 @@ select
             select 1
             from claims as c
             where c.run_id = a.run_id and c.item_id = a.item_id and c.sample = a.sample
-        ) then 'open'
+        ) then case when r.action <> 'answer' then 'abstained' else 'open' end
         when exists (
             select 1
             from claims as c
@@ -31,5 +31,7 @@ select
         else 'done'
     end as state
 from answers as a
+left join run_actions as r
+    on r.run_id = a.run_id and r.item_id = a.item_id and r.sample = a.sample
 where a.run_id = :run_id
 order by a.item_id, a.sample
