@@ -13,6 +13,7 @@ from claimwise.types.factchecking import combine_labels
 from claimwise.verify.closed_book import PROMPT, SPLIT_PROMPT, cut_words, write_pieces
 from claimwise.verify.closed_guards import find_field, has_specifics, has_value_words
 from claimwise.verify.closed_probe import make_probe, read_controls
+from claimwise.verify.facts import find_facts
 from support.closed_book import read_pieces
 
 
@@ -48,6 +49,22 @@ def test_two_words_in_a_long_general_text_are_no_field() -> None:
 )
 def test_specifics_are_figures_dates_and_large_numbers(text: str, specific: bool) -> None:
     assert has_specifics(text) is specific
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["1889", "3.5", "7", "12", "B2", "x", " ", " ", "\t", "-", ".", ",", "$", "٣"]
+        )
+        | st.sampled_from([" kg", " May ", "2024-01-02", "forty ", "three ", "th", "%", "½", "²"])
+        | st.characters(),
+        max_size=12,
+    ).map("".join)
+)
+def test_a_figure_that_stands_alone_is_a_quantity_or_a_date(text: str) -> None:
+    facts = find_facts(text)
+    numbers = [q for q in facts.quantities if q.value > 12 or any(map(str.isdigit, q.text))]
+    assert has_specifics(text) is bool(facts.days or numbers)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import click
 from msgspec.structs import replace
 
 from claimwise.cli.common import (
+    NumberRange,
     console,
     current_project,
     format_option,
@@ -62,7 +63,7 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option(
     "--fail-under",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     metavar="RATE",
     help="Exit with 2 when fewer are supported, 3 when that can't be said.",
 )

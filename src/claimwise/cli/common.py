@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import tempfile
@@ -30,6 +31,19 @@ store_option = click.option(
     envvar="CLAIMWISE_STORE",
     help="SQLite file, postgresql://… or a folder of Parquet files; else what claimwise.toml says.",
 )
+
+
+class NumberRange(click.FloatRange):
+    """A range of numbers that «nan», which lies in every range, is not in."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number."""
+        found: float = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"found {value}, expected a number", param, ctx)
+        return found
 
 
 def format_option(*formats: str) -> Callable[[F], F]:

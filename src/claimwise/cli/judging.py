@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claimwise.cli.common import open_project_store, print_json
+from claimwise.cli.common import NumberRange, open_project_store, print_json
 from claimwise.config import Project
 from claimwise.errors import NotAStoreError, make_printable
 from claimwise.types.llm import LlmCall
@@ -76,14 +76,14 @@ def judge_options(
         click.option("--dry-run", is_flag=True, help="Show calls, tokens and cost; send nothing."),
         click.option(
             "--max-cost",
-            type=click.FloatRange(0, min_open=True),
+            type=NumberRange(0, min_open=True),
             metavar="USD",
             help="Send nothing that could cost more in all.",
         ),
         click.option("--price", metavar="IN,OUT", help="US$ per million tokens, as 2.5,10."),
         click.option(
             "--timeout",
-            type=click.FloatRange(0, min_open=True),
+            type=NumberRange(0, 86_400, min_open=True),
             metavar="SECONDS",
             help="For one call, from first to last byte.",
         ),

@@ -11,6 +11,7 @@ import click
 from msgspec.structs import replace
 
 from claimwise.cli.common import (
+    NumberRange,
     console,
     current_project,
     format_option,
@@ -71,7 +72,7 @@ def corpus_options(function: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--floor",
-            type=click.FloatRange(0, 1),
+            type=NumberRange(0, 1),
             default=_USUAL.floor,
             show_default=True,
             metavar="SHARE",
@@ -79,7 +80,7 @@ def corpus_options(function: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--sure",
-            type=click.FloatRange(0, 1),
+            type=NumberRange(0, 1),
             default=_USUAL.sure,
             show_default=True,
             metavar="P",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from claimwise.cli.common import (
+    NumberRange,
     console,
     current_project,
     format_option,
@@ -43,7 +44,7 @@ EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
 )
 @click.option(
     "--limit",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=NumberRange(0, 1, min_open=True),
     default=LIMIT,
     show_default=True,
     metavar="SHARE",

@@ -8,7 +8,7 @@ are, and everything downstream is computed from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, NamedTuple
@@ -39,6 +39,13 @@ class SliceCounts:
     def histogram(self) -> Histogram:
         """Return the items that have a denominator."""
         return Histogram.from_pairs(self.pairs)
+
+
+class Narrowing(NamedTuple):
+    """Which labels may decide: a condition for every table of labels, and its parameters."""
+
+    conditions: Mapping[str, str]
+    params: Mapping[str, str]
 
 
 class ItemCounts(NamedTuple):
@@ -75,7 +82,7 @@ def count_items(
 
 
 def list_items(
-    store: Store, metric: Metric, run_id: str, by: Sequence[str], labels: str
+    store: Store, metric: Metric, run_id: str, by: Sequence[str], labels: str | Narrowing
 ) -> list[ItemCounts]:
     """Return every item of every slice by itself, for what needs to know which item it is.
 
@@ -108,7 +115,7 @@ def _query(
     metric: Metric,
     run_id: str,
     by: Sequence[str],
-    labels: str,
+    labels: str | Narrowing,
     finish: Callable[[str, str], str],
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Add up a metric by slice and item; return its columns, and the rows as finished."""
@@ -280,7 +287,7 @@ _CANDIDATES = {
 }
 
 
-def narrow_labels(labels: str) -> tuple[str, dict[str, str]]:
+def narrow_labels(labels: str | Narrowing) -> tuple[str, dict[str, str]]:
     """Return a WITH clause that narrows the labels that may decide, and its parameters.
 
     It puts narrower sets under the names of the views, and ends where a select may follow.
@@ -290,19 +297,24 @@ def narrow_labels(labels: str) -> tuple[str, dict[str, str]]:
     """
     if labels == "default":
         return "", {}
+    chosen = labels if isinstance(labels, Narrowing) else _read_policy(labels)
+    views = ", ".join(
+        f"{view} as (\n{_narrowed(view, sql, chosen)}\n)" for view, sql in list_views()
+    )
+    return f"with {views}\n", dict(chosen.params)
+
+
+def _read_policy(labels: str) -> Narrowing:
     kind, _, name = labels.partition(":")
     condition = "labeler = :labeler" if kind == "labeler" and name else _POLICIES.get(labels)
     if condition is None:
         raise MetricError(
             f"found labels {labels!r}, expected default, human, verifier or labeler:NAME"
         )
-    views = ", ".join(
-        f"{view} as (\n{_narrowed(view, sql, condition)}\n)" for view, sql in list_views()
-    )
-    return f"with {views}\n", {"labeler": name} if name else {}
+    params = {"labeler": name} if name else {}
+    return Narrowing(dict.fromkeys(_CANDIDATES.values(), condition), params)
 
 
-def _narrowed(name: str, sql: str, condition: str) -> str:
-    if name in _CANDIDATES:
-        return f"select * from {_CANDIDATES[name]} where {condition}"
-    return sql
+def _narrowed(name: str, sql: str, chosen: Narrowing) -> str:
+    table = _CANDIDATES.get(name)
+    return sql if table is None else f"select * from {table} where {chosen.conditions[table]}"

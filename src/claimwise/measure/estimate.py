@@ -62,7 +62,7 @@ def estimate_metric(
     settings = settings or Settings()
     check_settings(settings)
     check_run(store, run_id)
-    _check_labeler(store, settings.labels)
+    check_labeler(store, settings.labels)
     series = (metric.series,) if metric.series else ()
     by = tuple(name for name in dict.fromkeys(by) if name not in series)
     groupings: list[tuple[str, ...]] = [by] if by else []
@@ -126,7 +126,8 @@ def check_run(store: Store, run_id: str) -> None:
         raise MetricError(f"found the run {run_id!r}, expected one of: {listed}")
 
 
-def _check_labeler(store: Store, labels: str) -> None:
+def check_labeler(store: Store, labels: str) -> None:
+    """Refuse a policy that names a labeler who is not there."""
     kind, _, name = labels.partition(":")
     known = "select labeler from labelers order by labeler_kind, labeler limit 20"
     if kind == "labeler" and name:

@@ -29,6 +29,8 @@ class Difference:
     new: float
     error: float  # standard error of new - base
     items: int
+    # The error that the items themselves show; `error` is larger where few of them differ.
+    measured: float = 0.0
 
     @property
     def change(self) -> float:
@@ -78,17 +80,60 @@ def compare_items(
     r0, r1 = float(y0.sum() / m0.sum()), float(y1.sum() / m1.sum())
     items = len(m0)
     if items < 2:
-        return Difference(base=r0, new=r1, error=1.0, items=items)
+        return Difference(base=r0, new=r1, error=1.0, items=items, measured=0.0)
     residuals = (y1 - r1 * m1) / m1.mean() - (y0 - r0 * m0) / m0.mean()
     measured = float(residuals @ residuals) / (items * (items - 1))
     differing = int(np.count_nonzero(y0 * m1 != y1 * m0))
     weight = max(0.0, 1 - differing / FEW_INFORMATIVE)
-    planned = _plan_variance(y0, m0) + _plan_variance(y1, m1)
+    planned = plan_variance(y0, m0) + plan_variance(y1, m1)
     blended = weight * planned * (1 - PLANNING_CORRELATION) + (1 - weight) * measured
-    return Difference(base=r0, new=r1, error=math.sqrt(max(measured, blended)), items=items)
+    return Difference(
+        base=r0,
+        new=r1,
+        error=math.sqrt(max(measured, blended)),
+        items=items,
+        measured=math.sqrt(measured),
+    )
 
 
-def _plan_variance(hits: NDArray[np.float64], units: NDArray[np.float64]) -> float:
+def split_change(
+    base_hits: ArrayLike, base_units: ArrayLike, new_hits: ArrayLike, new_units: ArrayLike
+) -> NDArray[np.float64]:
+    """Return what each item adds to the change of the pooled rate; they add up to it.
+
+    Item i adds (y_new - R m_new) / M_new - (y_base - R m_base) / M_base, with R half-way between
+    the two rates: an item that is as good as the others, only longer, adds little. Both runs
+    must have units.
+    """
+    y0, m0, y1, m1 = (
+        np.asarray(values, dtype=np.float64)
+        for values in (base_hits, base_units, new_hits, new_units)
+    )
+    middle = (y0.sum() / m0.sum() + y1.sum() / m1.sum()) / 2
+    parts: NDArray[np.float64] = (y1 - middle * m1) / m1.sum() - (y0 - middle * m0) / m0.sum()
+    return parts
+
+
+def correlate_runs(
+    base_hits: ArrayLike, base_units: ArrayLike, new_hits: ArrayLike, new_units: ArrayLike
+) -> float | None:
+    """Return how alike two runs are on the same items: the correlation of their residuals.
+
+    It is what pairing gains: the variance of the change is 2 (1 - r) times that of a rate. None
+    below two items, without units in both runs, and where one of them has no spread at all.
+    """
+    y0, m0, y1, m1 = (
+        np.asarray(values, dtype=np.float64)
+        for values in (base_hits, base_units, new_hits, new_units)
+    )
+    if len(y0) < 2 or not m0.sum() or not m1.sum():
+        return None
+    u0, u1 = y0 - y0.sum() / m0.sum() * m0, y1 - y1.sum() / m1.sum() * m1
+    size = math.sqrt(float(u0 @ u0) * float(u1 @ u1))
+    return float(u0 @ u1) / size if size else None
+
+
+def plan_variance(hits: NDArray[np.float64], units: NDArray[np.float64]) -> float:
     """Return the variance of one rate under the planning correlation; 0 and 1 have one too."""
     counted = Histogram.from_clusters(hits, units)
     size = counted.units * (units @ units) / units.sum() ** 2

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def render_html(report: Report) -> str:
     """Write a report as an HTML page."""
-    return _load_template().render(
+    return load_template("report.html.jinja").render(
         report=report,
         run_id=form.clean(report.run.get("run_id")),
         worst=sentences.describe_worst(report),
@@ -27,13 +27,17 @@ def render_html(report: Report) -> str:
 
 
 @cache
-def _load_template() -> Template:
+def load_template(name: str) -> Template:
+    """Return a page's template; all pages share a style, filters and helpers."""
     # Imported here because no other format needs it, and commands should start fast.
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    source = files("claimwise.report").joinpath("templates/report.html.jinja").read_text("utf-8")
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(_read_template),
     )
     environment.filters.update(_filters())
     environment.globals.update(
@@ -44,7 +48,11 @@ def _load_template() -> Template:
         side_by_side=_side_by_side,
         unscored_of=_unscored_of,
     )
-    return environment.from_string(source)
+    return environment.get_template(name)
+
+
+def _read_template(name: str) -> str:
+    return files("claimwise.report").joinpath("templates", name).read_text("utf-8")
 
 
 def _filters() -> dict[str, Any]:

@@ -99,7 +99,7 @@ def render_markdown(report: Report) -> str:
     notes = collect_notes(report.tables)
     parts = [
         f"# Report on run {escape(clean(report.run.get('run_id')))}",
-        _bullets(f"{name}: {escape(value)}" for name, value in describe_run(report)),
+        write_bullets(f"{name}: {escape(value)}" for name, value in describe_run(report)),
         escape(describe_settings(report.settings)),
         *_render_worst(report),
         *_render_gaps(report),
@@ -135,7 +135,7 @@ def _render_worst(report: Report) -> list[str]:
         escape(found[0].explanation),
     ]
     if len(found) > 1:
-        parts.append(_table(
+        parts.append(write_table(
             ["metric", "worst micro", "simultaneous", "slice", "overall", ""],
             [
                 [w.metric, w.rate, w.interval, w.where, w.overall, w.judgement]
@@ -158,8 +158,10 @@ def _render_gaps(report: Report) -> list[str]:
     lines = [describe_unscored(report), describe_answers(report)]
     return [
         "## Not scored",
-        _bullets([*map(escape, lines), *(f"**Warning:** {escape(w)}" for w in report.warnings)]),
-        _table(["metric", "asked", "unscored", "micro", "bounds"], rows) if rows else "",
+        write_bullets(
+            [*map(escape, lines), *(f"**Warning:** {escape(w)}" for w in report.warnings)]
+        ),
+        write_table(["metric", "asked", "unscored", "micro", "bounds"], rows) if rows else "",
     ]
 
 
@@ -172,7 +174,9 @@ def _render_instruments(report: Report) -> list[str]:
         for row in report.instruments
     ]  # fmt: skip
     headers = ["labeler", "kind", "made of", "deciding labels", "agreement with humans"]
-    table = _table(headers, rows, text=(0, 1, 2, 4)) if rows else "Nobody has labelled this run."
+    table = (
+        write_table(headers, rows, text=(0, 1, 2, 4)) if rows else "Nobody has labelled this run."
+    )
     return ["## Instruments", table]
 
 
@@ -204,8 +208,8 @@ def _render_overall(table: MetricTable, notes: Notes) -> str:
         rows.append([member or "overall", *cells, table.notes.get(member or "", "")])
     headers = [table.series or "", *(name for name, _ in figures)]
     if members == [None]:
-        return _table(headers, [row[:-1] for row in rows])
-    return _table([*headers, "meaning"], rows, text=(0, len(headers)))
+        return write_table(headers, [row[:-1] for row in rows])
+    return write_table([*headers, "meaning"], rows, text=(0, len(headers)))
 
 
 def _render_quadrant(table: MetricTable) -> str:
@@ -213,7 +217,7 @@ def _render_quadrant(table: MetricTable) -> str:
     for name, members in QUADRANT.items():
         cells = [_describe_cell(table, member) for member in members]
         rows.append([name, *cells])
-    return _table(["", "correct", "wrong"], rows, text=(0, 1, 2))
+    return write_table(["", "correct", "wrong"], rows, text=(0, 1, 2))
 
 
 def _describe_cell(table: MetricTable, member: str) -> str:
@@ -236,7 +240,7 @@ def _render_slices(table: MetricTable, notes: Notes) -> str:
     ]
     worse = [is_clearly_worse(row, find_reference(table, row)) for row in table.slices]
     headers = [*names, *(name for name, _ in figures)]
-    return _table(headers, rows, text=range(len(names)), strong=worse)
+    return write_table(headers, rows, text=range(len(names)), strong=worse)
 
 
 def _render_side_by_side(table: MetricTable) -> str:
@@ -252,7 +256,7 @@ def _render_side_by_side(table: MetricTable) -> str:
             # A pair's members are about different answers, shares about the same.
             show_count(sum(found) if is_pair(table) else max(found)),
         ])  # fmt: skip
-    return _table(headers, rows, text=range(len(names)))
+    return write_table(headers, rows, text=range(len(names)))
 
 
 def _describe_member(row: Estimate | None) -> str:
@@ -264,7 +268,7 @@ def _describe_member(row: Estimate | None) -> str:
 
 def _render_notes(notes: Notes) -> list[str]:
     found = notes.listed()
-    return [_bullets(f"({mark}) {escape(text)}" for mark, text in found)] if found else []
+    return [write_bullets(f"({mark}) {escape(text)}" for mark, text in found)] if found else []
 
 
 def _render_commands(report: Report) -> str:
@@ -275,11 +279,12 @@ def _render_commands(report: Report) -> str:
     return "\n".join([f"{fence}sh", *lines, fence])
 
 
-def _bullets(lines: Iterable[str]) -> str:
+def write_bullets(lines: Iterable[str]) -> str:
+    """Write a list; its lines are escaped already."""
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _table(
+def write_table(
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,

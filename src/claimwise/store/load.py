@@ -31,6 +31,7 @@ from claimwise.types.rows import (
     Label,
     Labeler,
     Placed,
+    QueueEntry,
     Row,
     Run,
     Source,
@@ -44,7 +45,9 @@ _SHOWN_TEXT = 80
 
 # What a person curates may be corrected with --update. What a system or a labeler said may not:
 # a changed answer is another run, a changed mind is a later label.
-_UPDATABLE: tuple[type[Row], ...] = (Source, Item, ItemAttribute, Labeler, Run)
+_UPDATABLE: tuple[type[Row], ...] = (
+    Source, Item, ItemAttribute, QueueEntry, Labeler, Run,
+)  # fmt: skip
 _LABELLED: tuple[type[Row], ...] = (Label, ClosedBookLabel, AnswerLabel, Unscored)
 
 # Completing these joins them with all they refer to, so a row without its parent shows in the

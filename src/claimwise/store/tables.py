@@ -13,8 +13,12 @@ from claimwise.types.rows import (
     ClosedBookLabel,
     Context,
     GoldSpan,
+    Incident,
+    IncidentClaim,
+    IncidentContext,
     ItemAttribute,
     Label,
+    QueueEntry,
     Row,
     RunAction,
     Unscored,
@@ -32,6 +36,7 @@ class Reference:
 
 _RUN = Reference(("run_id",), "runs", "a run")
 _ITEM = Reference(("item_id",), "eval_items", "an item")
+_INCIDENT = Reference(("incident_id",), "incidents", "an incident")
 _ANSWER = Reference(("run_id", "item_id", "sample"), "answers", "an answer")
 _CLAIM = Reference(
     ("run_id", "item_id", "claim_id"), "claims", "a claim of that run and item, letter by letter,"
@@ -41,6 +46,10 @@ _GUIDE = Reference(("guide_version",), "guide_versions", "a guide version")
 REFERENCES: dict[type[Row], tuple[Reference, ...]] = {
     ItemAttribute: (_ITEM,),
     GoldSpan: (_ITEM,),
+    Incident: (_ITEM,),
+    IncidentClaim: (_INCIDENT,),
+    IncidentContext: (_INCIDENT,),
+    QueueEntry: (_ITEM,),
     Answer: (_RUN, _ITEM),
     RunAction: (_RUN, _ITEM),
     Context: (_ANSWER,),

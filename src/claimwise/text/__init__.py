@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claimwise.text.ids import make_claim_id
+from claimwise.text.ids import make_claim_id, make_content_id
 from claimwise.text.sentences import find_sentences
 
-__all__ = ["find_sentences", "make_claim_id"]
+__all__ = ["find_sentences", "make_claim_id", "make_content_id"]

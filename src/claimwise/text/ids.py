@@ -15,6 +15,10 @@ def make_claim_id(item_id: str, claim_text: str, *, sample: int = 0, occurrence:
     by two runs has one id. ``occurrence`` tells apart a claim that an answer repeats word for
     word (0 for the first). The prefix names the recipe: a later recipe gets another prefix.
     """
-    content = "\x1f".join((item_id, str(sample), str(occurrence), claim_text))
-    digest = hashlib.sha256(content.encode()).digest()[:_ID_BYTES]
-    return "c1:" + base64.b32encode(digest).decode().lower()
+    return make_content_id("c1", item_id, str(sample), str(occurrence), claim_text)
+
+
+def make_content_id(recipe: str, *parts: str) -> str:
+    """Return an id that the same parts always have; its prefix names the recipe."""
+    digest = hashlib.sha256("\x1f".join(parts).encode()).digest()[:_ID_BYTES]
+    return f"{recipe}:" + base64.b32encode(digest).decode().lower()

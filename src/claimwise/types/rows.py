@@ -36,6 +36,8 @@ Unit = Literal["atomic", "sentence"]
 LabelKind = Literal["adjudicated", "human", "verifier"]
 LabelerKind = Literal["human", "verifier"]
 Judgement = Literal["grounded", "closed_book"]
+Origin = Literal["trace", "answer"]
+QueueTask = Literal["gold_spans", "label"]
 
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -177,6 +179,85 @@ class GoldSpan(Row, kw_only=True):
         """Refuse an end that does not fit start and text; it may be left out."""
         if self.span_end is not None:
             _check_place(self.span_start, self.span_end, self.span_text)
+
+
+class Incident(Row, kw_only=True):
+    """A wrong answer that a system gave in production, and the item it was made into."""
+
+    table = "incidents"
+    kind = "incidents"
+    key = ("incident_id",)
+
+    incident_id: Annotated[Id, Meta(description="made from the item, the trace and the answer")]
+    item_id: Annotated[Id, Meta(description="the item that asks for it again")]
+    origin: Annotated[Origin, Meta(description="a trace, or an answer of a stored run")]
+    place: Annotated[Text, Meta(description="the trace's file, or run/item/sample")]
+    answer_text: Annotated[Text, Meta(description="what the system said")]
+    trace_id: Annotated[str | None, Meta(description="the trace's id where it came from")] = None
+    model: Annotated[str | None, Meta(description="the model that said it")] = None
+    happened_at: Annotated[datetime | None, Meta(description="when it was said")] = None
+    feedback: Annotated[str | None, Meta(description="what the user said about it")] = None
+    promoted_by: Annotated[Text, Meta(description="who made it an item")]
+    promoted_at: Annotated[datetime, Meta(description="when it was made an item")]
+
+
+class IncidentClaim(Row, kw_only=True):
+    """A claim of an incident's answer. It belongs to no run: no metric counts it."""
+
+    table = "incident_claims"
+    kind = "incident_claims"
+    key = ("incident_id", "position")
+
+    incident_id: Annotated[Id, Meta(description="the incident")]
+    position: Annotated[Offset, Meta(description="0 for the answer's first claim")]
+    claim_text: Annotated[Text, Meta(description="the claim")]
+    claim_type: Annotated[ClaimType, Meta(description="as of a run's claims")] = "factual"
+    wrong: Annotated[
+        bool | None, Meta(description="was it wrong? null when nobody and nothing could say")
+    ]
+    verdict: Annotated[Verdict | None, Meta(description="the verdict, where one was given")] = None
+    labeler: Annotated[Id, Meta(description="who says so: a person or an instrument")]
+    reason: Annotated[
+        str | None, Meta(description="why; the code of the failure when it is not scored")
+    ] = None
+
+
+class IncidentContext(Row, kw_only=True):
+    """A passage that the system was given when the incident happened."""
+
+    table = "incident_contexts"
+    kind = "incident_contexts"
+    key = ("incident_id", "position")
+
+    incident_id: Annotated[Id, Meta(description="the incident")]
+    position: Annotated[Offset, Meta(description="0 for the first passage")]
+    source_id: Annotated[Id, Meta(description="the document; it may be in no corpus version")]
+    context_text: Annotated[
+        str | None, Meta(description="the passage; null when the trace names its document only")
+    ] = None
+
+
+class QueueEntry(Row, kw_only=True):
+    """Work that waits for an annotator: gold spans of an item, or the label of a claim."""
+
+    table = "annotation_queue"
+    kind = "annotation_queue"
+    key = ("entry_id",)
+
+    entry_id: Annotated[Id, Meta(description="made from what there is to do")]
+    task: Annotated[QueueTask, Meta(description="gold_spans of an item, or the label of a claim")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    run_id: Annotated[Id | None, Meta(description="the run, when a claim is to be labelled")] = None
+    claim_id: Annotated[Id | None, Meta(description="the claim to be labelled")] = None
+    reason: Annotated[Text, Meta(description="why it waits, in a phrase")]
+    priority: Annotated[Offset, Meta(description="higher comes first")] = 0
+    added_at: Annotated[datetime, Meta(description="since when it waits")]
+    done_at: Annotated[datetime | None, Meta(description="when it was done; null: open")] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a label of no claim, and the spans of one."""
+        if (self.task == "label") != (self.claim_id is not None and self.run_id is not None):
+            raise ValueError("run_id and claim_id go with the task label, and with no other")
 
 
 class Guide(Row, kw_only=True):
@@ -491,8 +572,9 @@ class Unscored(Row, kw_only=True):
 
 # Parents before children: the order in which rows can be written.
 ROW_TYPES: tuple[type[Row], ...] = (
-    Source, Item, ItemAttribute, GoldSpan, Guide, Labeler, Run, Answer, RunAction, Context,
-    ActionEntry, Claim, Citation, Label, ClosedBookLabel, AnswerLabel, Unscored,
+    Source, Item, ItemAttribute, GoldSpan, Incident, IncidentClaim, IncidentContext, QueueEntry,
+    Guide, Labeler, Run, Answer, RunAction, Context, ActionEntry, Claim, Citation, Label,
+    ClosedBookLabel, AnswerLabel, Unscored,
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from claimwise.llm.fencing import neutralise_text
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
 from claimwise.types.factchecking import (
@@ -27,7 +28,7 @@ from claimwise.types.factchecking import (
 )
 from claimwise.types.llm import Asker, LlmCall, LlmFailure, LlmReply
 from claimwise.types.rows import FactLabel
-from claimwise.verify.words import is_common, read_stems
+from claimwise.verify.belonging import Wordings, tell_share
 
 PROMPT = "closed-book"
 SPLIT_PROMPT = "closed-book-split"
@@ -38,13 +39,12 @@ SUMMARY_WORDS = 40
 _BASE_TOKENS = 2_048  # and for models that think before they speak
 _PIECE_TOKENS = 150
 _MOST_TOKENS = 16_000
-# The least share of a claim's telling words that must stand in the answer.
-_OWN_WORDS = 0.5
 # The least share of a statement's telling words that its claims, or the parts of it, must say:
 # what falls below was left out.
 _TOLD_WORDS = 0.5
 _PART_WORDS = 0.8
 _NO_FRAME = Frame()
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 class ReplyClaim(msgspec.Struct):
@@ -146,9 +146,12 @@ class ClosedBookJudge:
         reply, raw = heard
         found = Counter(piece.id for piece in reply.pieces)
         given = {piece.id: piece.claims for piece in reply.pieces}
-        words = _Words(pieces, frame.question)
+        words = Wordings((piece.text for piece in pieces), frame.question or "")
         claims = [c for piece in pieces for c in _read_piece(piece, found, given, words)]
-        if not fresh and any(claim.unscored for claim in claims):
+        skipped = tuple(
+            c for p in pieces if found[p.id] == 1 for c in _find_skipped(p, given[p.id])
+        )
+        if not fresh and (skipped or any(claim.unscored for claim in claims)):
             # Only replies that serve in full are kept: the next attempt may get one.
             self.client.reject(call, raw)
         summary, shortened = cut_words(reply.summary_basis, SUMMARY_WORDS)
@@ -158,9 +161,7 @@ class ClosedBookJudge:
             summary,
             shortened,
             raw.served_by,
-            skipped=tuple(
-                c for p in pieces if found[p.id] == 1 for c in _find_skipped(p, given[p.id])
-            ),
+            skipped=skipped,
             invented=tuple(sorted(found.keys() - {piece.id for piece in pieces})),
         )
 
@@ -185,8 +186,8 @@ class ClosedBookJudge:
         parts, whole_reply = [], True
         for name, claim in zip(ids, claims, strict=True):
             whole = Piece(id=name, text=claim.text, start=claim.start, end=claim.end)
-            read = _read_piece(whole, found, given, _Words([whole]))
-            told = _tell_share(claim.text, (part.text for part in read))
+            read = _read_piece(whole, found, given, Wordings([whole.text]))
+            told = tell_share(claim.text, (part.text for part in read))
             usable = told >= _PART_WORDS and all(part.label for part in read)
             parts.append([_move(part, claim.piece) for part in read] if usable else [claim])
             whole_reply = whole_reply and usable
@@ -200,9 +201,13 @@ def _show(text: str | None) -> str:
 
 
 def write_pieces(texts: dict[str, str]) -> str:
-    """Return texts under their ids as lines of JSON: no text can end its line or forge an id."""
+    """Return texts under their ids as lines of JSON: no text can end its line or forge an id.
+
+    Neutralised before it is JSON: afterwards a control character is an escape, which the fence
+    lets through and a model may hand back.
+    """
     return "\n".join(
-        json.dumps({"id": name, "text": " ".join(text.split())}, ensure_ascii=False)
+        _JSON.encode({"id": name, "text": " ".join(neutralise_text(text).split())})
         for name, text in texts.items()
     )
 
@@ -218,8 +223,11 @@ def _count(reply: LlmReply | LlmFailure) -> Spent:
     if isinstance(reply, LlmReply) and reply.cached:
         return Spent(cached=1)
     usage = reply.usage
+    unsent = isinstance(reply, LlmFailure) and (reply.code == "cost_ceiling" or not reply.attempts)
     return Spent(
-        calls=1, input_tokens=usage.input_tokens or 0, output_tokens=usage.output_tokens or 0
+        calls=int(not unsent),
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens or 0,
     )
 
 
@@ -247,23 +255,15 @@ def _find_skipped(piece: Piece, given: Sequence[ReplyClaim]) -> list[FactClaim]:
     return [
         lost
         for claim, lost in zip(piece.factual, _give_up(piece, "skipped_piece"), strict=True)
-        if _tell_share(claim.text, (said.text for said in given)) < _TOLD_WORDS
+        if tell_share(claim.text, (said.text for said in given)) < _TOLD_WORDS
     ]
-
-
-def _tell_share(text: str, said: Iterable[str]) -> float:
-    """Return the share of a text's telling words that others say."""
-    own, others = _telling(text), [_telling(each) for each in said]
-    if not own:
-        return float(bool(others))
-    return len(own.intersection(frozenset().union(*others))) / len(own)
 
 
 def _read_piece(
     piece: Piece,
     found: Counter[str],
     given: dict[str, list[ReplyClaim]],
-    words: _Words,
+    words: Wordings,
 ) -> list[FactClaim]:
     """Return the claims of a piece, or its own ones as unscored when its id is not there once."""
     if found[piece.id] == 0:
@@ -271,19 +271,18 @@ def _read_piece(
     if found[piece.id] > 1:
         return _give_up(piece, "duplicate_id") or [_fail(piece, piece.text, "duplicate_id")]
     claims = given[piece.id]
-    if len(claims) > max(2, len(words.own[piece.id])):
-        # More claims than telling words: the reply says more than the piece does.
+    if not words.allow(piece.text, len(claims)):
         return _give_up(piece, "too_many_claims") or [_fail(piece, piece.text, "too_many_claims")]
-    return _merge_repeated([_read_claim(claim, piece, words) for claim in claims])
+    return merge_repeated(_read_claim(claim, piece, words) for claim in claims)
 
 
-def _read_claim(claim: ReplyClaim, piece: Piece, words: _Words) -> FactClaim:
+def _read_claim(claim: ReplyClaim, piece: Piece, words: Wordings) -> FactClaim:
     text = " ".join(claim.text.split())
     if not text:
         return _fail(piece, piece.text, "empty_claim")
     if claim.label not in FACT_LABELS:
         return _fail(piece, text, "bad_label", f"found {claim.label[:40]!r}")
-    if not words.owns(text, piece.id):
+    if not words.own(text, piece.text):
         return _fail(piece, text, "foreign_claim")
     basis, shortened = cut_words(claim.decision_basis, BASIS_WORDS)
     flags: tuple[ClaimFlag, ...] = ("shortened",) if shortened else ()
@@ -305,40 +304,14 @@ def _fail(piece: Piece, text: str, code: str, detail: str = "") -> FactClaim:
     )
 
 
-def _merge_repeated(claims: Iterable[FactClaim]) -> list[FactClaim]:
+def merge_repeated(claims: Iterable[FactClaim]) -> list[FactClaim]:
     """Keep a claim that a piece is given twice once; with two labels it has none."""
-    merged: dict[str, FactClaim] = {}
+    merged: dict[tuple[str, str], FactClaim] = {}
     for claim in claims:
-        first = merged.setdefault(claim.text.casefold().rstrip("."), claim)
+        key = claim.piece, claim.text.casefold().rstrip(".")
+        first = merged.setdefault(key, claim)
         if first.label != claim.label:
-            merged[claim.text.casefold().rstrip(".")] = msgspec.structs.replace(
+            merged[key] = msgspec.structs.replace(
                 first, label=None, decision_basis="", flags=(), unscored="conflicting_labels"
             )
     return list(merged.values())
-
-
-class _Words:
-    """The telling words of an answer's pieces: whose claim is it?"""
-
-    def __init__(self, pieces: Iterable[Piece], question: str | None = None) -> None:
-        self.own = {piece.id: _telling(piece.text) for piece in pieces}
-        self._all = _telling(question or "").union(*self.own.values())
-
-    def owns(self, claim: str, piece: str) -> bool:
-        """Tell whether a claim is the piece's.
-
-        It says a telling word of the piece, and most of its words are the answer's: a subject
-        may come from another sentence, or the question. A claim that another piece says in full,
-        and this one does not, is that one's.
-        """
-        own, told = self.own[piece], _telling(claim)
-        if told.isdisjoint(own):
-            return not told and not own
-        known = told & self._all
-        if len(known) < _OWN_WORDS * len(told):
-            return False
-        return known <= own or not any(known <= other for other in self.own.values())
-
-
-def _telling(text: str) -> frozenset[str]:
-    return frozenset(stem for stem in read_stems(text) if not is_common(stem))

@@ -13,8 +13,10 @@ still holds, and whether the action log has an action.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -26,6 +28,7 @@ from claimwise.llm.prompts import Prompt, load_prompt, name_judge
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores
 from claimwise.types.llm import Asker, LlmCall, LlmFailure
 from claimwise.types.rows import Source
+from claimwise.verify.belonging import Wordings, read_telling, tell_share
 from claimwise.verify.decide import decide_action
 from claimwise.verify.grounded_material import Material
 from claimwise.verify.grounded_replies import (
@@ -36,7 +39,7 @@ from claimwise.verify.grounded_replies import (
     PiecesReply,
     SplitPiece,
     account_for,
-    drop_repeated,
+    group_repeated,
     read_entry,
 )
 from claimwise.verify.grounded_verdicts import (
@@ -45,7 +48,7 @@ from claimwise.verify.grounded_verdicts import (
     settle_verdict,
     stands_elsewhere,
 )
-from claimwise.verify.words import is_common, read_stems
+from claimwise.verify.words import read_stems
 
 Mode = Literal["claims", "single", "two-pass"]
 MODES: tuple[Mode, ...] = ("claims", "single", "two-pass")
@@ -53,13 +56,16 @@ MODES: tuple[Mode, ...] = ("claims", "single", "two-pass")
 NO_WORDS = "no_words"
 SKIPPED_PIECE = "skipped_piece"
 FOREIGN_CLAIM = "foreign_claim"
+TOO_MANY_CLAIMS = "too_many_claims"
+CONFLICTING_VERDICTS = "conflicting_verdicts"
 _REPLY_TOKENS = 2048  # for the frame of a reply, and for models that think before they speak
 _CLAIM_TOKENS, _PIECE_TOKENS, _SPLIT_TOKENS = 250, 600, 200
-_OWN_WORDS = 0.5  # share of a claim's telling words that its piece or answer must have
+_TOLD_WORDS = 0.5  # share of a piece's telling words that its claims must say
 _NONE_GIVEN = "(none)"
 
 T = TypeVar("T", bound=Entry | Piece | SplitPiece)
 R = TypeVar("R", bound=ClaimsReply | PiecesReply)
+C = TypeVar("C", bound=AnswerClaim | ClaimVerdict)
 
 
 class GroundedSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +166,7 @@ class GroundedJudge:
         """Let the model split the pieces of an answer, and return a verdict for every claim.
 
         Pieces are what our own splitter found: the claims of a piece have its place. One that the
-        model does not account for, or finds no claim in, is an unscored claim itself.
+        model does not account for, or whose claims hardly mention it, is an unscored claim itself.
         """
         hearing = _Hearing(self, self._asker, pieces, request)
         made = hearing.judge_split() if self.settings.mode == "single" else hearing.split_judge()
@@ -219,6 +225,11 @@ class _Hearing:
         )
         self._invented = 0
 
+    @cached_property
+    def _wordings(self) -> Wordings:
+        context = f"{self._context['answer']} {self._context['question']}"
+        return Wordings((piece.wording for piece in self.asked), context)
+
     # Calls: each with the claims that it is about
 
     def call_claims(
@@ -259,43 +270,48 @@ class _Hearing:
         """Judge known claims."""
         verdicts: list[ClaimVerdict] = []
         for call, some in self.call_claims(claims):
-            found = self._ask(call, [f"c{n + 1}" for n in range(len(some))], ClaimsReply, Entry)
-            verdicts += [self._settle(c, e) for c, e in zip(some, found, strict=True)]
+            settled = self._ask(call, some, ClaimsReply, Entry, lambda c, e: [self._settle(c, e)])
+            verdicts += chain.from_iterable(settled)
         return verdicts
 
     def judge_split(self) -> list[list[ClaimVerdict]]:
         """Judge the claims that the model finds in every piece, in the same call."""
         verdicts: list[list[ClaimVerdict]] = []
         for call, some in self.call_pieces():
-            found = self._ask(call, [f"s{n + 1}" for n in range(len(some))], PiecesReply, Piece)
-            verdicts += [self._settle_piece(p, e) for p, e in zip(some, found, strict=True)]
+            verdicts += self._ask(call, some, PiecesReply, Piece, self._settle_piece)
         return verdicts
 
     def split_judge(self) -> list[list[ClaimVerdict]]:
         """Let the model split the pieces first, then judge all claims."""
         split: list[list[AnswerClaim | ClaimVerdict]] = []
         for call, some in self.call_split():
-            ids = [f"s{n + 1}" for n in range(len(some))]
-            found = self._ask(call, ids, PiecesReply, SplitPiece)
-            split += [self._read_split(p, e) for p, e in zip(some, found, strict=True)]
+            split += self._ask(call, some, PiecesReply, SplitPiece, self._read_split)
         claims = [c for made in split for c in made if isinstance(c, AnswerClaim)]
         judged = iter(self.judge(claims))
         return [[next(judged) if isinstance(c, AnswerClaim) else c for c in m] for m in split]
 
     def _ask(
-        self, call: LlmCall, ids: Sequence[str], reply_type: type[R], kind: type[T]
-    ) -> list[T | LlmFailure | str]:
-        """Return an entry for every id, or why there is none."""
+        self,
+        call: LlmCall,
+        some: Sequence[AnswerClaim],
+        reply_type: type[R],
+        kind: type[T],
+        settle: Callable[[AnswerClaim, T | LlmFailure | str], list[C]],
+    ) -> list[list[C]]:
+        """Return what becomes of every claim or piece by its entry, or by why there is none."""
         reply = ask_for(self._asker, call, reply_type, fresh=self._fresh)
         if isinstance(reply, LlmFailure):
-            return [reply] * len(ids)
+            return [settle(claim, reply) for claim in some]
         value, told = reply
-        account = account_for(ids, value.entries, kind)
+        letter = "c" if kind is Entry else "s"
+        account = account_for([f"{letter}{n + 1}" for n in range(len(some))], value.entries, kind)
         self._invented += account.invented
-        if account.flawed and not self._fresh:
+        settled = [settle(c, e) for c, e in zip(some, account.found, strict=True)]
+        lost = any(isinstance(c, ClaimVerdict) and c.unscored for c in chain(*settled))
+        if (lost or account.invented) and not self._fresh:
             # Kept, it would be read again by the next command, and its claims never be judged.
             self._asker.reject(call, told)
-        return account.found
+        return settled
 
     def _settle(self, claim: AnswerClaim, found: Entry | LlmFailure | str) -> ClaimVerdict:
         if not isinstance(found, Entry):
@@ -311,10 +327,21 @@ class _Hearing:
     ) -> list[ClaimVerdict]:
         if not isinstance(found, Piece):
             return [_fail(piece, found)]
+        if not self._wordings.allow(piece.wording, len(found.claims)):
+            return [_fail(piece, TOO_MANY_CLAIMS)]
         entries = [read_entry(entry, Entry) for entry in found.claims]
         texts = [e.text if isinstance(e, Entry) else f"\0{n}" for n, e in enumerate(entries)]
-        made = [self._settle_part(piece, entries[n]) for n in drop_repeated(texts)]
-        return made or [_skip(piece)]
+        made = [self._settle_same(piece, [entries[n] for n in at]) for at in group_repeated(texts)]
+        hardly = _says_little(piece, [judged.claim for judged in made])
+        return [*made, _skip(piece)] if hardly else made
+
+    def _settle_same(self, piece: AnswerClaim, entries: Sequence[Entry | str]) -> ClaimVerdict:
+        """Settle a claim that a piece is given once or more; with two verdicts it has none."""
+        first, *others = (self._settle_part(piece, entry) for entry in entries)
+        if all(other.verdict == first.verdict for other in others):
+            return first
+        reason = "the judge gave it twice, with different verdicts"
+        return ClaimVerdict(claim=first.claim, unscored=CONFLICTING_VERDICTS, reason=reason)
 
     def _settle_part(self, piece: AnswerClaim, entry: Entry | str) -> ClaimVerdict:
         if isinstance(entry, str):
@@ -330,21 +357,22 @@ class _Hearing:
     ) -> list[AnswerClaim | ClaimVerdict]:
         if not isinstance(found, SplitPiece):
             return [_fail(piece, found)]
-        kept = [found.claims[n] for n in drop_repeated(found.claims)]
-        return [self._make_claim(piece, text) for text in kept] or [_skip(piece)]
+        if not self._wordings.allow(piece.wording, len(found.claims)):
+            return [_fail(piece, TOO_MANY_CLAIMS)]
+        kept = [found.claims[at[0]] for at in group_repeated(found.claims)]
+        made = [self._make_claim(piece, text) for text in kept]
+        claims = [c.claim if isinstance(c, ClaimVerdict) else c for c in made]
+        return [*made, _skip(piece)] if _says_little(piece, claims) else made
 
     def _make_claim(self, piece: AnswerClaim, text: str) -> AnswerClaim | ClaimVerdict:
         """Return a claim that the model found, at its piece's place.
 
-        One that has little in common with the answer was made up, or is about something else.
+        One that has little in common with the answer was made up, or is another piece's.
         """
         wording = " ".join(text.split())
-        stems = {stem for stem in read_stems(wording) if not is_common(stem)}
-        if not stems:
+        if not read_telling(wording):
             return _fail(piece, BAD_ENTRY)
-        own = set(read_stems(piece.wording))
-        known = own | set(read_stems(f"{self._context['answer']} {self._context['question']}"))
-        if not stems & own or len(stems & known) < _OWN_WORDS * len(stems):
+        if not self._wordings.own(wording, piece.wording):
             reason = f"the judge read «{wording}» into it, which it does not say"
             return ClaimVerdict(claim=piece, unscored=FOREIGN_CLAIM, reason=reason)
         return replace(piece, wording=wording, compound=())
@@ -391,10 +419,14 @@ def _fail(claim: AnswerClaim, why: LlmFailure | str) -> ClaimVerdict:
     )
 
 
+def _says_little(piece: AnswerClaim, claims: Sequence[AnswerClaim]) -> bool:
+    """Tell whether claims leave most of their piece out, so that nobody judged it."""
+    return tell_share(piece.wording, (claim.wording for claim in claims)) < _TOLD_WORDS
+
+
 def _skip(piece: AnswerClaim) -> ClaimVerdict:
-    return ClaimVerdict(
-        claim=piece, unscored=SKIPPED_PIECE, reason="the judge found no claim in it"
-    )
+    reason = "the judge found no claim in it, or passed over most of it"
+    return ClaimVerdict(claim=piece, unscored=SKIPPED_PIECE, reason=reason)
 
 
 def _to_scores(judged: ClaimVerdict) -> Scores | None:

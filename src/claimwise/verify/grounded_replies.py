@@ -7,7 +7,6 @@ nobody asked for is dropped and counted. Nothing is matched by position or by gu
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -77,11 +76,6 @@ class Account(NamedTuple):
     found: list[Any]
     invented: int
 
-    @property
-    def flawed(self) -> bool:
-        """Whether some id has no entry: such a reply is not to be kept."""
-        return self.invented > 0 or any(isinstance(entry, str) for entry in self.found)
-
 
 def account_for(ids: Sequence[str], entries: Iterable[Any], kind: type[T]) -> Account:
     """Return for every id its entry as ``kind``, or the code that says why there is none."""
@@ -121,13 +115,10 @@ def _has_other_verdict(entry: dict[str, Any]) -> bool:
     return False
 
 
-def drop_repeated(texts: Sequence[str]) -> list[int]:
-    """Return the places of texts that did not come before: a claim made twice counts once."""
-    seen: Counter[str] = Counter()
-    kept = []
+def group_repeated(texts: Sequence[str]) -> list[list[int]]:
+    """Return the places of texts, equal ones together: a claim made twice counts once."""
+    places: dict[str, list[int]] = {}
     for place, text in enumerate(texts):
         folded = " ".join(text.casefold().split()).rstrip(".")
-        if not seen[folded]:
-            kept.append(place)
-        seen[folded] += 1
-    return kept
+        places.setdefault(folded, []).append(place)
+    return list(places.values())

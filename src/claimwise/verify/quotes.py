@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 from claimwise.types.checking import Span
 from claimwise.types.rows import Source
-from claimwise.verify.words import Word, is_common, read_words
+from claimwise.verify.words import COMMON_STEMS, Word, is_common, read_stems, read_words
 
 NEAR = 0.9  # likeness from which a near match is taken
 LONGEST_GAP = 600  # characters that an ellipsis may stand for
+_LONGEST = 10_000  # characters of a quote; nobody quotes so much, and looking for it takes long
 _FEWEST_NEAR = 3  # telling words of a quote that may be found nearly
 _LONGEST_NEAR = 2_000  # characters of it
 _MOST_TRIED = 50  # places of a quote's first part that are tried
@@ -62,10 +63,10 @@ def is_thin(quote: str, claim: str) -> bool:
 
     It has no telling word («it is»), or less than three words for a claim of more than six.
     """
-    words = read_words(quote)
-    if all(is_common(word.stem) for word in words):
+    stems = read_stems(quote)
+    if COMMON_STEMS.issuperset(stems):
         return True
-    return len(words) < 3 and len(read_words(claim)) > 6
+    return len(stems) < 3 and len(read_stems(claim)) > 6
 
 
 class QuoteFinder:
@@ -90,7 +91,7 @@ class QuoteFinder:
         source named ``first``, then the sources' order. ``among`` narrows the sources.
         """
         wanted = quote.strip(_EDGES)
-        if not wanted:
+        if not wanted or len(wanted) > _LONGEST:
             return None
         pages = [p for p in self._pages if among is None or p.source.source_id in among]
         pages.sort(key=lambda page: page.source.source_id != first)

@@ -1,0 +1,127 @@
+"""``claimwise compare``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from claimwise.cli.common import (
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    store_option,
+    write_output,
+)
+from claimwise.config import Project
+from claimwise.measure import Metric, find_metric, load_metrics
+from claimwise.measure.compare import MAIN_METRICS, compare_runs
+from claimwise.report.comparing import (
+    print_comparison,
+    render_comparison_html,
+    render_comparison_markdown,
+    to_comparison_document,
+)
+from claimwise.store.comparing import find_pair
+from claimwise.types.comparing import Comparison
+from claimwise.types.results import Settings
+
+
+def change_settings(project: Project, labels: str | None, confidence: float | None) -> Settings:
+    """Return the project's settings with what options change; changes have one method."""
+    base = project.settings
+    return Settings(
+        labels=labels or base.labels,
+        confidence=base.confidence if confidence is None else confidence,
+        seed=base.seed,
+    )
+
+
+def read_columns(by: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the slice columns of an option."""
+    if by is None:
+        return default
+    return tuple(name.strip() for name in by.split(",") if name.strip())
+
+
+@click.command("compare", short_help="How far two runs differ, paired by item.")
+@click.argument("base")
+@click.argument("new")
+@click.option(
+    "--metric", "names", metavar="NAME", multiple=True, help="One metric; else the main ones."
+)
+@click.option("--by", metavar="A,B", help="Columns of items to slice by; '' for none.")
+@click.option("--labels", metavar="WHICH", help="default, human, verifier or labeler:NAME.")
+@click.option("--confidence", type=float, help="Confidence of intervals, as 0.95.")
+@click.option("--items", "most", type=click.IntRange(0, 1000), default=10, show_default=True,
+              help="How many of the items that moved most to show.")  # fmt: skip
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file to write."
+)
+@store_option
+@format_option("text", "markdown", "html", "json")
+def command(
+    base: str,
+    new: str,
+    names: tuple[str, ...],
+    by: str | None,
+    labels: str | None,
+    confidence: float | None,
+    most: int,
+    output: Path | None,
+    store: str | None,
+    form: str,
+) -> None:
+    """Compare run NEW with run BASE: each rate's change, overall and by slice, worst first.
+
+    Runs are paired by item; their claims need not match. The items that moved the first metric
+    most are shown with the claims of both runs side by side.
+    """
+    project = current_project()
+    metrics = load_metrics(project.metrics_folder)
+    chosen = choose_metrics(metrics, names)
+    settings = change_settings(project, labels, confidence)
+    columns = read_columns(by, project.config.metrics.by)
+    with open_project_store(project, store) as opened, opened.snapshot():
+        comparison = compare_runs(
+            opened,
+            chosen,
+            find_pair(opened, base, new),
+            columns,
+            settings,
+            most_moved=most,
+            version=version("claimwise"),
+        )
+    if form == "text" and output is None:
+        print_comparison(comparison, console())
+    else:
+        write_output(_RENDERERS[form](comparison), output)
+
+
+def choose_metrics(metrics: dict[str, Metric], names: tuple[str, ...]) -> list[Metric]:
+    """Return the metrics of some names, in their order and each once; the main ones by default."""
+    found = [find_metric(metrics, name) for name in names or MAIN_METRICS]
+    return list({metric.name: metric for metric in found}.values())
+
+
+def _render_text(comparison: Comparison) -> str:
+    recorder = console()
+    with recorder.capture() as captured:
+        print_comparison(comparison, recorder)
+    return captured.get()
+
+
+def _render_json(comparison: Comparison) -> str:
+    return json.dumps(to_comparison_document(comparison), ensure_ascii=False, indent=2)
+
+
+_RENDERERS: dict[str, Callable[[Comparison], str]] = {
+    "text": _render_text,
+    "markdown": render_comparison_markdown,
+    "html": render_comparison_html,
+    "json": _render_json,
+}

@@ -1,0 +1,73 @@
+"""``claimwise drift``."""
+
+from __future__ import annotations
+
+import click
+
+from claimwise.cli.common import (
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.cli.compare import change_settings, read_columns
+from claimwise.measure import Metric, find_metric, load_metrics
+from claimwise.measure.drift import explain_drift
+from claimwise.report.drifting import print_drifts, render_drifts_markdown, to_drift_document
+from claimwise.store.comparing import find_pair
+
+
+@click.command("drift", short_help="Why a rate moved: system, evidence, mix or instrument.")
+@click.argument("base")
+@click.argument("new")
+@click.option("--metric", "name", metavar="NAME", default="faithfulness", show_default=True,
+              help="The metric, or a member of one, as over_refusal.")  # fmt: skip
+@click.option("--by", metavar="A,B", help="Columns whose shares to show beside the mix.")
+@click.option("--labels", metavar="WHICH", help="default, human, verifier or labeler:NAME.")
+@click.option("--confidence", type=float, help="Confidence of intervals, as 0.95.")
+@store_option
+@format_option("text", "markdown", "json")
+def command(
+    base: str,
+    new: str,
+    name: str,
+    by: str | None,
+    labels: str | None,
+    confidence: float | None,
+    store: str | None,
+    form: str,
+) -> None:
+    """Split the movement of a rate from run BASE to run NEW into parts that add up to it.
+
+    \b
+    system      items whose evidence is the same in both corpora
+    evidence    items whose gold spans or passages changed, beyond what the others did
+    mix         items that only one of the runs was asked
+    instrument  others judged: measured on claims that both instruments judged
+    """
+    project = current_project()
+    metric = find_metric(load_metrics(project.metrics_folder), name)
+    settings = change_settings(project, labels, confidence)
+    columns = read_columns(by, project.config.metrics.by)
+    with open_project_store(project, store) as opened, opened.snapshot():
+        drifts = explain_drift(
+            opened,
+            metric,
+            find_pair(opened, base, new),
+            columns,
+            settings,
+            member=choose_member(metric, name),
+        )
+    if form == "json":
+        print_json(to_drift_document(drifts))
+    elif form == "markdown":
+        click.echo(render_drifts_markdown(drifts))
+    else:
+        print_drifts(drifts, console())
+
+
+def choose_member(metric: Metric, name: str) -> str | None:
+    """Return the member of a metric's series that a name stands for; None for all of them."""
+    return name if metric.series and name != metric.name else None

@@ -1,0 +1,85 @@
+"""``claimwise plan``."""
+
+from __future__ import annotations
+
+import click
+
+from claimwise.cli.common import (
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.cli.compare import change_settings, read_columns
+from claimwise.measure import find_metric, load_metrics
+from claimwise.measure.plan import Goal, plan_items
+from claimwise.report.planning import print_plan, render_plan_markdown, to_plan_document
+from claimwise.store import Store
+from claimwise.store.comparing import find_pair
+from claimwise.store.judging import find_run
+from claimwise.types.rows import Run
+
+
+@click.command("plan", short_help="Items and labels needed to see a drop.")
+@click.option("--metric", "name", metavar="NAME", default="faithfulness", show_default=True,
+              help="The metric to watch.")  # fmt: skip
+@click.option("--drop", type=float, default=Goal().drop, show_default=True,
+              help="The change to be seen, in the bad direction.")  # fmt: skip
+@click.option("--power", type=float, default=Goal().power, show_default=True,
+              help="The chance of seeing it.")  # fmt: skip
+@click.option("--confidence", type=float, help="Confidence of the comparison, as 0.95.")
+@click.option("--by", metavar="A,B", help="Columns of items to slice by; '' for none.")
+@click.option("--labels", metavar="WHICH", help="default, human, verifier or labeler:NAME.")
+@click.option("--run", "run_id", metavar="RUN", help="The run to plan from; else the latest.")
+@click.option("--base", "base_id", metavar="RUN",
+              help="Another run on the same items; else the one before it.")  # fmt: skip
+@store_option
+@format_option("text", "markdown", "json")
+def command(
+    name: str,
+    drop: float,
+    power: float,
+    confidence: float | None,
+    by: str | None,
+    labels: str | None,
+    run_id: str | None,
+    base_id: str | None,
+    store: str | None,
+    form: str,
+) -> None:
+    """Plan how many items and labels show a drop, by slice, from this project's own runs.
+
+    Rate, claims an item and ICC are measured; what two runs on the same items have in common is
+    measured where there are two. What is not known is assumed, and said to be.
+    """
+    project = current_project()
+    metric = find_metric(load_metrics(project.metrics_folder), name)
+    settings = change_settings(project, labels, confidence)
+    goal = Goal(drop=drop, power=power, confidence=settings.confidence)
+    columns = read_columns(by, project.config.metrics.by)
+    with open_project_store(project, store) as opened, opened.snapshot():
+        runs = choose_runs(opened, run_id, base_id)
+        plan = plan_items(opened, metric, runs, columns, settings, goal)
+    if form == "json":
+        print_json(to_plan_document(plan))
+    elif form == "markdown":
+        click.echo(render_plan_markdown(plan))
+    else:
+        print_plan(plan, console())
+
+
+def choose_runs(store: Store, run_id: str | None, base_id: str | None) -> list[Run]:
+    """Return the run to plan from, then another on the same items, as far as there are any."""
+    known = [row[0] for row in store.query("select run_id from runs order by started_at, run_id")]
+    if run_id is None:
+        if not known:
+            return []
+        run_id = known[-1]
+    if base_id is not None:
+        pair = find_pair(store, base_id, run_id)
+        return [pair.new, pair.base]
+    run = find_run(store, run_id)
+    earlier = known[: known.index(run_id)]
+    return [run, find_run(store, earlier[-1])] if earlier else [run]

@@ -1,0 +1,145 @@
+"""``claimwise promote``."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from claimwise.cli.common import (
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.errors import make_printable
+from claimwise.ingest.documents import STDIN
+from claimwise.ingest.files import refuse
+from claimwise.ingest.traces import read_trace
+from claimwise.pipeline.incidents import make_trace, promote_trace
+from claimwise.store import Store
+from claimwise.store.incidents import FoundAnswer, find_answer
+from claimwise.types.incidents import ItemChoice, Promotion, Trace
+from claimwise.verify.verifier import load_verifier
+
+
+@click.command("promote", short_help="Make a wrong answer from production an item.")
+@click.argument("what", metavar="TRACE|ANSWER")
+@click.option("--as", "item_id", required=True, metavar="ITEM", help="The item's id.")
+@click.option(
+    "--answerable/--unanswerable",
+    default=None,
+    help="Can the corpus answer the question? Abstentions are right or wrong by it.",
+)
+@click.option("--query-type", metavar="TYPE", help="[default: lookup, or unanswerable]")
+@click.option("--stakes", type=click.Choice(["low", "medium", "high"]), help="[default: high]")
+@click.option("--gold-answer", metavar="TEXT", help="The right answer, if you know it.")
+@click.option("--domain", metavar="TEXT", help="Subject area, for slicing.")
+@click.option(
+    "--wrong",
+    metavar="TEXT",
+    multiple=True,
+    help="Words of a claim that was wrong; else the labels, or the verifier, say it.",
+)
+@click.option("--corpus", metavar="VERSION", help="The corpus version; else the newest.")
+@click.option("--trace-id", metavar="ID", help="Which trace, where the file holds several.")
+@click.option("--who", metavar="NAME", help="Who promotes it; else your login name.")
+@click.option(
+    "--verifier", default="auto", metavar="NAME", help="embedded, lexical, or auto: the best."
+)
+@click.option("--force", is_flag=True, help="Go on although an item asks nearly the same.")
+@store_option
+@format_option("text", "json")
+def command(
+    what: str,
+    trace_id: str | None,
+    who: str | None,
+    verifier: str,
+    corpus: str | None,
+    store: str | None,
+    form: str,
+    **choices: Any,
+) -> None:
+    """Turn a wrong answer from production into an item of the golden set.
+
+    \b
+    claimwise promote trace.json --as refund-window --answerable --wrong "60 days"
+    claimwise promote prod-may/q117 --as refund-window
+
+    TRACE is a JSON file, or - for standard input: question, answer and contexts, or spans with
+    OpenInference or OpenTelemetry GenAI attributes. ANSWER is RUN/ITEM or RUN/ITEM/SAMPLE of the
+    store. The item keeps where it came from; its gold spans wait in the annotation queue. A
+    question that an item asks already is refused.
+    """
+    project = current_project()
+    choice = ItemChoice(corpus_ver=corpus, **choices)
+    with open_project_store(project, store) as opened:
+        trace, stored = _find(opened, what, trace_id)
+        done = promote_trace(
+            opened,
+            trace,
+            choice,
+            who=who or _login_name(),
+            verifier=load_verifier(verifier),
+            stored=stored,
+            query_types=project.query_types,
+        )
+    if form == "json":
+        print_json(msgspec.to_builtins(done))
+        return
+    for line in _describe(done):
+        click.echo(make_printable(line))
+    for warning in done.warnings:
+        click.echo(f"warning: {make_printable(warning)}", err=True)
+
+
+def _find(store: Store, what: str, trace_id: str | None) -> tuple[Trace, FoundAnswer | None]:
+    path = Path(what)
+    if path == STDIN or path.is_file():
+        return read_trace(path, trace_id=trace_id), None
+    answer = find_answer(store, what)
+    if answer is None:
+        raise refuse(
+            path,
+            f"neither a file nor an answer of {store.place}",
+            "a trace's JSON file, or RUN/ITEM or RUN/ITEM/SAMPLE",
+        )
+    return make_trace(answer), answer
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container's user may have no name.
+        return "unknown"
+
+
+def _describe(done: Promotion) -> list[str]:
+    item, incident = done.item, done.incident
+    if done.repeated:
+        return [
+            f"{item.item_id}: promoted already, by {incident.promoted_by} on "
+            f"{incident.promoted_at:%Y-%m-%d}; nothing was changed"
+        ]
+    kind = f"{item.query_type}, {item.stakes} stakes, corpus {item.source_corpus_ver}"
+    lines = [f"{'new item' if done.new_item else 'item'} {item.item_id} ({kind})"]
+    asked = [claim for claim in done.claims if claim.claim_type != "non_factual"]
+    for claim in asked:
+        word = claim.verdict or ("wrong" if claim.wrong else "not scored")
+        reason = f": {claim.reason}" if claim.reason else ""
+        lines.append(f"  {word:<12} {claim.claim_text} [{claim.labeler}{reason}]")
+    if done.added_documents:
+        lines.append(f"added to corpus {item.source_corpus_ver}: {', '.join(done.added_documents)}")
+    if done.state == "needs spans":
+        lines.append(
+            "needs gold spans: import them (claimwise import gold_spans.jsonl); until then "
+            "context_recall leaves it out"
+        )
+    if done.queued:
+        lines.append(f"in the annotation queue: {done.queued}")
+    return lines

@@ -1,0 +1,305 @@
+"""The pytest plugin: gates and answers as tests.
+
+pytest loads it in every project that has claimwise installed, so nothing but pytest is imported
+before a test asks for it.
+
+    from claimwise.pytest_plugin import assert_faithful
+
+    def test_height():
+        assert_faithful(bot("How tall is it?"), Path("tower.md"))
+
+    def test_gate(claimwise_gate):
+        claimwise_gate("faithfulness")
+
+``pytest --claimwise`` adds a test for every gate of ``claimwise.toml``.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from claimwise.config import Project
+    from claimwise.pipeline.check import Actions, Sources
+    from claimwise.types.checking import CheckResult, ClaimVerdict
+    from claimwise.types.gating import GateReport
+    from claimwise.verify.verifier import Verifier
+
+MARK = "claimwise"
+_UNDECIDED = "claimwise_inconclusive"
+_WAYS = ("skip", "xfail", "warn")
+_WIDTH = 100
+
+
+class InconclusiveGateWarning(UserWarning):
+    """A gate that only warns could not be decided."""
+
+
+class GateFailed(AssertionError):
+    """A gate failed, or could not be decided and may not pass by that."""
+
+
+# Answers.
+
+
+def assert_faithful(
+    answer: str,
+    sources: Sources,
+    *,
+    min_rate: float = 1.0,
+    question: str | None = None,
+    actions: Actions | None = None,
+    verifier: str | Verifier = "auto",
+    judge: str | None = None,
+) -> CheckResult:
+    """Assert that the sources support an answer, claim by claim.
+
+    Args:
+        answer: the answer.
+        sources: a text, several, texts by id, or paths of files to read.
+        min_rate: the least share of supported claims. A claim that could not be judged counts as
+            not supported here, and an answer without a claim has no rate: both fail, with why.
+        question: what was asked.
+        actions: the log of what the system did; None when nobody kept one.
+        verifier: "embedded", "lexical", "auto" for the best at hand, or a verifier.
+        judge: a language model, as ``provider:model``, in place of the verifier.
+
+    Returns:
+        The claims with their verdicts.
+
+    Raises:
+        AssertionError: too few claims are supported, or that can't be told; shows the claims.
+    """
+    __tracebackhide__ = True
+    if not 0 <= min_rate <= 1:
+        raise ValueError(f"min_rate: found {min_rate}, expected a share from 0 to 1")
+    from claimwise.pipeline.check import check
+    from claimwise.report.checking import decide_gate
+
+    result = check(
+        answer, sources, question=question, actions=actions, verifier=verifier, judge=judge
+    )
+    if decide_gate(result, min_rate).passed is not True:
+        raise AssertionError("\n".join(_explain(result, min_rate)))
+    return result
+
+
+def _explain(result: CheckResult, min_rate: float) -> Iterator[str]:
+    """Yield the lines of a failure, in the manner of a diff.
+
+    ``-`` is what the answer says, ``+`` what the source says instead, ``?`` why.
+    """
+    from claimwise.report.checking import describe_result
+
+    if result.rate is None:
+        why = "no claim could be judged" if result.unscored else "the answer makes no claim"
+        yield f"{why}: there is no rate to compare with {min_rate:g}"
+    elif result.rate < min_rate:
+        found = f"{result.supported} of {result.judged} claims are supported"
+        yield f"{found}: {result.rate:.2f} is under {min_rate:g}"
+    else:
+        what = "1 claim was" if result.unscored == 1 else f"{result.unscored} claims were"
+        yield f"{what} not scored: the rate may be under {min_rate:g}"
+    for judged in result.claims:
+        if judged.verdict is not None or judged.unscored is not None:
+            yield from _explain_claim(judged)
+    yield describe_result(result)
+    yield from (f"warning: {_one_line(warning)}" for warning in result.warnings)
+
+
+def _explain_claim(judged: ClaimVerdict) -> Iterator[str]:
+    text = _one_line(judged.claim.wording)
+    if judged.verdict == "supported":
+        yield f"    {text}"
+        return
+    yield f"  - {text}"
+    if judged.span is not None:
+        place = f"{judged.span.source_id}:{judged.span.start}–{judged.span.end}"
+        yield f"  + {_one_line(judged.span.text)}  [{_one_line(place)}]"
+    word = judged.verdict or f"not scored ({judged.unscored})"
+    sure = "" if judged.confidence is None else f" {judged.confidence:.2f}"
+    yield f"  ? {word}{sure}" + (f": {_one_line(judged.reason)}" if judged.reason else "")
+
+
+def _one_line(text: str) -> str:
+    from claimwise.errors import make_printable
+
+    return make_printable(" ".join(text.split()))
+
+
+# Gates.
+
+
+class GateRunner:
+    """Decides gates of a project; a test calls it with a gate's name, or with none for all."""
+
+    def __init__(self, project: Project, run_id: str | None, place: str | None, way: str) -> None:
+        self._project = project
+        self._run_id = run_id
+        self._place = place
+        self._way = way
+        self._decide = cache(self._run)
+
+    def __call__(self, name: str | None = None) -> GateReport:
+        """Assert that a gate passes.
+
+        An inconclusive gate fails, unless it says ``on_inconclusive = "warn"``: then the test is
+        skipped (or what the ini-file's ``claimwise_inconclusive`` says), and never just passes.
+        One half of the abstention pair brings the other.
+
+        Raises:
+            GateFailed: it failed, or was inconclusive.
+        """
+        __tracebackhide__ = True
+        report = self._decide(name)
+        if report.exit_code:
+            raise GateFailed(_show_gates(report))
+        if report.outcome == "inconclusive":
+            self._leave_open(_show_gates(report))
+        return report
+
+    def _run(self, name: str | None) -> GateReport:
+        from claimwise.pipeline.gating import run_gates
+        from claimwise.store import open_store
+
+        place = self._place or os.environ.get("CLAIMWISE_STORE") or self._project.store_place
+        with open_store(place) as store:
+            return run_gates(store, self._project, self._run_id, () if name is None else (name,))
+
+    def _leave_open(self, text: str) -> None:
+        if self._way == "warn":
+            warnings.warn(text, InconclusiveGateWarning, stacklevel=3)
+        elif self._way == "xfail":
+            pytest.xfail(text)
+        else:
+            pytest.skip(text)
+
+
+def _show_gates(report: GateReport) -> str:
+    from io import StringIO
+
+    from rich.console import Console
+
+    from claimwise.report.gating import print_gates
+
+    out = StringIO()
+    print_gates(report, Console(file=out, width=_WIDTH, no_color=True, highlight=False))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+class GateFile(pytest.File):
+    """The settings of a project, as the place of its gates."""
+
+    def collect(self) -> Iterator[GateItem]:
+        """Yield a test for every gate.
+
+        Raises:
+            UsageError: the settings are wrong, or hold no gate.
+        """
+        from claimwise.errors import ClaimwiseError
+
+        try:
+            runner = make_runner(self.config)
+        except ClaimwiseError as error:
+            raise pytest.UsageError(str(error)) from error
+        gates = runner._project.config.gates
+        if not gates:
+            raise pytest.UsageError(f"{self.path}: found no [[gates]] for --claimwise to run")
+        for gate in gates:
+            yield GateItem.from_parent(self, name=gate.name, runner=runner)
+
+
+class GateItem(pytest.Item):
+    """One gate as a test."""
+
+    def __init__(self, *, runner: GateRunner, **rest: Any) -> None:
+        super().__init__(**rest)
+        self._runner = runner
+        self.add_marker(MARK)
+
+    def runtest(self) -> None:
+        """Decide the gate."""
+        self._runner(self.name)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show what became of the gate, without a traceback."""
+        from claimwise.errors import ClaimwiseError
+
+        if isinstance(excinfo.value, GateFailed):
+            return str(excinfo.value)
+        if isinstance(excinfo.value, ClaimwiseError):
+            return f"the gate could not be decided: {excinfo.value}"
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Return where the test is."""
+        return self.path, None, f"gate {self.name}"
+
+
+def make_runner(config: pytest.Config) -> GateRunner:
+    """Return the runner for the project of pytest's root folder.
+
+    Raises:
+        ConfigError: its settings are wrong.
+    """
+    from claimwise.config import find_project
+
+    way = config.getini(_UNDECIDED)
+    if way not in _WAYS:
+        raise pytest.UsageError(f"{_UNDECIDED}: found {way!r}, expected {', '.join(_WAYS)}")
+    project = find_project(config.rootpath)
+    return GateRunner(
+        project, config.getoption("--claimwise-run"), config.getoption("--claimwise-store"), way
+    )
+
+
+@pytest.fixture(scope="session")
+def claimwise_gate(pytestconfig: pytest.Config) -> GateRunner:
+    """Assert that a gate of claimwise.toml passes: ``claimwise_gate("name")``."""
+    return make_runner(pytestconfig)
+
+
+# Hooks.
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("claimwise")
+    group.addoption(
+        "--claimwise", action="store_true", help="Also run every gate of claimwise.toml as a test."
+    )
+    group.addoption("--claimwise-run", metavar="RUN", help="The run to gate; else the latest.")
+    group.addoption(
+        "--claimwise-store", metavar="PATH|URL", help="The store; else what claimwise.toml says."
+    )
+    parser.addini(
+        _UNDECIDED, "An undecided gate that only warns: skip, xfail or warn.", default="skip"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark of gates: ``pytest --claimwise -m claimwise`` runs nothing else."""
+    config.addinivalue_line("markers", f"{MARK}: a gate of claimwise.toml (with --claimwise)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Add the gates, wherever the tests are; first, so that -k and -m choose among them too."""
+    if config.getoption("--claimwise"):
+        from claimwise.config import FILE_NAME, find_project
+        from claimwise.errors import ClaimwiseError
+
+        try:
+            folder = find_project(config.rootpath).folder
+        except ClaimwiseError as error:
+            raise pytest.UsageError(str(error)) from error
+        items.extend(GateFile.from_parent(session, path=folder / FILE_NAME).collect())

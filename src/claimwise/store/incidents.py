@@ -1,0 +1,195 @@
+"""Reads what promoting an incident needs, the incidents, and the annotators' queue."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from claimwise.errors import StoreError
+from claimwise.store.files import read_sql
+from claimwise.store.store import Store
+from claimwise.types.incidents import IncidentState
+from claimwise.types.rows import (
+    ClaimType,
+    Context,
+    GoldSpan,
+    Incident,
+    IncidentClaim,
+    IncidentContext,
+    Item,
+    ItemAttribute,
+    LabelKind,
+    QueueEntry,
+    Row,
+    Run,
+    Source,
+    Verdict,
+)
+
+R = TypeVar("R", bound=Row)
+
+
+class LabelledClaim(NamedTuple):
+    """A stored claim and the label that decides it."""
+
+    claim_id: str
+    claim_text: str
+    claim_type: ClaimType
+    verdict: Verdict | None
+    labeler: str | None
+    label_kind: LabelKind | None
+    reason: str | None
+
+
+class FoundAnswer(NamedTuple):
+    """A stored answer with what belongs to it."""
+
+    run: Run
+    item: Item
+    sample: int
+    text: str
+    claims: list[LabelledClaim]
+    # None: nobody recorded what was retrieved.
+    contexts: list[Context] | None
+    gold_spans: list[GoldSpan]
+
+
+class Standing(NamedTuple):
+    """Where an incident's item stands."""
+
+    incident_id: str
+    query: str
+    state: IncidentState
+    asked_in: str | None
+
+
+class IncidentRows(NamedTuple):
+    """Everything stored about incidents and their items."""
+
+    incidents: list[Incident]
+    claims: list[IncidentClaim]
+    contexts: list[IncidentContext]
+    items: list[Item]
+    attributes: list[ItemAttribute]
+    gold_spans: list[GoldSpan]
+    sources: list[Source]
+
+
+def find_answer(store: Store, name: str) -> FoundAnswer | None:
+    """Return the answer that ``RUN/ITEM`` or ``RUN/ITEM/SAMPLE`` means, or None.
+
+    Raises:
+        StoreError: the name means two answers, or the system gave none there.
+    """
+    found = store.query(_sql("answer"), {"name": name})
+    if not found:
+        return None
+    if len(found) > 1:
+        raise StoreError(f"{store.place}: found {len(found)} answers {name!r}, expected one")
+    run_id, item_id, sample, text, count = found[0]
+    if text is None:
+        raise StoreError(f"{store.place}: {name}: found a failure, expected an answer to promote")
+    key = {"run_id": run_id, "item_id": item_id, "sample": sample}
+    of_answer = "where run_id = :run_id and item_id = :item_id and sample = :sample"
+    contexts = _read(store, Context, of_answer, **key)
+    return FoundAnswer(
+        run=_read(store, Run, "where run_id = :run_id", run_id=run_id)[0],
+        item=_read(store, Item, "where item_id = :item_id", item_id=item_id)[0],
+        sample=sample,
+        text=text,
+        claims=[LabelledClaim(*row) for row in store.query(_sql("claims"), key)],
+        contexts=contexts if contexts or count is not None else None,
+        gold_spans=_read(store, GoldSpan, "where item_id = :item_id", item_id=item_id),
+    )
+
+
+def find_item(store: Store, item_id: str) -> Item | None:
+    """Return an item, or None."""
+    found = _read(store, Item, "where item_id = :item_id", item_id=item_id)
+    return found[0] if found else None
+
+
+def has_spans(store: Store, item_id: str) -> bool:
+    """Tell whether anybody has given an item gold spans."""
+    sql = "select 1 from gold_spans where item_id = :item_id limit 1"
+    return bool(store.query(sql, {"item_id": item_id}))
+
+
+def find_incident(store: Store, incident_id: str) -> Incident | None:
+    """Return an incident, or None."""
+    found = _read(store, Incident, "where incident_id = :incident_id", incident_id=incident_id)
+    return found[0] if found else None
+
+
+def read_questions(store: Store) -> dict[str, str]:
+    """Return what every item asks, by its id."""
+    return dict(store.query("select item_id, query from eval_items order by item_id"))
+
+
+def find_source(store: Store, corpus_ver: str, source_id: str) -> Source | None:
+    """Return a document of a corpus version, or None."""
+    where = "where corpus_ver = :corpus_ver and source_id = :source_id"
+    found = _read(store, Source, where, corpus_ver=corpus_ver, source_id=source_id)
+    return found[0] if found else None
+
+
+def find_holder(store: Store, corpus_ver: str, passage: str) -> str | None:
+    """Return the id of a document that holds a passage letter by letter, or None."""
+    found = store.query(_sql("holders"), {"corpus_ver": corpus_ver, "passage": passage})
+    return found[0][0] if found else None
+
+
+def list_standings(store: Store) -> list[Standing]:
+    """Return where every incident's item stands, the latest promoted first."""
+    return [Standing(*row) for row in store.query(_sql("standing"))]
+
+
+def list_queue(store: Store) -> list[QueueEntry]:
+    """Return what waits for annotators, the most urgent first."""
+    return [_to_row(QueueEntry, row) for row in store.query(_sql("queue"))]
+
+
+def read_entry_ids(store: Store) -> frozenset[str]:
+    """Return the ids of all entries that the queue has or had."""
+    return frozenset(row[0] for row in store.query("select entry_id from annotation_queue"))
+
+
+def read_incidents(store: Store) -> IncidentRows:
+    """Return all incidents with their items, spans, and the documents those refer to."""
+    of_items = "where item_id in (select item_id from incidents)"
+    used = (
+        "where exists (select 1 from eval_items as e join incidents as i "
+        "on i.item_id = e.item_id where e.source_corpus_ver = sources.corpus_ver and ("
+        "exists (select 1 from gold_spans as g where g.item_id = e.item_id "
+        "and g.source_id = sources.source_id) or exists (select 1 from incident_contexts as c "
+        "where c.incident_id = i.incident_id and c.source_id = sources.source_id)))"
+    )
+    return IncidentRows(
+        incidents=_read(store, Incident),
+        claims=_read(store, IncidentClaim),
+        contexts=_read(store, IncidentContext),
+        items=_read(store, Item, of_items),
+        attributes=_read(store, ItemAttribute, of_items),
+        gold_spans=_read(store, GoldSpan, of_items),
+        sources=_read(store, Source, used),
+    )
+
+
+def _sql(name: str) -> str:
+    found = read_sql("incidents", name)
+    assert found is not None
+    return found
+
+
+def _read(store: Store, row_type: type[R], where: str = "", **params: Any) -> list[R]:
+    columns = ", ".join(row_type.__struct_fields__)
+    key = ", ".join(row_type.key)
+    sql = f"select {columns} from {row_type.table} {where} order by {key}"
+    return [_to_row(row_type, record) for record in store.query(sql, params)]
+
+
+def _to_row(row_type: type[R], record: tuple[Any, ...]) -> R:
+    """Return a record as a row; SQLite gives times as text and truth as numbers."""
+    fields = dict(zip(row_type.__struct_fields__, record, strict=True))
+    return msgspec.convert(fields, row_type, strict=False)

@@ -1,0 +1,126 @@
+"""Gates: the rule that a project writes down, and what became of it.
+
+A rule is absolute (a rate must be at least ``min``, or at most ``max``) or relative (a rate must
+not be worse than in a ``baseline`` run by more than ``margin``). A decision is made per slice and
+has three outcomes; what can't be told is inconclusive, and never a pass.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Outcome = Literal["pass", "fail", "inconclusive"]
+
+PASSED = 0
+FAILED = 2
+INCONCLUSIVE = 3
+"""Exit codes; 1 is «could not run»."""
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[gates]]`` table of ``claimwise.toml``."""
+
+    metric: str
+    name: str = ""  # without one, made of metric, member and slices
+    member: str | None = None  # of a metric with a series: contradicted, of verdict_shares
+    by: tuple[str, ...] = ()  # every slice must pass; without, the whole run
+    where: dict[str, str] = {}  # only items with these values
+    min: float | None = None
+    max: float | None = None
+    baseline: str | None = None  # a run, or "previous"
+    margin: float | None = None  # the drop that is tolerated; see DEFAULT_MARGIN
+    confidence: float = 0.95
+    min_items: int = 2  # a slice with fewer is inconclusive
+    labels: str | None = None  # which may decide; else the project's
+    min_agreement: float = 0.8  # of an instrument with people; 0 trusts it unmeasured
+    on_inconclusive: Literal["fail", "warn"] = "fail"
+
+    @property
+    def relative(self) -> bool:
+        """Whether the rule compares with a baseline."""
+        return self.baseline is not None
+
+    @property
+    def tolerance(self) -> float:
+        """The tolerated drop of a relative gate."""
+        return DEFAULT_MARGIN if self.margin is None else self.margin
+
+
+DEFAULT_MARGIN = 0.05
+
+
+class SliceDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one slice.
+
+    ``low`` and ``high`` are one-sided bounds of ``rate`` or, with a baseline, of ``change``, that
+    already allow for whatever was not scored: the side that passes at the gate's confidence, the
+    side that fails at the simultaneous one. They are None where nothing was measured.
+    """
+
+    slice: dict[str, str | None]
+    outcome: Outcome
+    reason: str
+    rate: float | None
+    low: float | None
+    high: float | None
+    items: int
+    units: int
+    unscored: int
+    # Units that an instrument judged whose agreement with people is unknown or too low.
+    untrusted: int = 0
+    baseline_rate: float | None = None
+    change: float | None = None
+    # About how many more items would decide, if the rate stayed; None: not that kind of doubt.
+    more_items: int | None = None
+    # Items of the slice that only one of the two runs has.
+    unpaired: int = 0
+
+
+class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a gate: it fails if a slice fails, and passes if all pass."""
+
+    gate: Gate
+    title: str  # of the metric
+    unit: str
+    better: Literal["higher", "lower"]
+    rule: str  # in words: "at least 0.9 in every query_type"
+    run_id: str
+    baseline_id: str | None
+    outcome: Outcome
+    pass_confidence: float
+    fail_confidence: float  # of each slice, so that all hold together
+    slices: tuple[SliceDecision, ...]  # what fails first
+    notes: tuple[str, ...] = ()
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the outcome stops a build."""
+        return self.outcome == "fail" or (
+            self.outcome == "inconclusive" and self.gate.on_inconclusive == "fail"
+        )
+
+
+class GateReport(msgspec.Struct, frozen=True, kw_only=True):
+    """All gates of a project on one run."""
+
+    run_id: str
+    store: str
+    version: str
+    gates: tuple[GateDecision, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst outcome of the gates, those that only warn included."""
+        found = {decision.outcome for decision in self.gates}
+        worst: tuple[Outcome, ...] = ("fail", "inconclusive")
+        return next((outcome for outcome in worst if outcome in found), "pass")
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 2 failed, 3 inconclusive; an inconclusive gate that only warns is a pass."""
+        blocking = {decision.outcome for decision in self.gates if decision.blocks}
+        if "fail" in blocking:
+            return FAILED
+        return INCONCLUSIVE if blocking else PASSED

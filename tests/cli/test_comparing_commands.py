@@ -1,0 +1,137 @@
+"""compare, drift and plan as a user types them: output, exit code, files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from claimwise.cli.main import run
+from claimwise.demo import list_demo_files
+from claimwise.pipeline import import_files
+from claimwise.store import open_store
+
+Say = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def demo(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Say:
+    """Run a command in a folder with the demo's runs; return exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    with open_store(tmp_path / "claimwise.db", create=True) as store:
+        import_files(store, list_demo_files())
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = run(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_compare_on_the_terminal(demo: Say) -> None:
+    code, out, err = demo("compare", "baseline", "candidate", "--by", "query_type", "--items", "1")
+    assert (code, err) == (0, "")
+    assert "95% intervals over 84 shared items, paired" in out
+    assert "Both runs were asked the same items." in out
+    for title in ("Faithfulness", "Abstention", "Answer correctness"):
+        assert f"\n{title}\n" in out
+    assert "Clearly better: " in out
+    assert out.count("multi-17") == 1
+
+
+def test_compare_writes_a_page(demo: Say, tmp_path: Path) -> None:
+    code, out, err = demo("compare", "baseline", "candidate", "--format", "html", "-o", "page.html")
+    assert (code, out) == (0, "")
+    assert "wrote page.html" in err
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<title>baseline to candidate</title>" in page
+
+
+def test_compare_as_markdown_text_and_json(demo: Say, tmp_path: Path) -> None:
+    arguments = ("compare", "baseline", "candidate", "--metric", "over_refusal", "--by", "")
+    code, out, _ = demo(*arguments, "--format", "markdown")
+    assert code == 0
+    assert out.startswith("# baseline to candidate\n")
+    code, out, _ = demo(*arguments, "--format", "json")
+    found = json.loads(out)
+    assert [metric["metric"] for metric in found["metrics"]] == ["abstention"]
+    assert found["metrics"][0]["slices"] == []
+    assert demo(*arguments, "-o", "page.txt")[0] == 0
+    assert (tmp_path / "page.txt").read_text(encoding="utf-8").startswith("baseline to candidate")
+
+
+def test_drift_in_every_format(demo: Say) -> None:
+    code, out, err = demo("drift", "baseline", "candidate")
+    assert (code, err) == (0, "")
+    assert "faithfulness: 0.839 to 0.873, +0.034 [-0.021, +0.088]" in out
+    assert "unchanged: both runs read corpus 2026-09" in out
+    code, out, _ = demo("drift", "baseline", "candidate", "--format", "json", "--confidence", "0.9")
+    (found,) = json.loads(out)["drifts"]
+    assert found["settings"]["confidence"] == 0.9
+    assert [part["causes"] for part in found["parts"]] == [
+        ["system"], ["instrument"], ["evidence"], ["mix"],
+    ]  # fmt: skip
+    code, out, _ = demo("drift", "baseline", "candidate", "--format", "markdown", "--metric",
+                        "abstention")  # fmt: skip
+    assert out.count("\n## ") == 2
+    code, out, _ = demo("drift", "baseline", "candidate", "--metric", "over_refusal")
+    assert "over refusal: 0.045 to 0.121" in out
+    assert "correct abstention" not in out
+
+
+def test_plan_in_every_format(demo: Say) -> None:
+    code, out, err = demo("plan", "--by", "query_type")
+    assert (code, err) == (0, "")
+    assert "how alike two runs are on an item, from baseline and it." in " ".join(out.split())
+    assert "query_type=aggregation" in out
+    code, out, _ = demo("plan", "--run", "baseline", "--format", "json", "--by", "")
+    found = json.loads(out)
+    assert (found["run_id"], found["base_id"]) == ("baseline", None)
+    code, out, _ = demo("plan", "--base", "baseline", "--format", "markdown", "--drop", "0.1")
+    assert "To see a drop of 0.1 in faithfulness" in out
+
+
+def test_plan_before_anything_is_measured(demo: Say, tmp_path: Path) -> None:
+    with open_store(tmp_path / "empty.db", create=True):
+        pass
+    code, out, _ = demo("plan", "--store", "empty.db")
+    assert code == 0
+    assert "No run is stored: every figure is assumed." in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["compare", "baseline", "nope"], "found no run 'nope', expected one of candidate, basel"),
+        (["compare", "baseline", "baseline"], "found the run 'baseline' twice, expected two runs"),
+        (["compare", "baseline", "candidate", "--metric", "x"], "found the metric 'x', expected"),
+        (["compare", "baseline", "candidate", "--by", "x"], "found the slice 'x', expected one"),
+        (["compare", "baseline", "candidate", "--labels", "x"], "found labels 'x', expected def"),
+        (["compare", "baseline"], "Missing argument 'NEW'"),
+        (["drift", "nope", "candidate"], "found no run 'nope'"),
+        (["drift", "candidate", "candidate"], "found the run 'candidate' twice"),
+        (["drift", "baseline", "candidate", "--metric", "x"], "found the metric 'x'"),
+        (["drift", "baseline", "candidate", "--labels", "labeler:nobody"],
+         "found the labeler 'nobody', expected one of"),
+        (["drift", "baseline", "candidate", "--confidence", "7"], "found the confidence 7.0"),
+        (["plan", "--run", "nope"], "found no run 'nope'"),
+        (["plan", "--run", "candidate", "--base", "candidate"], "found the run 'candidate' twice"),
+        (["plan", "--drop", "0"], "found the drop 0.0, expected a share such as 0.05"),
+        (["plan", "--by", "corpus_ver"], "found the slice 'corpus_ver', a column of runs"),
+    ],
+)  # fmt: skip
+def test_bad_input_gets_one_line_and_exit_1(demo: Say, arguments: list[str], said: str) -> None:
+    code, out, err = demo(*arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert said in err
+    assert len([line for line in err.splitlines() if not line.startswith("help:")]) == 1

@@ -1,0 +1,151 @@
+"""``claimwise gate`` as a build calls it: exit codes, files, what GitHub reads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from claimwise.cli.main import run
+from claimwise.demo import write_demo
+
+Say = Callable[..., tuple[int, str, str]]
+
+PASSING = '[[gates]]\nname = "ok"\nmetric = "faithfulness"\nmin = 0.5\n'
+FAILING = (
+    '[[gates]]\nname = "bad"\nmetric = "faithfulness"\nmin = 0.97\nlabels = "human"\n'
+    'by = ["query_type"]\n'
+)
+UNCERTAIN = '[[gates]]\nname = "unsure"\nmetric = "faithfulness"\nmin = 0.78\n'
+WARNING = UNCERTAIN.replace("unsure", "mild") + 'on_inconclusive = "warn"\n'
+
+
+@pytest.fixture(scope="module")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gates") / "demo"
+    write_demo(folder)
+    return folder
+
+
+@pytest.fixture
+def say(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    demo_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Say:
+    """Run a command inside a copy of the demo project."""
+    for name in ("CLAIMWISE_STORE", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    shutil.copytree(demo_folder, tmp_path / "demo")
+    monkeypatch.chdir(tmp_path / "demo")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = run(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def write_gates(*gates: str) -> None:
+    Path("claimwise.toml").write_text("\n".join(gates), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("gates", "code", "words"),
+    [
+        ([PASSING], 0, "PASS  ok"),
+        ([PASSING, FAILING], 2, "FAIL  bad"),
+        ([PASSING, UNCERTAIN], 3, "INCONCLUSIVE  unsure"),
+        ([UNCERTAIN, FAILING], 2, "INCONCLUSIVE  unsure"),
+        ([PASSING, WARNING], 0, "INCONCLUSIVE (WARNS)  mild"),
+    ],
+)
+def test_exit_codes(say: Say, gates: list[str], code: int, words: str) -> None:
+    write_gates(*gates)
+    found, out, err = say("gate")
+    assert found == code
+    assert words in out
+    assert "the latest run: candidate" in err
+
+
+@pytest.mark.parametrize(
+    ("gates", "arguments", "words"),
+    [
+        ("", [], "found no gates; add one"),
+        (PASSING, ["--run", "nope"], "found the run 'nope', expected one of"),
+        (PASSING, ["--gate", "nope"], "found the gate 'nope', expected one of: ok"),
+        (PASSING.replace("faithfulness", "truth"), [], "found the metric 'truth'"),
+        (PASSING + 'by = ["colour"]', [], "found the slice 'colour'"),
+        (PASSING + 'where = { stakes = "none" }', [], "where stakes=none"),
+        (PASSING + 'labels = "labeler:nobody"', [], "found the labeler 'nobody'"),
+        (PASSING.replace("0.5", "5.0"), [], "found min = 5"),
+        (PASSING.replace("min = 0.5", 'baseline = "candidate"'), [], "the run itself"),
+        (PASSING.replace("faithfulness", "over_refusal"), [], "without correct_abstention"),
+    ],
+)
+def test_what_can_not_run_exits_with_1_and_one_line(
+    say: Say, gates: str, arguments: list[str], words: str
+) -> None:
+    write_gates(gates)
+    code, out, err = say("gate", *arguments)
+    assert (code, out) == (1, "")
+    (line,) = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert words in line
+
+
+def test_one_gate_can_be_chosen(say: Say) -> None:
+    write_gates(PASSING, FAILING)
+    code, out, _ = say("gate", "--gate", "ok", "--run", "baseline")
+    assert code == 0
+    assert "1 gate on run baseline: 1 passed" in out
+
+
+def test_files_are_written_beside_what_is_printed(say: Say) -> None:
+    write_gates(PASSING, FAILING, WARNING)
+    code, out, _ = say(
+        "gate", "--junit", "g.xml", "--markdown", "g.md", "--json", "g.json", "--format", "json"
+    )
+    assert code == 2
+    document = json.loads(out)
+    assert document == json.loads(Path("g.json").read_text(encoding="utf-8"))
+    assert (document["schema"], document["outcome"]) == ("claimwise.gates/1", "fail")
+    assert [gate["outcome"] for gate in document["gates"]] == ["pass", "fail", "inconclusive"]
+    assert Path("g.md").read_text(encoding="utf-8").startswith("## claimwise gates: failed\n")
+    suites = ElementTree.parse("g.xml").getroot()
+    slices = sum(len(gate["slices"]) for gate in document["gates"])
+    assert int(suites.attrib["tests"]) == len(suites.findall("testsuite/testcase")) == slices
+    assert int(suites.attrib["failures"]) == len(suites.findall("testsuite/testcase/failure"))
+    assert int(suites.attrib["skipped"]) == 1
+
+
+def test_an_unwritable_file_is_no_pass(say: Say) -> None:
+    write_gates(PASSING)
+    code, _, err = say("gate", "--junit", "no/such/folder/g.xml")
+    assert code == 1
+    assert "error: no/such/folder/g.xml" in err
+
+
+def test_github_is_told(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_gates(FAILING, WARNING)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    Path("summary.md").write_text("before\n", encoding="utf-8")
+    code, out, err = say("gate")
+    assert code == 2
+    assert "::" not in out
+    commands = [line for line in err.splitlines() if line.startswith("::")]
+    assert any(line.startswith("::error title=bad fail in query_type=") for line in commands)
+    assert any(line.startswith("::warning title=mild inconclusive") for line in commands)
+    summary = Path("summary.md").read_text(encoding="utf-8")
+    assert summary.startswith("before\n## claimwise gates: failed\n")
+    code, out, err = say("gate", "--format", "github")
+    assert out.startswith("::error ")
+    assert "::error" not in err

@@ -1,0 +1,123 @@
+"""``[[gates]]`` in ``claimwise.toml``: what is read, and what is refused in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claimwise.config import Config, read_config
+from claimwise.errors import ClaimwiseError, ConfigError, MetricError
+from claimwise.gate import resolve_gate
+from claimwise.measure import load_metrics
+from claimwise.types.gating import Gate
+
+METRICS = load_metrics()
+
+
+def read(folder: Path, *gates: str) -> Config:
+    path = folder / "claimwise.toml"
+    path.write_text("\n".join(f"[[gates]]\n{gate}" for gate in gates), encoding="utf-8")
+    return read_config(path)
+
+
+def test_a_gate_has_a_name_and_defaults(tmp_path: Path) -> None:
+    first, second, third = read(
+        tmp_path,
+        'metric = "faithfulness"\nmin = 0.8\nby = ["query_type"]',
+        'metric = "verdict_shares"\nmember = "stale"\nmax = 0.1\nwhere = { stakes = "high" }',
+        'metric = "faithfulness"\nbaseline = "previous"\nname = "no worse"',
+    ).gates
+    assert [first.name, second.name, third.name] == [
+        "faithfulness-query_type", "verdict_shares-stale-high", "no worse"
+    ]  # fmt: skip
+    assert (first.confidence, first.min_agreement, first.on_inconclusive) == (0.95, 0.8, "fail")
+    assert (third.relative, third.tolerance) == (True, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        ("min = 0.9\nmax = 0.2", "above max = 0.2"),
+        ("min = 0.2\nmax = 0.9", "write two gates"),
+        ("min = 1.2", "found min = 1.2"),
+        ("min = 1.0", "found min = 1"),
+        ("max = 0.0", "found max = 0"),
+        ("min = nan", "found min = nan"),
+        ("min = 0.9\nmargin = 0.05", "margin without baseline"),
+        ('min = 0.9\nbaseline = "x"', "found baseline and min"),
+        ("", "found no limit"),
+        ('baseline = "x"\nmargin = -0.1', "found margin = -0.1"),
+        ("min = 0.9\nconfidence = 1.5", "found confidence = 1.5"),
+        ("min = 0.9\nmin_items = 0", "found min_items = 0"),
+        ("min = 0.9\nmin_agreement = 2.0", "found min_agreement = 2"),
+        ('min = 0.9\non_inconclusive = "ignore"', "ignore"),
+        ('min = 0.9\nthreshold = "x"', "threshold"),
+        ('min = "high"', "Expected `float"),
+    ],
+)
+def test_contradictions_are_refused_in_one_line(tmp_path: Path, gate: str, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(tmp_path, f'metric = "faithfulness"\n{gate}')
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_two_gates_may_not_share_a_name(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a second gate 'faithfulness'"):
+        read(tmp_path, *['metric = "faithfulness"\nmin = 0.8'] * 2)
+
+
+@pytest.mark.parametrize(
+    ("gate", "other"),
+    [
+        ('metric = "correct_abstention"\nmin = 0.8', "over_refusal"),
+        ('metric = "over_refusal"\nmax = 0.1', "correct_abstention"),
+        ('metric = "abstention"\nmember = "over_refusal"\nmax = 0.1', "correct_abstention"),
+        ('metric = "over_refusal"\nbaseline = "previous"', "correct_abstention"),
+    ],
+)
+def test_one_half_of_the_abstention_pair_is_refused(tmp_path: Path, gate: str, other: str) -> None:
+    with pytest.raises(ConfigError, match=f'add .* metric = "{other}"'):
+        read(tmp_path, gate)
+
+
+def test_both_halves_are_read(tmp_path: Path) -> None:
+    gates = read(
+        tmp_path,
+        'metric = "abstention"\nmember = "over_refusal"\nmax = 0.1',
+        'metric = "correct_abstention"\nmin = 0.8',
+    ).gates
+    assert [gate.name for gate in gates] == ["abstention-over_refusal", "correct_abstention"]
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        (Gate(metric="faithfullness", name="g", min=0.8), "expected one of abstention"),
+        (Gate(metric="faithfulness", name="g", max=0.8), "higher is better"),
+        (Gate(metric="stale_share", name="g", min=0.8), "lower is better"),
+        (Gate(metric="faithfulness", name="g", member="x", min=0.8), "has none"),
+        (Gate(metric="abstention", name="g", min=0.8), "correct_abstention, over_refusal"),
+        (
+            Gate(metric="over_refusal", name="g", member="correct_abstention", min=0.8),
+            "keep one",
+        ),
+        (
+            Gate(metric="verdict_shares", name="g", member="stale", baseline="b"),
+            "rise or fall",
+        ),
+    ],
+)
+def test_gates_must_fit_their_metric(gate: Gate, words: str) -> None:
+    with pytest.raises((ConfigError, MetricError), match=words) as caught:
+        resolve_gate(gate, METRICS, "default")
+    assert isinstance(caught.value, ClaimwiseError)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_alias_names_its_member() -> None:
+    rule = resolve_gate(Gate(metric="over_refusal", name="g", max=0.2), METRICS, "human")
+    assert (rule.metric.name, rule.member, rule.better) == ("abstention", "over_refusal", "lower")
+    assert (rule.columns, rule.labels) == (("measure",), "human")
+    assert rule.describe() == "at most 0.2"

@@ -1,0 +1,161 @@
+"""Plans: what they ask for is what shows a drop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from claimwise.errors import MetricError
+from claimwise.measure import load_metrics
+from claimwise.measure.paired import compare_items
+from claimwise.measure.plan import Goal, Outlook, _find_drop, _find_items, plan_items
+from claimwise.store import Store
+from claimwise.store.comparing import find_pair
+from claimwise.types.planning import Plan
+from small_data import answer, item, label, load, run, source
+
+METRICS = load_metrics()
+
+
+def fill(store: Store, items: int = 40) -> None:
+    """Two runs: every fourth claim of every second item is wrong, in both runs alike."""
+    records = [source(), run("old"), run("new", started_at="2026-02-01T00:00:00Z")]
+    for number in range(items):
+        name = f"i{number:03}"
+        records.append(item(name, query_type="lookup" if number % 4 else "multi_hop"))
+        for run_id in ("old", "new"):
+            texts = [f"{run_id} {n}" for n in range(4)]
+            records.append(answer(name, *texts, run_id=run_id))
+            records += [
+                label(name, text, "unlinked" if n == 0 and number % 2 else "supported",
+                      run_id=run_id)
+                for n, text in enumerate(texts)
+            ]  # fmt: skip
+    load(store, *records)
+
+
+def plan(store: Store, *by: str, runs: int = 2, metric: str = "faithfulness", **goal: Any) -> Plan:
+    pair = find_pair(store, "old", "new")
+    return plan_items(store, METRICS[metric], [pair.new, pair.base][:runs], by, goal=Goal(**goal))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("rate", "drop"), [(0.85, 0.05), (0.95, 0.04)])
+def test_the_planned_items_see_the_drop_as_often_as_planned(
+    paired: bool, rate: float, drop: float
+) -> None:
+    """Simulated runs of the planned size, with the correlation that the plan was told."""
+    generator = np.random.default_rng(11)
+    icc, claims = 0.3, 5
+    # Two answers to an item are alike through the item's rate alone.
+    shared = icc / (icc + (1 - icc) / claims)
+    outlook = Outlook(
+        rate=rate, worse=-1, claims=claims, effect=1 + (claims - 1) * icc, correlation=shared
+    )
+    items = _find_items(outlook, Goal(drop=drop), 0.95, paired=paired)
+    assert items is not None
+    total, seen, runs = (1 - icc) / icc, 0, 1000
+    units = np.full(items, claims)
+    for _ in range(runs):
+        chance = generator.beta(rate * total, (1 - rate) * total, items)
+        other = chance if paired else generator.beta(rate * total, (1 - rate) * total, items)
+        base = generator.binomial(claims, chance)
+        new = generator.binomial(claims, other * (rate - drop) / rate)
+        found = compare_items(base, units, new, units)
+        assert found is not None
+        seen += found.interval(0.95)[1] < 0
+    assert 0.76 <= seen / runs <= 0.88
+
+
+def test_what_the_items_show_agrees_with_what_the_drop_needs() -> None:
+    outlook = Outlook(rate=0.9, worse=-1, claims=4, effect=2, correlation=0.4)
+    for paired in (True, False):
+        items = _find_items(outlook, Goal(drop=0.05), 0.95, paired=paired)
+        assert items is not None
+        seen = _find_drop(outlook, items, 0.8, 0.95, paired=paired)
+        assert seen == pytest.approx(0.05, abs=0.001)
+    assert _find_drop(outlook, 1, 0.8, 0.95, paired=True) is None
+
+
+def test_a_plan_from_two_runs(store: Store) -> None:
+    fill(store)
+    found = plan(store, "query_type")
+    (whole,) = found.overall
+    assert (found.run_id, found.base_id) == ("new", "old")
+    assert whole.rate == pytest.approx(7 / 8)
+    assert whole.claims_per_item == 4
+    assert whole.items == 40
+    assert whole.correlation == pytest.approx(0.95)  # alike throughout, held below 1
+    assert whole.assumed == ()
+    assert whole.paired_items is not None
+    assert whole.unpaired_items is not None
+    assert whole.paired_items < whole.unpaired_items
+    assert whole.paired_labels == 4 * whole.paired_items
+    assert found.slice_confidence == pytest.approx(0.975)
+    assert [row.slice["query_type"] for row in found.slices] == ["multi_hop", "lookup"]
+    lookup = found.slices[1]
+    assert lookup.correlation == pytest.approx(0.95)
+    assert found.slices[0].assumed[-1] == "correlation of runs (0.95, that of all items)"
+    assert found.warnings == ()
+
+
+def test_a_harder_goal_needs_more(store: Store) -> None:
+    fill(store)
+
+    def need(**goal: float) -> int:
+        items = plan(store, **goal).overall[0].paired_items
+        assert items is not None
+        return items
+
+    assert need(drop=0.02) > need(drop=0.05) > need(drop=0.1)
+    assert need(power=0.95) > need(power=0.8)
+    assert need(confidence=0.99) > need(confidence=0.9)
+
+
+def test_one_run_and_none_fall_back_on_assumptions_and_say_so(store: Store) -> None:
+    fill(store)
+    (alone,) = plan(store, runs=1).overall
+    assert alone.correlation == 0.5
+    assert alone.assumed == ("correlation of runs (0.5)",)
+    nothing = plan(store, runs=0)
+    assert nothing.warnings == ("No run is stored: every figure is assumed.",)
+    (row,) = nothing.overall
+    assert (row.items, row.rate, row.claims_per_item) == (0, 0.9, 5)
+    assert row.sees_paired is None
+    assert row.paired_items is not None
+    assert row.assumed[0] == "rate 0.9, 5 claims an item, ICC 0.3"
+
+
+def test_a_run_without_labels_falls_back_too(store: Store) -> None:
+    load(store, source(), run("old"), run("new"), item("i"), answer("i", "c", run_id="new"))
+    found = plan(store, runs=1)
+    assert found.overall[0].items == 0
+    assert found.warnings[0] == "Run new has nothing scored: every figure is assumed."
+
+
+def test_lower_is_better_plans_for_a_rise(store: Store) -> None:
+    fill(store)
+    (row,) = plan(store, metric="stale_share").overall
+    assert row.better == "lower"
+    assert row.rate == 0
+    assert row.paired_items is not None
+    assert row.assumed[0].startswith("ICC (in part")
+
+
+def test_a_rate_without_room_needs_what_nobody_has(store: Store) -> None:
+    fill(store)
+    (row,) = plan(store, drop=0.95).overall
+    assert (row.paired_items, row.paired_labels, row.unpaired_items) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [({"drop": 0.0}, "found the drop 0.0"), ({"drop": 1.5}, "found the drop 1.5"),
+     ({"power": 1.0}, "found the power 1.0"), ({"confidence": 0.2}, "found the confidence 0.2")],
+)  # fmt: skip
+def test_goals_that_make_no_sense_are_refused(store: Store, goal: Any, said: str) -> None:
+    fill(store, items=2)
+    with pytest.raises(MetricError, match=said):
+        plan(store, **goal)
