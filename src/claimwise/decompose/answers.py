@@ -41,6 +41,14 @@ class _Piece(NamedTuple):
     subject: str | None = None
 
 
+class Sentence(NamedTuple):
+    """A sentence of an answer: its place, and what it claims."""
+
+    start: int
+    end: int
+    claims: list[AnswerClaim]
+
+
 class _Context:
     """What earlier sentences say about later ones."""
 
@@ -58,25 +66,31 @@ def split_answer(answer: str, *, question: str | None = None) -> list[AnswerClai
     nothing are kept as ``non_factual`` with the reason. ``question`` helps to tell what an opening
     «It» means. An empty answer has no claims. No text raises.
     """
-    claims: list[AnswerClaim] = []
+    return [claim for sentence in split_sentences(answer, question) for claim in sentence.claims]
+
+
+def split_sentences(answer: str, question: str | None = None) -> list[Sentence]:
+    """Return the claims of `split_answer` sentence by sentence; none is without a claim."""
+    found: list[Sentence] = []
     context = _Context(question)
     sentences = find_sentences(answer)
     following = [*sentences[1:], (0, 0)]
     for (start, end), (next_start, next_end) in zip(sentences, following, strict=False):
         text = answer[start:end]
         if _FENCE.match(text):
-            claims.append(_code_claim(text, start))
+            found.append(Sentence(start, end, [_code_claim(text, start)]))
             continue
         scan = scan_markup(text, start)
         if scan.is_empty:
             # Markers on a line of their own belong to the claim before.
-            claims[-1:] = [
-                replace(claim, marks=(*claim.marks, *scan.marks)) for claim in claims[-1:]
-            ]
+            for last in found[-1:]:
+                marks = (*last.claims[-1].marks, *scan.marks)
+                last.claims[-1] = replace(last.claims[-1], marks=marks)
             continue
         pieces = _read_sentence(text, scan, answer[next_start:next_end], context)
-        claims += _bind_marks(_make_claims(text, start, pieces, context), scan.marks)
-    return claims
+        claims = _bind_marks(_make_claims(text, start, pieces, context), scan.marks)
+        found.append(Sentence(start, end, claims))
+    return found
 
 
 def _code_claim(text: str, start: int) -> AnswerClaim:
@@ -233,6 +247,8 @@ def _bind_marks(claims: list[AnswerClaim], marks: list[Mark]) -> list[AnswerClai
 
     Only claims of the same sentence are reached; a marker in the middle of a claim is its own.
     """
+    if not marks:
+        return claims
     bound: list[AnswerClaim] = []
     waiting = 0
     for claim in claims:

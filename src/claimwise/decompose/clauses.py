@@ -10,24 +10,27 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from claimwise.decompose import words as w
 
 # Beyond this a «sentence» is a table, a dump or an attack; it is left whole.
 _LONGEST = 1500
 _LONGEST_SUBJECT = 12
-_TOKEN = re.compile(
-    r"(?P<word>[€$£¥#]?[^\W_]+(?:[-–.'’:,/_&@][^\W_]+)*+%?)|(?P<mark>[;:,()\[\]“”\"«»–—])"
-)
+_TOKEN = re.compile(r"[€$£¥#]?[^\W_]+(?:[-–.'’:,/_&@][^\W_]+)*+%?|[;:,()\[\]“”\"«»–—]")
 # Words that, after the first, show that another clause has begun: «a man you could talk to».
 _BREAKS = w.SUBORDINATORS - {"that"} | {",", ";", ":", "–", "—"}
 _NEW_CLAUSE = {"i", "you", "he", "she", "it", "we", "they", "that"}
 # In a subject they leave open where it ends: «the first since the Broncos won».
 _MUDDLING = {"and", "or", "but", "since", "after", "before", "until", "than", "as"}
+_JOINS = frozenset({"and", "but", "while", "whereas", "yet", ";"})
+_JOINING = (*_JOINS, ",", "well")
 _ADVERBS = w.LINKING_ADVERBS | w.WORDS["frequency_adverbs"]
-_OPENING, _CLOSING = frozenset("([“«"), frozenset(")]”»")
+_BRACKETS = {**dict.fromkeys("([“«", 1), **dict.fromkeys(")]”»", -1)}
 _SURE = w.AUXILIARIES | w.SURE_PAST | w.SURE_S
+_SURE_BASES = w.BASES - {"use", "support", "design", "plan"}
+_SCOPES = w.PREPOSITIONS | w.SUBORDINATORS - {"that"} | w.WORDS["scope_adverbs"]
+_NO_SUBJECT = w.SUBORDINATORS | w.PREPOSITIONS | {"not", "to"}
 _BEFORE_NOUN = (w.DETERMINERS - w.SUBJECT_PRONOUNS) | w.PREPOSITIONS
 _PERSONAL = w.SUBJECT_PRONOUNS - {"this", "that", "these", "those", "there"}
 _CONTRACTION = re.compile(r"(i|you|he|she|it|we|they|that|there|who)(['’](?:s|re|ve|ll|d|m))$")
@@ -40,6 +43,9 @@ class Token(NamedTuple):
     start: int
     end: int
     capital: bool = False
+
+
+Tokens: TypeAlias = tuple[Token, ...]
 
 
 class Finite(NamedTuple):
@@ -63,27 +69,25 @@ class Clause(NamedTuple):
     subject: str | None = None
 
 
-def read_tokens(text: str) -> list[Token]:
+def read_tokens(text: str) -> Tokens:
     """Return the top-level words and marks of a sentence: not what stands in brackets or quotes.
 
     An opening bracket or quote that is never closed hides the rest. Contractions of pronouns are
     two tokens. A text too long for a sentence gives none.
     """
-    return list(_read_tokens(text)) if len(text) <= _LONGEST else []
+    return _read_tokens(text) if len(text) <= _LONGEST else ()
 
 
 @lru_cache(maxsize=128)  # each stage looks at the clauses of an answer in turn
-def _read_tokens(text: str) -> tuple[Token, ...]:
+def _read_tokens(text: str) -> Tokens:
     tokens: list[Token] = []
     depth, quoted = 0, False
     for match in _TOKEN.finditer(text):
         found = match.group()
         if found == '"':
             quoted = not quoted
-        elif found in _OPENING:
-            depth += 1
-        elif found in _CLOSING:
-            depth = max(0, depth - 1)
+        elif found in _BRACKETS:
+            depth = max(0, depth + _BRACKETS[found])
         elif not depth and not quoted:
             start, end = match.span()
             if "'" in found or "’" in found:
@@ -102,7 +106,7 @@ def _read_contraction(found: str, start: int, end: int) -> list[Token]:
     return [Token(contraction[1], start, cut, capital), Token(contraction[2], cut, end)]
 
 
-def find_finite(tokens: list[Token]) -> Finite | None:
+def find_finite(tokens: Tokens) -> Finite | None:
     """Return the first finite verb with a subject before it, if there is one for certain.
 
     Forms that may also be a participle («founded») or a noun («costs») count only before what
@@ -125,7 +129,7 @@ def find_finite(tokens: list[Token]) -> Finite | None:
     return None
 
 
-def _skip_aside(tokens: list[Token], start: int, comma: int) -> Finite | None:
+def _skip_aside(tokens: Tokens, start: int, comma: int) -> Finite | None:
     """Return the verb of «The tower, built in Paris, is …»: it follows the second comma."""
     for index in range(comma + 1, min(len(tokens) - 1, comma + _LONGEST_SUBJECT)):
         if tokens[index].low == ",":
@@ -133,7 +137,7 @@ def _skip_aside(tokens: list[Token], start: int, comma: int) -> Finite | None:
     return None
 
 
-def _skip(tokens: list[Token], words: frozenset[str] = _ADVERBS) -> int:
+def _skip(tokens: Tokens, words: frozenset[str] = _ADVERBS) -> int:
     """Step over «However,», «also», «Yes,», «often»."""
     index = 0
     while index < len(tokens) and tokens[index].low in words:
@@ -144,7 +148,7 @@ def _skip(tokens: list[Token], words: frozenset[str] = _ADVERBS) -> int:
     return index
 
 
-def _is_finite(tokens: list[Token], start: int, index: int) -> bool:
+def _is_finite(tokens: Tokens, start: int, index: int) -> bool:
     low, before = tokens[index].low, tokens[index - 1].low
     if before == "to":
         return False
@@ -187,14 +191,14 @@ def split_clauses(text: str) -> list[Clause]:
     qualifier («In 1998, …»), and halves whose last one ends in a qualifier that may hold for both
     («… and the tunnel was opened in 1998»).
     """
-    tokens = read_tokens(text)
+    tokens = read_tokens(text) if _may_join(text) else ()
     whole = [Clause(0, 0, len(text))]
     if not tokens or _opens_with_scope(tokens):
         return whole
     clauses: list[Clause] = []
     begin, start, core, subject = 0, 0, 0, None
     for index, token in enumerate(tokens):
-        if index <= begin or token.low not in ("and", "but", "while", "whereas", "yet", ";"):
+        if token.low not in _JOINS or index <= begin:
             continue
         right = _after_conjunction(tokens, index)
         left = tokens[begin:index]
@@ -208,19 +212,21 @@ def split_clauses(text: str) -> list[Clause]:
     return [*clauses, Clause(start, core, len(text), subject)]
 
 
-def _opens_with_scope(tokens: list[Token]) -> bool:
+def _may_join(text: str) -> bool:
+    """Tell whether a text has what clauses and compounds are joined by; most sentences don't."""
+    small = text.lower()
+    return any(sign in small for sign in _JOINING)
+
+
+def _opens_with_scope(tokens: Tokens) -> bool:
     first = _skip(tokens, w.LINKING_ADVERBS)
     if first >= len(tokens):
         return True
     low = tokens[first].low
-    return (
-        low in w.PREPOSITIONS
-        or low in w.SUBORDINATORS - {"that"}
-        or low in w.WORDS["scope_adverbs"]
-    )
+    return low in _SCOPES
 
 
-def _after_conjunction(tokens: list[Token], index: int) -> list[Token]:
+def _after_conjunction(tokens: Tokens, index: int) -> Tokens:
     index += 1
     while index < len(tokens) and tokens[index].low in (",", "and", "but"):
         index += 1
@@ -228,7 +234,7 @@ def _after_conjunction(tokens: list[Token], index: int) -> list[Token]:
 
 
 def _join_subject(
-    text: str, left: list[Token], right: list[Token], conjunction: str, subject: str | None
+    text: str, left: Tokens, right: Tokens, conjunction: str, subject: str | None
 ) -> str | None:
     """Decide on a cut: None is no cut, "" a subject of the right half's own, else the left's."""
     verb = find_finite(left)
@@ -247,15 +253,15 @@ def _join_subject(
     return subject or subject_text(text, left, verb)
 
 
-def _stands_alone(right: list[Token]) -> bool:
+def _stands_alone(right: Tokens) -> bool:
     """Tell whether the right half has a subject of its own, plain enough to be sure of."""
     own = find_finite(right)
-    if own is None or right[own.subject].low in w.SUBORDINATORS | w.PREPOSITIONS | {"not", "to"}:
+    if own is None or right[own.subject].low in _NO_SUBJECT:
         return False
     first, verb = right[own.subject], right[own.verb].low
     if first.low in w.BASES and right[own.subject + 1].low in w.DETERMINERS:
         return False  # «and create a game»
-    sure = verb in w.AUXILIARIES or verb in w.SURE_PAST or verb in w.SURE_S
+    sure = verb in _SURE
     plain = first.capital or first.low in w.DETERMINERS or first.low in w.SUBJECT_PRONOUNS
     inside = {token.low for token in right[own.subject : own.verb]}
     return (sure or plain) and not inside & _MUDDLING
@@ -267,12 +273,11 @@ def _awaits_and(lows: list[str]) -> bool:
     return open_at is not None and "and" not in lows[open_at:]
 
 
-def _begins_list(left: list[Token], verb: Finite) -> bool:
+def _begins_list(left: Tokens, verb: Finite) -> bool:
     """Tell «X was built, artisans and craftsmen were sent away»: the left half's end is a noun."""
     ends = [i for i in range(verb.verb, len(left)) if left[i].low in ("and", ",", "or")]
-    last = left[ends[-1] + 1 :] if ends else []
-    sure = w.AUXILIARIES | w.SURE_PAST | w.SURE_S
-    return bool(last) and last[0].low not in sure and find_finite(last) is None
+    last = left[ends[-1] + 1 :] if ends else ()
+    return bool(last) and last[0].low not in _SURE and find_finite(last) is None
 
 
 def _blocks(token: Token) -> bool:
@@ -283,7 +288,7 @@ def _blocks(token: Token) -> bool:
     )
 
 
-def _scopes_over_both(text: str, left: list[Token], right: list[Token], verb: Finite) -> bool:
+def _scopes_over_both(text: str, left: Tokens, right: Tokens, verb: Finite) -> bool:
     """Tell whether the right half ends in a qualifier that may hold for the left half too."""
     if any(token.low in w.WORDS["trailing_scope"] for token in right):
         return not any(token.low in w.WORDS["trailing_scope"] for token in left)
@@ -298,7 +303,7 @@ def _scopes_over_both(text: str, left: list[Token], right: list[Token], verb: Fi
     return (earlier in w.PRESENT or earlier in w.SURE_S) == (later in w.PRESENT)
 
 
-def _is_second_verb(text: str, left: list[Token], right: list[Token], verb: Finite) -> bool:
+def _is_second_verb(text: str, left: Tokens, right: Tokens, verb: Finite) -> bool:
     """Tell whether the right half begins with a finite verb of the left half's subject."""
     index = _skip(right)
     first = left[verb.subject].low
@@ -315,7 +320,7 @@ def _is_second_verb(text: str, left: list[Token], right: list[Token], verb: Fini
     return low in w.INTRANSITIVE or _is_second_past(text, left, right, verb)
 
 
-def _is_second_past(text: str, left: list[Token], right: list[Token], verb: Finite) -> bool:
+def _is_second_past(text: str, left: Tokens, right: Tokens, verb: Finite) -> bool:
     """Tell «founded it and sold it» from «was designed and built», «castles built and …»."""
     main = left[verb.verb].low
     rest = [token.low for token in left[verb.verb + 1 :]]
@@ -328,14 +333,14 @@ def _is_second_past(text: str, left: list[Token], right: list[Token], verb: Fini
     return main in w.SURE_PAST or w.is_participle(main)
 
 
-def _may_follow_verb(rest: list[Token]) -> bool:
+def _may_follow_verb(rest: Tokens) -> bool:
     """Tell «sold it», «moved to», «won» from «related styles»."""
     if not rest or rest[0].capital or rest[0].low in w.PREPOSITIONS or rest[0].low == ",":
         return True
     return _takes_object(rest[0])
 
 
-def subject_text(text: str, tokens: list[Token], verb: Finite) -> str:
+def subject_text(text: str, tokens: Tokens, verb: Finite) -> str:
     """Return a subject as it stands, with quotes that end it («the song "Help"»), not brackets."""
     start, end = tokens[verb.subject].start, tokens[verb.end - 1].end
     following = text[end : tokens[verb.end].start].strip(" -")
@@ -355,14 +360,14 @@ def find_compounds(text: str) -> tuple[str, ...]:
     butter», «between 3 and 5»); relative clauses and appositives count where commas set them off.
     Signs come in the order of the text, each once.
     """
-    tokens = read_tokens(text)
+    tokens = read_tokens(text) if _may_join(text) else ()
     signs = [sign for index in range(1, len(tokens)) if (sign := _find_sign(tokens, index))]
     if found := _CJK_SIGNS.search(text):
         signs.append(found.group())
     return tuple(dict.fromkeys(signs))
 
 
-def _find_sign(tokens: list[Token], index: int) -> str | None:
+def _find_sign(tokens: Tokens, index: int) -> str | None:
     low, before = tokens[index].low, tokens[index - 1].low
     if low == ";":
         return "; " if index + 1 < len(tokens) else None
@@ -379,7 +384,7 @@ def _find_sign(tokens: list[Token], index: int) -> str | None:
     return "appositive" if _is_appositive(tokens, index) else None
 
 
-def _joins_statements(left: list[Token], right: list[Token]) -> bool:
+def _joins_statements(left: Tokens, right: Tokens) -> bool:
     lows = [token.low for token in left[1:]]
     verbs = [low for low in lows if low in w.AUXILIARIES or may_be_verb(low)]
     if not right or _awaits_and(lows):
@@ -391,7 +396,7 @@ def _joins_statements(left: list[Token], right: list[Token]) -> bool:
         return find_finite(left) is not None or bool(verbs)
     if w.is_participle(low):
         return bool(verbs)
-    return low in w.BASES - {"use", "support", "design", "plan"} and bool(w.MODALS & set(verbs))
+    return low in _SURE_BASES and bool(w.MODALS & set(verbs))
 
 
 def may_be_verb(low: str) -> bool:
@@ -399,7 +404,7 @@ def may_be_verb(low: str) -> bool:
     return low in w.SURE_PAST or w.is_participle(low) or low in w.SURE_S or low in w.NOUN_S
 
 
-def _is_appositive(tokens: list[Token], index: int) -> bool:
+def _is_appositive(tokens: Tokens, index: int) -> bool:
     """Tell «…, a British mathematician, wrote» from a list or an opening qualifier."""
     if tokens[index].low not in _ARTICLES:
         return False

@@ -43,6 +43,7 @@ _ACTION = _compile(_OPENER + expand_phrases("action"))
 _ACTION_ANYWHERE = _compile(expand_phrases("action_anywhere"))
 _BY_COMPANY = _compile(_OPENER + r"we\b")
 _FOR_USER = _compile(expand_phrases("for_user"))
+_DIGIT = re.compile(r"\d")
 _QUESTION = re.compile(r"[?？؟][\"'”’»」』)）*\s]*$")
 _BELIEF = _compile(r"(?:i|we) (?:think|believe|feel|guess|suppose|find)\b(.*)")
 # What is left to check after «I think»: a number, a name, a past event.
@@ -56,12 +57,12 @@ def classify(wording: str) -> Kind:
     within 5 days» is a policy, so a fact. A hedged statement stays a fact; «I think» makes an
     opinion only of what holds nothing to check (no number, name or past event).
     """
-    text = " ".join(wording.split()).replace("’", "'")
+    text = _plain(wording)
     if _QUESTION.search(text):
         return Kind("non_factual", "question")
     if _is_action(text):
         return ACTION
-    if _REFUSAL.match(text) or _REFUSAL_ANYWHERE.search(text):
+    if _is_refusal(text):
         return Kind("non_factual", "refusal")
     if _HEDGE.match(text):
         return Kind("non_factual", "hedge")
@@ -72,8 +73,26 @@ def classify(wording: str) -> Kind:
     return FACT
 
 
+def is_opinion(wording: str) -> bool:
+    """Tell whether ``classify`` finds an opinion; faster, since hardly any text is one."""
+    return _is_opinion(_plain(wording)) and classify(wording).reason == "opinion"
+
+
+def _plain(wording: str) -> str:
+    return " ".join(wording.split()).replace("’", "'")
+
+
+# Phrases that count anywhere are Chinese and Japanese: ASCII need not be searched for them.
+
+
+def _is_refusal(text: str) -> bool:
+    if _REFUSAL.match(text):
+        return True
+    return not text.isascii() and _REFUSAL_ANYWHERE.search(text) is not None
+
+
 def _is_action(text: str) -> bool:
-    if _ACTION_ANYWHERE.search(text):
+    if not text.isascii() and _ACTION_ANYWHERE.search(text):
         return True
     if not _ACTION.match(text):
         return False
@@ -81,7 +100,7 @@ def _is_action(text: str) -> bool:
 
 
 def _is_opinion(text: str) -> bool:
-    if _OPINION.search(text) and not re.search(r"\d", text):
+    if not _DIGIT.search(text) and _OPINION.search(text):
         return True
     belief = _BELIEF.match(text)
     return belief is not None and not _CHECKABLE.search(belief.group(1).lstrip())

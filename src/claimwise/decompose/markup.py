@@ -47,6 +47,10 @@ _MARKUP = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# One of these is in every match of it, and found many times as fast.
+_SIGN = re.compile(r"[`\[<【(⁰¹²³⁴-⁹~*\\\n#_]")
+# What is masked before a space or a stop goes with the space before it.
+_CLOSED = re.compile(rf" ?{_FILL}++(?=[\s.,;:!?。！？，；：]|$)")
 _PLAIN_LABEL = re.compile(r"\^?\d{1,4}|sources?|refs?|links?|here", re.IGNORECASE)
 
 
@@ -78,6 +82,10 @@ def scan_markup(text: str, offset: int) -> Scan:
     """
     prefix = _PREFIX.match(text)
     start = prefix.end() if prefix else 0
+    heading = prefix is not None and prefix.group("heading") is not None
+    item = prefix is not None and prefix.group("item") is not None
+    if not _SIGN.search(text, start):
+        return Scan(_FILL * start + text[start:], [], start, heading, item)
     chars = list(text)
     chars[:start] = _FILL * start
     marks: list[Mark] = []
@@ -90,16 +98,15 @@ def scan_markup(text: str, offset: int) -> Scan:
             )
             for x in _find_targets(match)
         )
-    heading = prefix is not None and prefix.group("heading") is not None
-    item = prefix is not None and prefix.group("item") is not None
     return Scan("".join(chars), marks, start, heading, item)
 
 
 def clean(masked: str) -> str:
     """Return a masked text without what was masked, single-spaced."""
     spaced = " ".join(masked.split())
-    closed = re.sub(rf" ?{_FILL}++(?=[\s.,;:!?。！？，；：]|$)", "", spaced)
-    return closed.replace(_FILL, "").strip()
+    if _FILL not in spaced:
+        return spaced
+    return _CLOSED.sub("", spaced).replace(_FILL, "").strip()
 
 
 def _find_masked(match: re.Match[str]) -> Iterator[tuple[int, int]]:

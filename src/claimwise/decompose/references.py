@@ -11,7 +11,15 @@ import re
 from typing import Literal, NamedTuple
 
 from claimwise.decompose import words as w
-from claimwise.decompose.clauses import Token, find_finite, may_be_verb, read_tokens, subject_text
+from claimwise.decompose.clauses import (
+    Finite,
+    Token,
+    Tokens,
+    find_finite,
+    may_be_verb,
+    read_tokens,
+    subject_text,
+)
 
 Number = Literal["one", "many", "unknown"]
 Nature = Literal["man", "woman", "person", "thing", "unknown"]
@@ -31,6 +39,7 @@ _PRONOUN = re.compile(
 )
 _POSSESSIVE = {"his": "he", "her": "she", "its": "it", "their": "they"}
 _EXPLETIVE = re.compile(w.expand_phrases("expletive"))
+_NO_NOUNS = w.AUXILIARIES | w.BASES | w.SURE_PAST | w.PREPOSITIONS | w.DETERMINERS | {"and", "or"}
 _CAPITALS = re.compile(r"(?<![\w.])[A-Z][\w'’-]*(?: [A-Z][\w.'’-]*)*")
 _NOT_PEOPLE_AFTER = w.PREPOSITIONS - {"with", "by", "for", "like", "as", "to"} | {"the", "a", "an"}
 
@@ -54,37 +63,43 @@ class Resolved(NamedTuple):
 
 
 class Memory:
-    """The subjects met so far, in the order of the answer."""
+    """The subjects met so far, in the order of the answer.
+
+    Claims are read when a pronoun makes it necessary: most answers have none that refers.
+    """
 
     def __init__(self, question: str | None = None) -> None:
+        self._question = question
+        # Claims that are still to be read; None where everything before is forgotten.
+        self._unread: list[str | None] = []
         self._subject: Subject | None = None
         self._people: set[str] = set()
         # Other things in the last claim that a pronoun might mean.
         self._rivals: set[Number] = set()
-        if question:
-            self._subject = _read_question(question)
 
     def forget(self) -> None:
         """Start anew: after a heading or a question, or in a new item, nothing is certain."""
-        self._subject = None
+        self._unread.append(None)
 
     def resolve(self, wording: str) -> Resolved:
         """Replace the pronoun that opens a claim, or flag it; then remember the claim's subject."""
         match = _PRONOUN.match(wording)
         if not match or not (word := _referring_word(match)):
-            self._observe(wording)
+            self._unread.append(wording)
             return Resolved(wording)
+        self._catch_up()
         found = self._find(word, match.group("rest"))
         if not found or _is_circular(match, found):
             if word == "the":
-                self._observe(wording)
+                self._unread.append(wording)
             else:  # someone or something new may have entered: what follows is uncertain as well
                 self._subject = None
             return Resolved(wording, ambiguous=True)
         whole = match.group("opener") + _replace(match, found.text)
         if match.group("word").lower() in _POSSESSIVE:
             self._subject = None  # «Its lift is slow. It …»: the tower or the lift?
-        self._note_rivals(whole)
+        tokens = read_tokens(whole)
+        self._note_rivals(whole, tokens, find_finite(tokens))
         return Resolved(whole[0].upper() + whole[1:], antecedent=found.text)
 
     def _find(self, word: str, rest: str) -> Subject | None:
@@ -99,7 +114,7 @@ class Memory:
         elif word == "they":
             fits = subject.number == "many" and "many" not in self._rivals
         else:
-            noun = rest.split()[0].lower() if rest.split() else ""
+            noun = _first_word(rest).lower()
             fits = noun in subject.nouns and not self._rivals and word in ("the", "this")
             fits = fits and _is_bare(rest)
         return subject if fits else None
@@ -109,13 +124,25 @@ class Memory:
         others = {name for name in self._people if name not in subject.text}
         return subject.number == "one" and subject.nature in natures and not others
 
-    def _observe(self, wording: str) -> None:
-        self._subject = read_subject(wording)
-        self._note_rivals(wording)
+    def _catch_up(self) -> None:
+        if self._question:
+            self._subject, self._question = _read_question(self._question), None
+        for wording in self._unread:
+            if wording is None:
+                self._subject = None
+            else:
+                self._observe(wording)
+        self._unread.clear()
 
-    def _note_rivals(self, wording: str) -> None:
+    def _observe(self, wording: str) -> None:
+        tokens = read_tokens(wording)
+        verb = find_finite(tokens)
+        self._subject = _read_subject(wording, tokens, verb)
+        self._note_rivals(wording, tokens, verb)
+
+    def _note_rivals(self, wording: str, tokens: Tokens, verb: Finite | None) -> None:
         subject = self._subject.text if self._subject else ""
-        self._rivals = _find_rivals(wording)
+        self._rivals = _find_rivals(tokens, verb)
         self._people |= {name for name in _find_people(wording) if name not in subject}
         if self._subject and self._subject.nature in ("man", "woman", "person"):
             self._people.add(subject)
@@ -124,7 +151,7 @@ class Memory:
 def _referring_word(match: re.Match[str]) -> str | None:
     """Return the pronoun, lower-case and without possessive; None where nothing is referred to."""
     word, rest = match.group("word").lower(), match.group("rest")
-    following = rest.split(maxsplit=1)[0].lower().strip(".,;:") if rest.split() else ""
+    following = _first_word(rest).lower().strip(".,;:")
     if word == "it" and _EXPLETIVE.match(rest.replace("’", "'")):
         return None
     if word == "the":
@@ -132,6 +159,10 @@ def _referring_word(match: re.Match[str]) -> str | None:
     if word in ("this", "that", "these", "those"):
         return None if following in ("year", "time", "month", "week", "morning", "said") else word
     return _POSSESSIVE.get(word, word)
+
+
+def _first_word(text: str) -> str:
+    return next(iter(text.split(maxsplit=1)), "")
 
 
 def _is_bare(rest: str) -> bool:
@@ -163,17 +194,15 @@ def _replace(match: re.Match[str], antecedent: str) -> str:
     return name + rest
 
 
-def read_subject(wording: str) -> Subject | None:
+def _read_subject(wording: str, tokens: Tokens, verb: Finite | None) -> Subject | None:
     """Return a claim's subject with its number and nature, when its verb can be told."""
-    tokens = read_tokens(wording)
-    verb = find_finite(tokens)
     if verb is None:
         return None
     inside = tokens[verb.subject : verb.end]
     return _describe(subject_text(wording, tokens, verb), inside, tokens[verb.verb :])
 
 
-def _describe(text: str, inside: list[Token], after: list[Token]) -> Subject | None:
+def _describe(text: str, inside: Tokens, after: Tokens) -> Subject | None:
     lows = [token.low for token in inside]
     if (
         w.is_participle(lows[0])
@@ -189,7 +218,7 @@ def _describe(text: str, inside: list[Token], after: list[Token]) -> Subject | N
     return Subject(text, _number(lows, head, after), _nature(inside, lows[head], predicate), nouns)
 
 
-def _predicate_nouns(after: list[Token]) -> frozenset[str]:
+def _predicate_nouns(after: Tokens) -> frozenset[str]:
     """Return what «is a …» calls the subject, up to the first preposition or comma."""
     if after[0].low not in w.BE:
         return frozenset()
@@ -201,7 +230,7 @@ def _predicate_nouns(after: list[Token]) -> frozenset[str]:
     return frozenset(nouns)
 
 
-def _number(lows: list[str], head: int, after: list[Token]) -> Number:
+def _number(lows: list[str], head: int, after: Tokens) -> Number:
     verb = after[0].low
     if "and" in lows[: head + 1] and verb not in w.WORDS["singular_verbs"]:
         return "many"
@@ -217,7 +246,7 @@ def _number(lows: list[str], head: int, after: list[Token]) -> Number:
     return "one"
 
 
-def _nature(inside: list[Token], head: str, predicate: frozenset[str]) -> Nature:
+def _nature(inside: Tokens, head: str, predicate: frozenset[str]) -> Nature:
     lows = {token.low.rstrip(".") for token in inside}
     first = inside[0].low.rstrip(".")
     if lows & _THINGS:
@@ -231,10 +260,8 @@ def _nature(inside: list[Token], head: str, predicate: frozenset[str]) -> Nature
     return "thing" if first in w.DETERMINERS or not inside[0].capital else "unknown"
 
 
-def _find_rivals(wording: str) -> set[Number]:
+def _find_rivals(tokens: Tokens, verb: Finite | None) -> set[Number]:
     """Return the numbers of what else a claim names: objects, not the objects of prepositions."""
-    tokens = read_tokens(wording)
-    verb = find_finite(tokens)
     if verb is None:
         return {"one", "many"}
     rest = tokens[verb.verb + 1 :]
@@ -288,14 +315,11 @@ def _read_question(question: str) -> Subject | None:
         current = [token] if token.capital or token.low in ("the", "my", "our", "this") else []
     if len(found) != 1 or len(found[0]) > 5:
         return None
-    inside = found[0]
+    inside = tuple(found[0])
     text = question[inside[0].start : inside[-1].end]
     text = re.sub(r"^(?:my|our) ", "your ", text)
-    return _describe(text, inside, [Token("will", 0, 0)])
+    return _describe(text, inside, (Token("will", 0, 0),))
 
 
 def _is_noun_like(low: str) -> bool:
-    verb = low in w.AUXILIARIES or low in w.BASES or w.is_participle(low) or low in w.SURE_PAST
-    return (
-        low[0].isalpha() and not verb and low not in w.PREPOSITIONS | w.DETERMINERS | {"and", "or"}
-    )
+    return low[0].isalpha() and low not in _NO_NOUNS and not w.is_participle(low)

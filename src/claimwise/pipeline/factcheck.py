@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Container, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from claimwise.decompose import find_compounds, split_answer
+from claimwise.decompose import find_compounds
+from claimwise.decompose.answers import split_sentences
 from claimwise.decompose.clauses import split_clauses
-from claimwise.decompose.kinds import classify
+from claimwise.decompose.kinds import is_opinion
 from claimwise.report.format import pluralize
-from claimwise.text import find_sentences
 from claimwise.types.factchecking import (
     ClaimFlag,
     FactCheckResult,
@@ -26,7 +26,7 @@ from claimwise.types.factchecking import (
     measure_precision,
 )
 from claimwise.types.rows import FactLabel
-from claimwise.verify.closed_book import ClosedBookJudge, Judged
+from claimwise.verify.closed_book import ClosedBookJudge, Judged, merge_repeated
 from claimwise.verify.closed_guards import find_field, has_specifics, has_value_words
 
 _SHOWN_IDS = 5
@@ -117,15 +117,10 @@ def cut_pieces(answer: str, question: str | None = None) -> list[Piece]:
     Every sentence is a piece, opinions, framing and code too: what one of them means may hang on
     another, and the judge may see a fact there that our splitter does not.
     """
-    claims = split_answer(answer, question=question)
-    starts = [claim.start for claim in claims]
-    pieces: list[Piece] = []
-    for start, end in find_sentences(answer):
-        own = tuple(claims[bisect_left(starts, start) : bisect_left(starts, end)])
-        if own:
-            name = f"s{len(pieces) + 1}"
-            pieces.append(Piece(id=name, text=answer[start:end], start=start, end=end, claims=own))
-    return pieces
+    return [
+        Piece(id=f"s{n}", text=answer[start:end], start=start, end=end, claims=tuple(claims))
+        for n, (start, end, claims) in enumerate(split_sentences(answer, question), start=1)
+    ]
 
 
 def judge_once(
@@ -145,18 +140,22 @@ def judge_once(
         spent += more
         split = sum(len(own) > 1 for own in parts)
         waiting = iter(parts)
-        claims = [
+        # A part may be a claim that the piece was given before.
+        claims = merge_repeated(
             part for claim in claims for part in (next(waiting) if _is_compound(claim) else [claim])
-        ]
+        )
     opinions = {piece.id for piece in pieces if _is_opinion(piece)}
     return Round(judged, [_flag(claim, opinions) for claim in claims], spent, split)
 
 
 def _is_compound(claim: FactClaim) -> bool:
     """Tell whether a labelled claim joins facts: the detector says so, or our splitter cuts it."""
-    if claim.label in (None, "non_factual"):
-        return False
-    return bool(find_compounds(claim.text)) or len(split_clauses(claim.text)) > 1
+    return claim.label not in (None, "non_factual") and _joins_facts(claim.text)
+
+
+@lru_cache(maxsize=128)  # a claim is looked at before and after compound ones are sent back
+def _joins_facts(text: str) -> bool:
+    return bool(find_compounds(text)) or len(split_clauses(text)) > 1
 
 
 def _is_opinion(piece: Piece) -> bool:
@@ -176,7 +175,7 @@ def _flag(claim: FactClaim, opinions: Container[str]) -> FactClaim:
 
 
 def _has_opinion(text: str) -> bool:
-    return classify(text).reason == "opinion" or has_value_words(text)
+    return is_opinion(text) or has_value_words(text)
 
 
 def _flag_answer(first: Round, field: str | None) -> list[str]:

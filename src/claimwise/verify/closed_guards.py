@@ -15,6 +15,8 @@ _SMALL = 12
 # Two words of a field may be chance in a long answer, so they must also be frequent enough.
 _FEWEST = 2
 _SHARE = 1 / 60
+# A figure that stands alone is a quantity or a part of a date, whatever surrounds it.
+_FIGURE = re.compile(r"(?<!\S)\d++(?!\w)")
 _VALUE = re.compile(
     r"\b(?:best(?![ -](?:\w+ed|known|selling|before|man)\b)|worst|finest|greatest|nicest"
     r"|(?:most|least) (?:important|significant|influential|beautiful|impressive|interesting|iconic"
@@ -29,6 +31,8 @@ def has_specifics(text: str) -> bool:
 
     Years and dates count, and numbers in figures; of spelled ones those above twelve.
     """
+    if _FIGURE.search(text):
+        return True
     facts = find_facts(text)
     return bool(facts.days) or any(
         quantity.value > _SMALL or any(char.isdigit() for char in quantity.text)
