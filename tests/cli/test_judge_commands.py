@@ -203,6 +203,16 @@ def test_verify_bounds_the_rate(demo: Say, server: FaultyServer) -> None:
     assert " if no unscored claim were supported, " in out
 
 
+def test_verify_without_any_reply_could_not_run(demo: Say, server: FaultyServer) -> None:
+    server.faults = {"401": 1.0}
+    code, out, err = demo(*VERIFY)
+    assert code == 1
+    assert "refused_request" in out
+    assert "error: no call got a reply: refused_request " in err
+    server.faults = {}
+    assert demo(*VERIFY)[0] == 0
+
+
 def test_verify_in_rounds(demo: Say, server: FaultyServer) -> None:
     plan = json.loads(demo(*VERIFY, "--dry-run", "--repeats", "2", "--format", "json")[1])
     _, out, _ = demo(*VERIFY, "--repeats", "2")

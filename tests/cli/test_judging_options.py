@@ -72,7 +72,11 @@ def test_without_repeats_there_is_no_such_option() -> None:
         (["--repeats", "2"], "--repeats is for an LLM judge"),
         (["--judge", "a:b", "--repeats", "0"], "--repeats"),
         (["--judge", "a:b", "--max-cost", "0"], "--max-cost"),
+        (["--judge", "a:b", "--max-cost", "nan"], "found nan, expected a number"),
+        (["--judge", "a:b", "--max-cost", "inf"], "found inf, expected a number"),
         (["--judge", "a:b", "--timeout", "-1"], "--timeout"),
+        (["--judge", "a:b", "--timeout", "inf"], "--timeout"),
+        (["--judge", "a:b", "--timeout", "nan"], "--timeout"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(arguments: list[str], message: str) -> None:

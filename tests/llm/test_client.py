@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import base64
+import contextlib
+import gzip
 import json
 import logging
 import os
@@ -7,14 +10,18 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from claimwise.config import LlmSection
 from claimwise.errors import LlmError
 from claimwise.llm import gate
 from claimwise.llm.client import make_key, open_client, stop_on_interrupt
@@ -23,7 +30,7 @@ from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import load_prompt
 from claimwise.store import open_store
 from claimwise.store.replies import open_replies
-from claimwise.types.llm import LlmCall, LlmFailure, LlmReply, Price
+from claimwise.types.llm import LlmCall, LlmFailure, LlmReply, Price, Tally
 from llm.conftest import ANTHROPIC, OPENAI, Opener
 from support.faulty_server import Asked, FaultyServer
 
@@ -228,7 +235,8 @@ def test_retry_after_is_read():
     assert 28 < dated <= 30
     past = format_datetime(datetime(2020, 1, 1, tzinfo=UTC), usegmt=True)
     assert read_retry_after({"retry-after": past}) == 0.0
-    for header in ({}, {"retry-after": "soon"}, {"retry-after": ""}, {"retry-after": "1e"}):
+    far = "Mon, 01 Jan 2035 00:00:00 +99999999999999"
+    for header in ({}, *({"retry-after": said} for said in ("soon", "", "1e", far))):
         assert read_retry_after(header) is None
 
 
@@ -593,3 +601,160 @@ def test_one_call_in_six_goes_wrong_and_99_percent_are_answered(connect: Opener,
     assert min(injected[fault] for fault in faults) >= 1
     failures = {o.code for o in outcomes if isinstance(o, LlmFailure)}
     assert failures <= {"unparsable"}, "the model said nonsense twice; all else was mended"
+
+
+# Servers that send what no server should.
+
+
+class Plain(BaseHTTPRequestHandler):
+    """Answers every request with one status, some headers and one body."""
+
+    answer: tuple[int, dict[str, str], bytes]
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        status, headers, body = self.answer
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        with contextlib.suppress(OSError):  # the client may have heard enough
+            self.wfile.write(body)
+
+
+@contextlib.contextmanager
+def answering(
+    status: int, body: bytes, headers: dict[str, str] | None = None
+) -> Iterator[dict[str, str]]:
+    """Serve one answer; yield the environment of a client for it."""
+    handler = type("Handler", (Plain,), {"answer": (status, headers or {}, body)})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield {"CLAIMWISE_BASE_URL": f"http://127.0.0.1:{server.server_address[1]}"}
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def ask_one(environ: dict[str, str], **options: Any) -> tuple[LlmReply | LlmFailure, Tally]:
+    section = LlmSection(attempts=2)
+    with open_client(OPENAI, environ=environ, section=section, timeout=20, **options) as client:
+        return client.ask(make_call()), client.tally
+
+
+def make_body(text: str = '{"word": "hi"}', **more: Any) -> bytes:
+    choices = [{"message": {"content": text}, "finish_reason": "stop"}]
+    return json.dumps({"choices": choices, **more}).encode()
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(200, "bad_reply"), (400, "refused_request"), (500, "server_error")]
+)
+def test_a_body_without_end_of_nesting_is_a_failure(status: int, code: str):
+    with answering(status, b'{"x":' + b"[" * 100_000) as environ:
+        outcome, _ = ask_one(environ)
+    assert failed(outcome) == code
+
+
+def test_a_body_that_unpacks_to_too_much_is_not_read():
+    packed = gzip.compress(b" " * (64 << 20))
+    with answering(200, packed, {"content-encoding": "gzip"}) as environ:
+        outcome, tally = ask_one(environ)
+    assert failed(outcome) == "bad_reply"
+    assert "MiB" in outcome.detail
+    assert tally.sent == 1  # it would be as long the next time
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": -(10**9), "completion_tokens": -(10**9)},
+        {"prompt_tokens": 10**30, "completion_tokens": 10**30},
+        {"prompt_tokens": "9", "completion_tokens": [1]},
+        {"completion_tokens": 1},
+        {"prompt_tokens": 1},
+    ],
+)
+def test_a_bill_that_can_be_none_counts_as_none(tmp_path: Path, usage: dict[str, Any]):
+    open_store(tmp_path / "store.db", create=True).close()
+    with (
+        answering(200, make_body(usage=usage)) as environ,
+        open_replies(tmp_path / "store.db") as cache,
+    ):
+        outcome, tally = ask_one(environ, price=PRICE, max_cost=1.0, cache=cache)
+    assert isinstance(outcome, LlmReply)
+    assert tally.sent == 1
+    assert tally.cost == 0.0
+    assert tally.unsure_cost is not None
+    assert tally.unsure_cost > 0.001  # the worst case stays counted
+
+
+def test_whole_numbers_of_tokens_may_be_written_as_floats():
+    with answering(
+        200, make_body(usage={"prompt_tokens": 9.0, "completion_tokens": 2.0})
+    ) as environ:
+        outcome, tally = ask_one(environ)
+    assert isinstance(outcome, LlmReply)
+    assert (tally.input_tokens, tally.output_tokens) == (9, 2)
+
+
+def test_an_error_that_comes_as_success_is_told():
+    with answering(200, b'{"error": {"message": "no credits left", "code": 402}}') as environ:
+        outcome, _ = ask_one(environ)
+    assert failed(outcome) == "bad_reply"
+    assert "402 no credits left" in outcome.detail
+
+
+def test_a_key_that_the_server_repeats_is_not_kept():
+    cache = Memory()
+    with answering(200, make_body(f"You sent Bearer {KEY}", model=f"m {KEY}")) as environ:
+        outcome, _ = ask_one({**environ, "CLAIMWISE_API_KEY": KEY}, cache=cache)
+    assert isinstance(outcome, LlmReply)
+    assert outcome.text == "You sent Bearer [key]"
+    assert KEY not in str(cache.kept)
+    # A word of the text may be the key of a server that takes any.
+    with answering(200, make_body("local")) as environ:
+        outcome, _ = ask_one({**environ, "CLAIMWISE_API_KEY": "local"})
+    assert isinstance(outcome, LlmReply)
+    assert outcome.text == "local"
+
+
+@pytest.mark.parametrize("timeout", [float("inf"), float("nan"), 1e300])
+def test_endless_timeouts_are_long_ones(timeout: float):
+    with FaultyServer(lambda asked: '{"word": "hi"}') as server:
+        environ = {"CLAIMWISE_BASE_URL": server.url}
+        with open_client(OPENAI, environ=environ, timeout=timeout) as client:
+            assert isinstance(client.ask(make_call()), LlmReply)
+
+
+# Proxies.
+
+
+def test_a_proxy_gets_its_password(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("no_proxy", "")
+    with FaultyServer(lambda asked: '{"word": "hi"}') as server:
+        monkeypatch.setenv("http_proxy", server.root.replace("//", "//me:pass%20word@"))
+        environ = {"CLAIMWISE_BASE_URL": "http://models.invalid/v1"}
+        with open_client(OPENAI, environ=environ) as client:
+            assert isinstance(client.ask(make_call()), LlmReply)
+    sent = server.requests[0].headers["proxy-authorization"]
+    assert base64.b64decode(sent.removeprefix("Basic ")) == b"me:pass word"
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    ["socks5://me:word@h:1", "ftp://me:word@h", "http://", "me:word@h:99999", "http://[me:word"],
+)
+def test_a_wrong_proxy_is_one_line_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+):
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(LlmError, match="HTTP_PROXY") as caught:
+        open_client(OPENAI, environ={"CLAIMWISE_BASE_URL": "http://models.invalid/v1"})
+    assert "word" not in str(caught.value)

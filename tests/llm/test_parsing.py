@@ -16,6 +16,7 @@ class Word(msgspec.Struct, forbid_unknown_fields=True):
     count: int = 0
 
 
+TEXT = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 CALL = LlmCall(model="m:x", prompt="p@1", system="", user="")
 
 
@@ -57,6 +58,9 @@ def test_whole_objects_are_read(text: str):
         '````json\n{"word": "a"}\n````',
         '{"word": "a" /* why */}',
         "[" * 100_000,
+        '{"word": "half of a pair: \\ud83d"}',
+        '{"word": "\\u0000"}',
+        '{"word": "\\\\\\u0000"}',
     ],
 )
 def test_nothing_is_mended(text: str):
@@ -65,6 +69,11 @@ def test_nothing_is_mended(text: str):
     assert caught.value.code == "unparsable"
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) <= 200
+
+
+def test_escapes_of_text_are_read():
+    said = {"word": "😀 é \\u0000 is a NUL in C"}
+    assert parse_reply(json.dumps(said), Word) == Word(word=said["word"])
 
 
 def test_repeated_keys_are_found_at_any_depth():
@@ -85,7 +94,7 @@ def test_text_around_the_object_is_never_skipped(before: str, after: str):
         assert not before.strip(" \t\r\n`jsonJSON") or before.isspace()
 
 
-@given(st.dictionaries(st.text(max_size=5), st.integers(), max_size=4))
+@given(st.dictionaries(st.text(TEXT, max_size=5), st.integers(), max_size=4))
 def test_json_comes_back_as_it_was(value: dict[str, int]):
     assert parse_reply(json.dumps(value), dict[str, int]) == value
 

@@ -67,7 +67,10 @@ def test_prompt_of_ones_own(tmp_path: Path):
         system="Be strict.",
         user="A: {{a}}\nB: {{b}} {{a}}",
         schema=schema,
+        digest=prompt.digest,
     )
+    assert prompt.edition == f"mine@3 ({prompt.digest})"
+    assert load_prompt("ping").edition == load_prompt("ping").label
     assert name_judge(prompt, "vllm:x:y") == "judge:mine@3:vllm:x:y"
     call = prompt.make_call("vllm:x:y", max_tokens=7, a="1", b=2)
     assert (call.prompt, call.schema, call.schema_name, call.max_tokens) == (

@@ -223,7 +223,7 @@ def test_a_piece_left_empty_is_shown_beside_the_rate() -> None:
     assert "skipped_piece" in result.flags
     assert result.factual_precision == 1.0
     assert result.unscored == ()
-    assert asker.rejected == []
+    assert len(asker.rejected) == 1  # not kept: in a stored run the claim is unscored
     opinion = "I think it is lovely."
     result, _ = run(f"{PARIS[0]} {opinion}", reply(piece("s1", PARIS), piece("s2")))
     assert result.skipped == ()
@@ -388,6 +388,35 @@ def test_pieces_cover_the_answer_in_order() -> None:
     for each in pieces:
         assert PYRAMID[each.start : each.end] == each.text
         assert len(each.claims) == 2
+
+
+def test_a_part_that_was_a_claim_before_counts_once() -> None:
+    built, tall = "The tower was built in 1889", "The tower stands 330 metres tall"
+    answer = f"{built} and it stands 330 metres tall."
+    first = reply(piece("s1", (answer, "true"), (built, "true"), (tall, "true")))
+    parts = reply(piece("c1", (built, "false"), (tall, "true")))
+    result, asker = run(answer, first, parts)
+    assert len(asker.calls) == 2
+    assert [(c.text, c.label, c.unscored) for c in result.claims] == [
+        (built, None, "conflicting_labels"),
+        (tall, "true", None),
+    ]
+    assert result.bounds == (0.5, 1.0)
+
+
+def test_control_characters_reach_no_model_as_escapes() -> None:
+    answer = "The tower\x00 is\x1b tall."
+    result, asker = run(answer, reply(piece("s1", ("The tower is tall", "true"))))
+    assert "\\u00" not in asker.calls[0].user
+    assert [claim.label for claim in result.claims] == ["true"]
+
+
+def test_what_was_not_sent_is_no_call() -> None:
+    result, _ = run(PARIS[0], LlmFailure(code="cost_ceiling", detail="too dear"))
+    assert (result.spent.calls, [claim.unscored for claim in result.claims]) == (
+        0,
+        ["cost_ceiling"],
+    )
 
 
 # Injections. The fenced text can't break out, and a reply that obeys is not counted.

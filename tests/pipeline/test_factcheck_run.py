@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from claimwise.config import LlmSection
-from claimwise.errors import StoreError
+from claimwise.errors import PromptError, StoreError
 from claimwise.llm.client import LlmClient, open_client
+from claimwise.llm.prompts import load_prompt
 from claimwise.pipeline.factcheck_run import FactcheckRun
 from claimwise.store import Store, open_store
 from claimwise.store.replies import open_replies
@@ -47,7 +48,7 @@ def plain(asked: Asked) -> str:
 
 def connect(server: FaultyServer, place: str | None = None, **options: Any) -> LlmClient:
     environ = {"CLAIMWISE_BASE_URL": server.url}
-    cache = None if place is None else open_replies(place)
+    cache = options.pop("cache", None) or (None if place is None else open_replies(place))
     section = LlmSection(timeout=options.pop("timeout", 5.0))
     return open_client(MODEL, environ=environ, section=section, cache=cache, **options)
 
@@ -111,6 +112,71 @@ def test_answers_without_claims_are_split_as_verify_would(store: Store) -> None:
     assert result.split == 4
     assert store.query("select source_id, marker from citations") == [("doc", "[1]")]
     assert Counter(label for _, label in labels(store)) == {"true": 2, "false": 1, "non_factual": 1}
+
+
+@pytest.mark.parametrize("escape", ["\\ud83d", "\\u0000"])
+def test_a_reply_that_no_store_takes_is_unscored_and_asked_for_again(
+    store: Store, place: str, escape: str
+) -> None:
+    load(store, source(), item("a"), run(), answer("a", "The tower is 138 m tall."))
+
+    def broken(asked: Asked) -> str:
+        return plain(asked).replace('"decision_basis": "', f'"decision_basis": "{escape}')
+
+    with (
+        FaultyServer(broken) as server,
+        open_replies(place) as cache,
+        connect(server, cache=cache) as client,
+    ):
+        result = judge_run(store, client)
+        assert escape in broken(server.requests[0])
+    assert result.unscored == {"unparsable": 1}
+    with (
+        FaultyServer(plain) as server,
+        open_replies(place) as cache,
+        connect(server, cache=cache) as client,
+    ):
+        assert judge_run(store, client).labels == {"true": 1}
+
+
+def test_what_the_judge_passes_over_is_asked_for_again(store: Store, place: str) -> None:
+    load(store, source(), item("a"), run(), answer("a", "The tower is 138 m tall."))
+
+    def pass_over(asked: Asked) -> str:
+        pieces = [{"id": name, "claims": []} for name in read_pieces(asked.user)]
+        return json.dumps({"pieces": pieces, "summary_basis": ""})
+
+    said = iter([pass_over, plain])
+    with (
+        FaultyServer(lambda asked: next(said)(asked)) as server,
+        open_replies(place) as cache,
+        connect(server, cache=cache) as client,
+    ):
+        assert judge_run(store, client).unscored == {"skipped_piece": 1}
+        assert judge_run(store, client).labels == {"true": 1}
+        assert server.count == 2
+
+
+def test_a_prompt_that_changed_under_its_version_is_refused(store: Store, tmp_path: Path) -> None:
+    load(store, source(), item("a"), run(), answer("a", "The tower is 138 m tall."))
+    path = tmp_path / "house.md"
+    head = '+++\nname = "house"\nversion = 1\ninputs = ["pieces"]\nchangelog = []\n+++\n'
+    path.write_text(f"{head}## system\nBe strict.\n## user\n{{{{pieces}}}}\n")
+    with FaultyServer(plain) as server, connect(server) as client:
+
+        def judge() -> FactcheckRunResult:
+            own = ClosedBookJudge(client, prompt=load_prompt(path))
+            return FactcheckRun(store, "r", own, again=True).judge()
+
+        assert judge().judged == judge().judged == 1
+        path.write_text(path.read_text().replace("strict", "lenient"))
+        with pytest.raises(
+            PromptError, match=r"another text of house@1.*raise the prompt's version"
+        ):
+            judge()
+        assert server.count == 2
+        path.write_text(path.read_text().replace("version = 1", "version = 2"))
+        assert judge().judged == 1
 
 
 def test_a_part_decides_for_its_claim_and_is_named(store: Store) -> None:

@@ -163,7 +163,7 @@ def test_verdict_without_a_real_quote_is_no_verdict(verdict: str, quote: str) ->
     said = reply(entry(1, verdict, quote))
     [found], _, asker = judge(["It is 139 m tall."], said)
     assert (found.verdict, found.unscored, found.span) == (None, "quote_not_found", None)
-    assert asker.rejected == 0
+    assert asker.rejected == 1, "nothing unscored is kept: the next command asks again"
     [found], _, _ = judge(
         ["It is 139 m tall."], said, settings=GroundedSettings(missing_quote="downgrade")
     )
@@ -361,7 +361,7 @@ def test_single_call_splits_and_judges() -> None:
                 1,
                 part("The tower is 139 m tall.", "supported", "The tower is 139 m tall"),
                 part("Dogs may come in.", "supported", "Dogs may come in"),
-                part("dogs may  come in", "unlinked"),
+                part("dogs may  come in", "supported", "Dogs may come in"),
             ),
         ]
     }
@@ -372,6 +372,65 @@ def test_single_call_splits_and_judges() -> None:
         ("Entry costs 9 euros.", PIECES[1], "contradicted"),
     ]
     assert [call.prompt for call in asker.calls] == ["grounded-split@1"]
+
+
+def test_a_claim_with_two_verdicts_has_none() -> None:
+    said = {
+        "pieces": [
+            piece(1, part("The tower is 139 m tall.", "supported", "The tower is 139 m tall"),
+                  part("Dogs may come in.", "supported", "Dogs may come in"),
+                  part("dogs may  come in", "unlinked")),
+            piece(2, part("Entry costs 9 euros.", "contradicted", "Entry costs 5 euros")),
+        ]
+    }  # fmt: skip
+    verdicts, asker = split(said, "single")
+    assert [(v.verdict, v.unscored) for v in verdicts] == [
+        ("supported", None), (None, "conflicting_verdicts"), ("contradicted", None),
+    ]  # fmt: skip
+    assert asker.rejected == 1
+
+
+def say_for_every_piece(mode: str, *texts: str) -> Script:
+    """Split every piece into the same claims; all of them are supported by one quote."""
+    quote = "The tower is 139 m tall"
+
+    def say(call: LlmCall) -> dict[str, Any]:
+        fences = read_fences(call.user)
+        if call.prompt == "grounded@1":
+            asked = [n for n in range(1, 100) if f"c{n}" in fences]
+            return reply(*(entry(n, "supported", quote) for n in asked))
+        single = mode == "single"
+        made = [part(text, "supported", quote) if single else text for text in texts]
+        return {"pieces": [piece(n, *made) for n in range(1, 100) if f"s{n}" in fences]}
+
+    return say
+
+
+@pytest.mark.parametrize("mode", ["single", "two-pass"])
+def test_a_claim_of_another_piece_does_not_stand_for_this_one(mode: str) -> None:
+    pieces = ["The tower is 139 m tall.", "The tower is green."]
+    verdicts, _ = split(say_for_every_piece(mode, pieces[0]), mode, pieces)
+    assert [(v.verdict, v.unscored) for v in verdicts] == [
+        ("supported", None), (None, "foreign_claim"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["single", "two-pass"])
+def test_a_piece_holds_no_more_claims_than_words(mode: str) -> None:
+    texts = [f"The tower is 139 m tall, {number} times." for number in range(50)]
+    verdicts, _ = split(say_for_every_piece(mode, *texts), mode, ["The tower is 139 m tall."])
+    assert [v.unscored for v in verdicts] == ["too_many_claims"]
+
+
+@pytest.mark.parametrize("mode", ["single", "two-pass"])
+def test_most_of_a_piece_that_is_passed_over_is_unscored(mode: str) -> None:
+    long = "The tower is tall, although green paint peels off rusty stairs every rainy winter."
+    verdicts, asker = split(say_for_every_piece(mode, "The tower is tall."), mode, [long])
+    assert [(v.verdict, v.unscored) for v in verdicts] == [
+        ("supported", None), (None, "skipped_piece"),
+    ]  # fmt: skip
+    assert verdicts[1].claim.wording == long
+    assert asker.rejected == 1
 
 
 def test_two_calls_split_then_judge() -> None:

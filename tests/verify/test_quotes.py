@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,3 +160,11 @@ def test_every_run_of_words_is_found_whatever_its_spacing_and_case(
     found = locate("  ".join(words[start:end]).upper(), " ".join(words))
     assert found is not None
     assert found.span.text.lower() == " ".join(words[start:end]).lower()
+
+
+def test_a_quote_without_end_is_not_looked_for():
+    text = "the tower is the tower of " * 20_000
+    began = time.monotonic()
+    assert locate("the tower … " * 100_000, text) is None
+    assert locate("x" * 30_000_000, text) is None
+    assert time.monotonic() - began < 2.0

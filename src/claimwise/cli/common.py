@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -24,6 +25,8 @@ from claimwise.store import Store, open_store
 from claimwise.types.results import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_WORKFLOW_COMMAND = re.compile(r"(^\s*:(?=:)|#(?=#\[))", re.MULTILINE)
 
 store_option = click.option(
     "--store",
@@ -131,14 +134,32 @@ def choose_run(store: Store, run_id: str | None) -> str:
     latest = store.query("select run_id from runs order by started_at desc, run_id limit 1")
     if not latest:
         raise MetricError(f"{store.place}: found no runs; import one first")
-    click.echo(f"the latest run: {latest[0][0]} (--run chooses another)", err=True)
+    click.echo(f"the latest run: {make_printable(latest[0][0])} (--run chooses another)", err=True)
     return str(latest[0][0])
 
 
 def console() -> Console:
     """Return a console on standard output; wide enough for tables when it is not a terminal."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
-    return Console(width=width, highlight=False, soft_wrap=False)
+    watched = os.environ.get("GITHUB_ACTIONS") == "true"
+    file = cast(IO[str], _Harmless(sys.stdout)) if watched else None
+    return Console(file=file, width=width, highlight=False, soft_wrap=False)
+
+
+class _Harmless:
+    """A stream that GitHub reads: what others wrote must not become a command of the workflow.
+
+    A command starts a line, where wrapping may put any word, or (in its old form) stands anywhere.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(_WORKFLOW_COMMAND.sub(r"\1 ", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def print_table(

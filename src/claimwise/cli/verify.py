@@ -34,7 +34,7 @@ from claimwise.cli.judging import (
     print_plan,
     show_judge_progress,
 )
-from claimwise.errors import make_printable
+from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.pipeline.tasks import NO_CONTEXTS, Basis
 from claimwise.pipeline.verify import VerifyProgress, VerifyResult, Watch, verify_run
 from claimwise.types.checking import VERDICTS
@@ -79,7 +79,8 @@ def command(
     Claims that are stored already are judged as they are. What could not be judged is stored
     with the reason. Stop it whenever you like: the next call goes on where this one ended, and
     several may work on one run at once. With --judge a language model judges, many answers at
-    once; its replies are kept in the store, so nothing is paid for twice.
+    once; its replies are kept in the store, so nothing is paid for twice. It then exits with 1
+    when no call got a reply.
     """
     if judging.judge is not None:
         _verify_with_judge(run_id, judging, grounding, again=again, store=store, form=form)
@@ -140,15 +141,19 @@ def _verify_with_judge(
     if form == "json":
         told = None if flips is None else asdict(flips)
         print_json({**asdict(result), "judge": document, "flips": told})
-        return
-    _print_result(result)
-    if flips is not None:
-        click.echo(
-            f"verdict flips in {flips.flipped:,} of {flips.compared:,} claims "
-            f"that at least two of {flips.rounds} rounds scored"
-        )
-    click.echo(f"{result.settings}", err=True)
-    click.echo(spent, err=True)
+    else:
+        _print_result(result)
+        if flips is not None:
+            click.echo(
+                f"verdict flips in {flips.flipped:,} of {flips.compared:,} claims "
+                f"that at least two of {flips.rounds} rounds scored"
+            )
+        click.echo(f"{result.settings}", err=True)
+        click.echo(spent, err=True)
+    tally = client.tally
+    if tally.failed and not tally.replied and not tally.cached:
+        codes = ", ".join(f"{code} {count:,}" for code, count in tally.failed.items())
+        raise ClaimwiseError(f"no call got a reply: {codes}; the next command tries again")
 
 
 @contextmanager

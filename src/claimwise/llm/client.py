@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from hashlib import sha256
@@ -36,8 +36,10 @@ from claimwise.types.llm import (
 _BACKOFF_SECONDS = 0.5  # the first pause is up to this long, every further one up to twice as long
 _LONGEST_PAUSE = 30.0
 _LONGEST_WAIT = 300.0  # a server that asks for more is not waited for
+_LONGEST_TIMEOUT = 86_400.0  # a socket takes no more than some, and none takes «inf»
 _GRACE_SECONDS = 3.0
 _SHOWN = 300
+_LONGEST_BODY = 16 << 20  # bytes, unpacked; far more than any limit of tokens allows
 _OVERLOADED = frozenset({429, 503, 529})
 
 
@@ -72,22 +74,22 @@ class LlmClient:
         attempts: int = LlmSection().attempts,
         sending: bool = True,
     ) -> None:
-        from claimwise.llm.transport import URL, Deadlines, open_http
+        from claimwise.llm.transport import Deadlines, open_http, parse_url
 
         self.model = model
         self.price = price
         self.concurrency = concurrency
         self._endpoint = endpoint
         self._cache = cache
-        self._timeout = timeout
+        self._timeout = min(_LONGEST_TIMEOUT, timeout)  # in this order «nan» is not the least
         self._attempts = attempts
         self._gate = Gate(concurrency)
         self._budget = Budget(max_cost)
         self._deadlines = Deadlines()
+        self._url = parse_url(endpoint.url)
         self._http = open_http(
             endpoint.url, endpoint.make_headers(), self._deadlines, connections=concurrency
         )
-        self._url = URL(endpoint.url)  # parsed once
         self._stopped = threading.Event()
         self._lock = threading.Lock()
         self._under_way: dict[str, Future[LlmReply | LlmFailure]] = {}
@@ -305,18 +307,24 @@ class LlmClient:
         if self._stopped.is_set() and outcome.status == 0:
             told = "the command was stopped while the call was under way"
             outcome = make_failure("cancelled", told, sent=outcome.unsure)
-        if not outcome.reading.detail:
-            return outcome
-        shown = make_printable(endpoint.hide_key(outcome.reading.detail))[:_SHOWN]
-        reading = msgspec.structs.replace(outcome.reading, detail=shown)
-        return msgspec.structs.replace(outcome, reading=reading)
+        reading = outcome.reading
+        told = reading.detail[: 10 * _SHOWN]
+        clean = msgspec.structs.replace(
+            reading,
+            detail=make_printable(endpoint.hide_key(told))[:_SHOWN],
+            # Kept in the cache: a server that repeats its headers must not put a key there.
+            text=endpoint.drop_key(reading.text),
+            served_by=endpoint.drop_key(reading.served_by),
+        )
+        return msgspec.structs.replace(outcome, reading=clean)
 
     def _post(self, content: bytes) -> Outcome:
         import httpx2
 
         self._deadlines.start(self._timeout)
         try:
-            response = self._http.post(self._url, content=content)
+            with self._http.stream("POST", self._url, content=content) as response:
+                body = _read_body(response.iter_bytes())
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             code: FailureCode = (
                 "timeout" if isinstance(error, httpx2.TimeoutException) else "connection"
@@ -328,9 +336,10 @@ class LlmClient:
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             told = f"{type(error).__name__}: {error}"
             return make_failure("connection", told, again=True, sent=True)
-        return read_response(
-            self._endpoint.wire, response.status_code, response.headers, response.content
-        )
+        if body is None:
+            told = f"a reply of more than {_LONGEST_BODY >> 20} MiB"
+            return make_failure("bad_reply", told, sent=True)
+        return read_response(self._endpoint.wire, response.status_code, response.headers, body)
 
     def _rest(self, outcome: Outcome, attempt: int) -> bool:
         """Wait before the next attempt; False when the server asks for too long a wait.
@@ -357,6 +366,16 @@ class LlmClient:
         with self._lock:
             for name, number in more.items():
                 self._counts[name] += number
+
+
+def _read_body(parts: Iterable[bytes]) -> bytes | None:
+    """Return a whole body, or None when it is too long: a little of it may unpack to a lot."""
+    body = bytearray()
+    for part in parts:
+        body += part
+        if len(body) > _LONGEST_BODY:
+            return None
+    return bytes(body)
 
 
 def open_client(

@@ -38,6 +38,8 @@ _TOKENS = (
     *(f"<{slash}{tag}>" for tag in _TAGS for slash in ("", "/")),
     *(f"[{slash}{word}]" for word in _WORDS for slash in ("", "/")),
 )
+# One of these is in each of them.
+_SIGN = re.compile(r"[<|｜\[]|\n\n")
 _CONTROL = re.compile("|".join(map(re.escape, _TOKENS)), re.IGNORECASE)
 _HARMLESS = str.maketrans("<>[]|｜:", "‹›()¦¦꞉")
 
@@ -51,9 +53,11 @@ class Fenced(str):
 def neutralise_text(text: str) -> str:
     """Return text of the same length without what a model could take for structure."""
     if text.isascii():
-        shown = text.translate(_ASCII_HIDDEN)
+        shown = text if text.isprintable() else text.translate(_ASCII_HIDDEN)
     else:
         shown = _HIDDEN.sub(" ", text).replace("⟦", "[").replace("⟧", "]")
+    if not _SIGN.search(shown):
+        return shown
     # Looking for each token is many times faster than trying all of them at every character.
     small = shown.lower()
     if not any(token in small for token in _TOKENS):

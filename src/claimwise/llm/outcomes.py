@@ -38,12 +38,14 @@ def read_response(wire: Wire, status: int, headers: Mapping[str, str], content: 
     """Return what a response means."""
     if 200 <= status < 300:
         reading = wire.read_body(content)
-        return Outcome(
-            reading=reading,
-            status=status,
-            again=reading.code == "bad_reply",
-            unsure=reading.usage.output_tokens is None,
-        )
+        bad = reading.code == "bad_reply"
+        told = find_message(content) if bad else ""
+        if told:
+            # Some gateways send their errors with a status of 200.
+            detail = f"{reading.detail}; it says: {told}"
+            reading = msgspec.structs.replace(reading, detail=detail)
+        billed = (reading.usage.input_tokens, reading.usage.output_tokens)
+        return Outcome(reading=reading, status=status, again=bad, unsure=None in billed)
     told = find_message(content)
     # An exhausted quota comes as 429 too, and no waiting helps.
     limited = status == 429 and "insufficient_quota" not in told
@@ -72,7 +74,7 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
         if said[:1].isdigit():
             return max(0.0, float(said))
         until = parsedate_to_datetime(said)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     aware = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
@@ -85,6 +87,6 @@ def find_message(content: bytes) -> str:
         error = found.get("error", found)
         if isinstance(error, dict) and isinstance(error.get("message"), str):
             return " ".join(str(error[k]) for k in ("code", "message") if error.get(k))
-    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError, RecursionError):
         pass
     return content.decode("utf-8", "replace")

@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 _FENCE = re.compile(r"\A```(?:json|JSON)?[ \t]*\n(?P<inner>.*)\n[ \t]*```\Z", re.DOTALL)
 _ASKED = 3  # times that a model is asked for something that can be read
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _SHOWN = 200
 
 
@@ -32,8 +33,9 @@ def parse_reply(text: str, kind: type[T]) -> T:
     """Return a reply as a value of ``kind``.
 
     White space around the object and one Markdown code fence around it are tolerated, nothing
-    else: text before or after it, a key twice, NaN and Infinity, and types that are not those
-    of ``kind`` are errors. Unknown keys are refused where ``kind`` forbids them.
+    else: text before or after it, a key twice, NaN and Infinity, a NUL or half of a surrogate
+    pair, and types that are not those of ``kind`` are errors. Unknown keys are refused where
+    ``kind`` forbids them.
 
     Raises:
         UnparsableError: with what is wrong, in one line.
@@ -48,6 +50,8 @@ def parse_reply(text: str, kind: type[T]) -> T:
         )
         if not isinstance(found, dict):
             raise UnparsableError(f"found {type(found).__name__}, expected one JSON object")
+        if "\\u" in text:
+            _refuse_unstorable(text, found)
         return msgspec.convert(found, kind)
     except UnparsableError:
         raise
@@ -83,6 +87,13 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise UnparsableError("found a key twice in one object")
     return found
+
+
+def _refuse_unstorable(text: str, found: Any) -> None:
+    """Refuse what an escape can bring in and no store or terminal takes."""
+    if _NUL.search(text):
+        raise UnparsableError("found a NUL character")
+    msgspec.json.encode(found)  # a ValueError at half of a surrogate pair
 
 
 def _refuse_constant(name: str) -> Any:

@@ -23,6 +23,7 @@ import json
 import re
 import tomllib
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -59,11 +60,18 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     user: str
     schema: dict[str, Any] | None = None
+    # Of a file of one's own, which may be changed under its version; built-in ones never are.
+    digest: str = ""
 
     @property
     def label(self) -> str:
         """Name and version, as calls and labels carry them."""
         return f"{self.name}@{self.version}"
+
+    @property
+    def edition(self) -> str:
+        """The label, and which text it stands for where that may change."""
+        return f"{self.label} ({self.digest})" if self.digest else self.label
 
     def render(self, **inputs: str | int | float) -> tuple[str, str]:
         """Return the system and the user part with the inputs in their slots.
@@ -111,7 +119,8 @@ def load_prompt(which: str | Path) -> Prompt:
             raise PromptError(
                 f"{which}: found the name of a built-in prompt, {own.name!r}; choose another"
             )
-        return own
+        text = msgspec.json.encode((own.system, own.user, own.schema), order="sorted")
+        return msgspec.structs.replace(own, digest=sha256(text).hexdigest()[:12])
     name, _, version = which.partition("@")
     known = list_prompts()
     if name not in known:

@@ -136,6 +136,12 @@ class Endpoint:
             headers[name] = value
         return headers
 
+    def drop_key(self, text: str) -> str:
+        """Return a reply without the key; a short word may be both, as «local» is."""
+        if not self._key or len(self._key) < _SHORTENED:
+            return text
+        return text.replace(self._key, "[key]")
+
     def hide_key(self, text: str) -> str:
         """Return text without the key, whole or as servers shorten it (``sk-abc…``)."""
         if not self._key:
@@ -189,7 +195,7 @@ def find_provider(model: str, section: LlmSection) -> tuple[Provider, str]:
         LlmError: the name has no provider, or one that nobody knows.
     """
     name, _, rest = model.partition(":")
-    if not name or not rest.strip():
+    if not name or not rest.strip() or not model.isprintable():
         raise LlmError(f"found the model {model!r}, expected provider:model, as openai:gpt-4o")
     said = section.providers.get(name)
     provider = PROVIDERS.get(name) or _load_entry_point(name)
@@ -243,6 +249,8 @@ def _check_base(base: str, provider: Provider) -> str:
     try:
         parts = urlsplit(base)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname)
+        # Both raise what the library that sends would raise later, with a traceback.
+        _ = parts.port, (parts.hostname or "").encode("idna")
         secret = parts.username is not None or parts.password is not None or bool(parts.query)
     except ValueError:
         sound, secret = False, False

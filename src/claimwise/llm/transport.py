@@ -16,9 +16,10 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpcore2
 import httpx2
-from httpx2 import URL
 
-__all__ = ["URL", "Deadlines", "open_http"]
+from claimwise.errors import LlmError
+
+__all__ = ["Deadlines", "open_http", "parse_url"]
 
 # How often a waiting read looks whether the client was stopped.
 _SLICE_SECONDS = 0.5
@@ -126,9 +127,33 @@ def open_http(
     return httpx2.Client(transport=_Transport(pool), headers=headers, timeout=None)
 
 
+def parse_url(url: str) -> httpx2.URL:
+    """Return an address, parsed once for all requests.
+
+    Raises:
+        LlmError: it can't be one.
+    """
+    try:
+        return httpx2.URL(url)
+    except httpx2.InvalidURL as error:
+        raise LlmError(f"the address {url!r} can't be used: {error}; nothing was sent") from error
+
+
 def _find_proxy(scheme: str, host: str) -> httpcore2.Proxy | None:
+    """Return the environment's proxy; what is wrong with it is told without its password."""
     if proxy_bypass(host):
         return None
     proxies = getproxies()
     found = proxies.get(scheme) or proxies.get("all")
-    return None if not found else httpcore2.Proxy(found if "://" in found else f"http://{found}")
+    if not found:
+        return None
+    try:
+        proxy = httpx2.Proxy(found if "://" in found else f"http://{found}")
+        if proxy.url.scheme not in ("http", "https") or not proxy.url.host:
+            raise ValueError
+        return httpcore2.Proxy(str(proxy.url), auth=proxy.raw_auth)
+    except (ValueError, httpx2.InvalidURL):
+        raise LlmError(
+            f"the environment's proxy for {scheme} ({scheme.upper()}_PROXY or ALL_PROXY) is no "
+            "http:// or https:// address: change it, or set NO_PROXY; nothing was sent"
+        ) from None

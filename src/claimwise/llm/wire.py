@@ -10,6 +10,8 @@ from claimwise.types.llm import FailureCode, LlmCall, Usage
 
 LimitName = Literal["max_tokens", "max_completion_tokens"]
 
+_MOST_TOKENS = 1_000_000_000
+
 
 class Features(msgspec.Struct, frozen=True, kw_only=True):
     """What a server takes. Each starts as the provider says, and is given up when refused."""
@@ -32,6 +34,15 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     code: FailureCode | None = None
     detail: str = ""
+
+
+def read_count(found: Any) -> int | None:
+    """Return a count of tokens; None for what can't be one.
+
+    Bills are summed up and kept, so a wrong one must not undo others, nor spoil a good reply.
+    """
+    known = isinstance(found, int | float) and 0 <= found <= _MOST_TOKENS
+    return int(found) if known else None
 
 
 class Wire(Protocol):

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from claimwise.llm.wire import Features, Reading
+from claimwise.llm.wire import Features, Reading, read_count
 from claimwise.types.llm import FailureCode, LlmCall, Usage
 
 VERSION = "2023-06-01"
@@ -18,8 +18,8 @@ class _Block(msgspec.Struct):
 
 
 class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: Any = None
+    output_tokens: Any = None
 
 
 class _Response(msgspec.Struct):
@@ -56,10 +56,13 @@ def read_body(content: bytes) -> Reading:
     """Read the body of a response with status 200; blocks that are not text are left out."""
     try:
         found = _DECODER.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Reading(code="bad_reply", detail=f"not a message: {error}")
     counted = found.usage or _Usage()
-    usage = Usage(input_tokens=counted.input_tokens, output_tokens=counted.output_tokens)
+    usage = Usage(
+        input_tokens=read_count(counted.input_tokens),
+        output_tokens=read_count(counted.output_tokens),
+    )
     served_by = found.model or ""
     text = "".join(block.text for block in found.content if block.type == "text")
     code = _FAILED.get(found.stop_reason)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from claimwise.llm.wire import Features, Reading
+from claimwise.llm.wire import Features, Reading, read_count
 from claimwise.types.llm import FailureCode, LlmCall, Usage
 
 
@@ -21,8 +21,8 @@ class _Choice(msgspec.Struct):
 
 
 class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
 
 
 class _Response(msgspec.Struct):
@@ -60,10 +60,13 @@ def read_body(content: bytes) -> Reading:
     """Read the body of a response with status 200."""
     try:
         found = _DECODER.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Reading(code="bad_reply", detail=f"not a chat completion: {error}")
     counted = found.usage or _Usage()
-    usage = Usage(input_tokens=counted.prompt_tokens, output_tokens=counted.completion_tokens)
+    usage = Usage(
+        input_tokens=read_count(counted.prompt_tokens),
+        output_tokens=read_count(counted.completion_tokens),
+    )
     served_by = found.model or ""
     if not found.choices:
         return Reading(code="bad_reply", detail="a chat completion without a choice", usage=usage)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, cast
 
-from claimwise.errors import StoreError
+from claimwise.errors import PromptError, StoreError
 from claimwise.pipeline.agreement import measure_agreement
 from claimwise.pipeline.factcheck import Round, group_claims, judge_once, label_piece
 from claimwise.pipeline.tasks import Labels, Outcome, Task, TaskReader, bind_job
@@ -37,6 +37,7 @@ from claimwise.store.judging import (
     find_run,
     knows_labeler,
     read_answers,
+    read_prompt_ver,
 )
 from claimwise.types.checking import AnswerClaim, ClaimVerdict
 from claimwise.types.factchecking import (
@@ -167,13 +168,21 @@ class FactcheckRun:
         return self._sum_up(tally, writer, repeats, time.monotonic() - begin)
 
     def _register(self) -> None:
-        """Describe the judge, unless the store knows it."""
+        """Describe the judge, unless the store knows it, or knows another text of its prompt."""
+        prompt = self._judge.prompt
+        first = read_prompt_ver(self._store, self._judge.labeler) or prompt.edition
+        if first != prompt.edition:
+            raise PromptError(
+                f"{self._store.place}: found labels of {self._judge.labeler} by another text of "
+                f"{prompt.label}: {first}, now {prompt.edition}; raise the prompt's version; "
+                "nothing was sent"
+            )
         if not knows_labeler(self._store, self._judge.labeler):
             row = Labeler(
                 labeler=self._judge.labeler,
                 labeler_kind="verifier",
                 model=self._judge.model,
-                prompt_ver=self._judge.prompt.label,
+                prompt_ver=prompt.edition,
             )
             self._store.load([Placed(row, 0, 1)], [self._judge.labeler])
 

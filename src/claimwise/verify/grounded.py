@@ -131,7 +131,7 @@ class GroundedJudge:
     @property
     def prompt_ver(self) -> str:
         """Prompts and settings in words, for the labeler's row."""
-        prompts = [self._main_prompt.label]
+        prompts = [self._main_prompt.edition]
         if self.settings.mode == "two-pass":
             prompts.insert(0, self.split_prompt.label)
         return f"{'+'.join(prompts)}; {self.settings.describe()}"
