@@ -37,6 +37,8 @@ _UNDECIDED = "claimwise_inconclusive"
 _WAYS = ("skip", "xfail", "warn")
 _WIDTH = 100
 
+_RUNNERS: pytest.StashKey[dict[Path, GateRunner]] = pytest.StashKey()
+
 
 class InconclusiveGateWarning(UserWarning):
     """A gate that only warns could not be decided."""
@@ -206,7 +208,7 @@ class GateFile(pytest.File):
         from claimwise.errors import ClaimwiseError
 
         try:
-            runner = make_runner(self.config)
+            runner = make_runner(self.config, self.path.parent)
         except ClaimwiseError as error:
             raise pytest.UsageError(str(error)) from error
         gates = runner._project.config.gates
@@ -243,27 +245,42 @@ class GateItem(pytest.Item):
         return self.path, None, f"gate {self.name}"
 
 
-def make_runner(config: pytest.Config) -> GateRunner:
-    """Return the runner for the project of pytest's root folder.
+def choose_project(config: pytest.Config, *starts: Path) -> Project:
+    """Return the project of the first folder that has one at or above it, else the root's.
 
     Raises:
         ConfigError: its settings are wrong.
     """
-    from claimwise.config import find_project
+    from claimwise.config import FILE_NAME, find_project
 
+    for start in starts:
+        project = find_project(start)
+        if (project.folder / FILE_NAME).is_file():
+            return project
+    return find_project(config.rootpath)
+
+
+def make_runner(config: pytest.Config, start: Path) -> GateRunner:
+    """Return the runner for the project of a folder, the same one for all tests of a project.
+
+    Raises:
+        ConfigError: its settings are wrong.
+    """
     way = config.getini(_UNDECIDED)
     if way not in _WAYS:
         raise pytest.UsageError(f"{_UNDECIDED}: found {way!r}, expected {', '.join(_WAYS)}")
-    project = find_project(config.rootpath)
-    return GateRunner(
-        project, config.getoption("--claimwise-run"), config.getoption("--claimwise-store"), way
-    )
+    project = choose_project(config, start)
+    runners = config.stash.setdefault(_RUNNERS, {})
+    if project.folder not in runners:
+        run, store = config.getoption("--claimwise-run"), config.getoption("--claimwise-store")
+        runners[project.folder] = GateRunner(project, run, store, way)
+    return runners[project.folder]
 
 
-@pytest.fixture(scope="session")
-def claimwise_gate(pytestconfig: pytest.Config) -> GateRunner:
-    """Assert that a gate of claimwise.toml passes: ``claimwise_gate("name")``."""
-    return make_runner(pytestconfig)
+@pytest.fixture(scope="module")
+def claimwise_gate(request: pytest.FixtureRequest) -> GateRunner:
+    """Assert that a gate of the nearest claimwise.toml passes: ``claimwise_gate("name")``."""
+    return make_runner(request.config, request.path.parent)
 
 
 # Hooks.
@@ -295,11 +312,11 @@ def pytest_collection_modifyitems(
 ) -> None:
     """Add the gates, wherever the tests are; first, so that -k and -m choose among them too."""
     if config.getoption("--claimwise"):
-        from claimwise.config import FILE_NAME, find_project
+        from claimwise.config import FILE_NAME
         from claimwise.errors import ClaimwiseError
 
         try:
-            folder = find_project(config.rootpath).folder
+            folder = choose_project(config, config.rootpath, config.invocation_params.dir).folder
         except ClaimwiseError as error:
             raise pytest.UsageError(str(error)) from error
         items.extend(GateFile.from_parent(session, path=folder / FILE_NAME).collect())

@@ -138,6 +138,13 @@ def test_what_could_not_run_is_no_pass(
     assert not (repository / "hacked").exists()
 
 
+def test_folder_of_results_is_told_wherever_it_is(tmp_path: Path) -> None:
+    repository, out, told = make_repository(tmp_path), tmp_path / "results", tmp_path / "output"
+    done = decide(repository, CLAIMWISE_OUT=str(out), GITHUB_OUTPUT=str(told))
+    assert done.returncode == 0, done.stderr
+    assert told.read_text("utf-8") == f"outcome=pass\nfolder={out}\n"
+
+
 def test_script_works_from_elsewhere(tmp_path: Path) -> None:
     make_repository(tmp_path)
     done = call(

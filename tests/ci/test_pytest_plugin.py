@@ -79,6 +79,24 @@ def test_gates_that_fail_show_what_was_decided(tmp_path: Path) -> None:
     assert "pytest_plugin.py" not in done.stdout.replace("claimwise.pytest_plugin", "")
 
 
+def test_project_in_a_subfolder(tmp_path: Path) -> None:
+    """A repository of several projects: every test has the gates nearest to it."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    for name, wrong in (("good", 0), ("bad", 16)):
+        (tmp_path / name / "tests").mkdir(parents=True)
+        make_project(tmp_path / name, FLOOR, wrong=wrong)
+        (tmp_path / name / "pytest.ini").unlink()
+        (tmp_path / name / "tests" / f"test_{name}.py").write_text(TEST, encoding="utf-8")
+    done = run_pytest(tmp_path, "-v")
+    assert "good/tests/test_good.py::test_floor PASSED" in done.stdout
+    assert "bad/tests/test_bad.py::test_floor FAILED" in done.stdout
+    assert "GateFailed" in done.stdout
+    done = run_pytest(tmp_path / "good", "--claimwise", "-v")
+    assert done.returncode == 0, done.stdout
+    assert "claimwise.toml::floor PASSED" in done.stdout
+    assert "2 passed" in done.stdout
+
+
 def test_without_the_option_no_gate_is_run(tmp_path: Path) -> None:
     make_project(tmp_path, FLOOR, wrong=16)
     assert run_pytest(tmp_path).returncode == 5

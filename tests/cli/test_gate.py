@@ -149,3 +149,25 @@ def test_github_is_told(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, err = say("gate", "--format", "github")
     assert out.startswith("::error ")
     assert "::error" not in err
+
+
+def test_what_is_printed_is_no_command_of_the_workflow(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wrapping puts words of a question or a slice at the start of a line."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    long = "x" * 85
+    incident = {
+        "type": "items", "item_id": "q", "query": "Why?", "query_type": "lookup",
+        "answerable": True, "stakes": "low", "source_corpus_ver": "2026-09",
+        "domain": f"{long} ::stop-commands::t ##[add-mask]e",
+    }  # fmt: skip
+    Path("more.jsonl").write_text(json.dumps(incident), encoding="utf-8")
+    assert say("import", "more.jsonl")[0] == 0
+    write_gates('[[gates]]\nmetric = "faithfulness"\nby = ["domain"]\nmin = 0.5\n')
+    code, out, _ = say("gate")
+    assert code == 3
+    assert ": :stop-commands::t" in out
+    assert not [line for line in out.splitlines() if line.lstrip().startswith("::")]
+    assert "##[" not in out

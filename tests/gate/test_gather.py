@@ -129,6 +129,18 @@ def test_a_slice_that_the_run_was_never_asked_is_inconclusive(store: Store, tmp_
     assert found.slices[0].reason == "never asked in this run: 1 item"
 
 
+@pytest.mark.parametrize("by", [(), ("query_type",)])
+def test_items_that_the_run_was_never_asked_are_counted(
+    store: Store, tmp_path: Path, by: tuple[str, ...]
+) -> None:
+    """A run that broke off half-way is told from a whole one."""
+    load(store, source(), run(), *make_run(60, 4), *(item(f"x{n}") for n in range(40)))
+    load(store, item("high", stakes="high"))
+    found = decide(store, tmp_path, min=0.8, by=by, where={"stakes": "low"})
+    assert found.outcome == "pass"
+    assert found.notes == ("Never asked in this run: 40 of 100 items.",)
+
+
 def test_a_slice_without_claims_is_named_and_no_gap(store: Store, tmp_path: Path) -> None:
     load(
         store, source(), run(), *make_run(60, 4), item("x", query_type="unanswerable"),
@@ -231,6 +243,24 @@ def test_metrics_of_a_project_can_be_gated(store: Store, tmp_path: Path) -> None
     found = decide(store, tmp_path, metric="long_claims", max=0.2, by=("kind",))
     assert found.outcome == "pass"  # no label is in it, so no judge either
     assert found.slices[0].slice == {"kind": "factual"}
+
+
+@pytest.mark.parametrize("view", ["deciding_labels", "DECIDING_LABELS", "Labels"])
+def test_labels_are_found_however_a_metric_spells_them(
+    store: Store, tmp_path: Path, view: str
+) -> None:
+    (tmp_path / "metrics").mkdir()
+    (tmp_path / "metrics" / "own.sql").write_text(
+        "-- title: Own\n-- meaning: supported claims\n-- grain: item\n-- better: higher\n"
+        "select d.item_id as cluster_id,\n"
+        "    sum(case when d.verdict = 'supported' then 1 else 0 end) as numerator,\n"
+        "    count(*) as denominator\n"
+        f"from {view} as d where d.run_id = :run_id group by d.item_id\n",
+        encoding="utf-8",
+    )
+    load(store, JUDGE, source(), run(), *make_run(60, 4, labeler="judge:x"))
+    found = decide(store, tmp_path, metric="own", min=0.8)
+    assert (found.outcome, found.slices[0].untrusted) == ("inconclusive", 240)
 
 
 def test_one_half_of_the_abstention_pair_brings_the_other(store: Store, tmp_path: Path) -> None:

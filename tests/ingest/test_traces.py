@@ -209,6 +209,57 @@ def test_missing_file_is_told(tmp_path: Path) -> None:
         read_trace(tmp_path / "none.json")
 
 
+SPAN = {"input.value": "Why?", "output.value": "So."}
+ODD = ({"arrayValue": [1]}, {"arrayValue": None}, {"arrayValue": {"values": 5}},
+       {"kvlistValue": None}, {"kvlistValue": {"values": [1, {"key": "a"}]}})  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_odd_values_of_a_collector_are_left_out(tmp_path: Path, value: Any) -> None:
+    known = [{"key": key, "value": {"stringValue": text}} for key, text in SPAN.items()]
+    found = read(tmp_path, {"attributes": [*known, {"key": "odd", "value": value}]})
+    assert (found.question, found.answer) == ("Why?", "So.")
+
+
+@pytest.mark.parametrize(
+    "more", [{"annotations": 5}, {f"retrieval.documents.{'9' * 5000}.document.content": "x"}]
+)
+def test_odd_attributes_are_left_out(tmp_path: Path, more: dict[str, Any]) -> None:
+    found = read(tmp_path, {"attributes": {**SPAN, **more}})
+    assert (found.feedback, found.passages) == (None, None)
+
+
+def test_a_time_without_end_is_refused(tmp_path: Path) -> None:
+    row = {"question": "Why?", "answer": "So.", "time": "9" * 400}
+    assert "found the time" in refusal(tmp_path, row)
+
+
+@pytest.mark.parametrize(
+    "more", [{"feedback": "a\0"}, {"model": "\0"}, {"trace_id": "\0"}, {"contexts": [{"id": "\0"}]}]
+)
+def test_nul_is_refused_wherever_it_is(tmp_path: Path, more: dict[str, Any]) -> None:
+    row = {"question": "Why?", "answer": "So.", **more}
+    assert "a NUL character" in refusal(tmp_path, row)
+
+
+def test_deep_json_is_refused(tmp_path: Path) -> None:
+    answer: Any = "So."
+    for _ in range(900):
+        answer = [answer]
+    assert "nested too deeply" in refusal(tmp_path, {"question": "Why?", "answer": answer})
+
+
+def test_a_refusal_is_short(tmp_path: Path) -> None:
+    assert len(refusal(tmp_path, {f"field {n}": n for n in range(20_000)})) < 1000
+
+
+def test_an_id_that_is_none_names_no_document(tmp_path: Path) -> None:
+    row = {"question": "Why?", "answer": "So.", "contexts": ["a", "b"],
+           "retrieved_context_ids": [None, "doc"]}  # fmt: skip
+    found = read(tmp_path, row).passages or ()
+    assert [passage.source_id for passage in found] == [None, "doc"]
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

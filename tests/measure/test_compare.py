@@ -104,7 +104,7 @@ def test_direction_follows_the_interval(store: Store) -> None:
     (never,) = stale.metrics[0].overall
     assert never.direction == "unclear"
     assert never.warnings == (
-        "Fewer than 10 items differ between the runs: how they vary is partly assumed.",
+        "Fewer than 10 items show how changes vary: their spread is partly assumed.",
     )
     shares = compare_runs(store, [METRICS["verdict_shares"]], find_pair(store, "old", "new"))
     given = {row.slice["verdict"]: row.direction for row in shares.metrics[0].overall}

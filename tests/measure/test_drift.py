@@ -291,6 +291,28 @@ def test_another_guide_is_another_instrument(store: Store) -> None:
     assert found.advice == ("Let people label 50 claims of old, drawn at random.",)
 
 
+def test_guides_are_of_claims_alone(store: Store) -> None:
+    """People judged the claims, by another guide each time; a judge says if answers are right."""
+    records: list[Any] = [
+        {"type": "guides", "guide_version": name, "guide_text": "Judge.",
+         "created_at": "2026-01-01T00:00:00Z"}
+        for name in ("g1", "g2")
+    ]  # fmt: skip
+    records.append({"type": "labelers", "labeler": "judge:a", "labeler_kind": "verifier"})
+    for name, guide in (("old", "g1"), ("new", "g2")):
+        records += [
+            run(name),
+            answer("i", "c", run_id=name),
+            label("i", "c", "supported", run_id=name, guide_version=guide),
+            {"type": "answer_labels", "run_id": name, "item_id": "i", "correct": True,
+             "labeler": "judge:a", "labeled_at": "2026-01-02T00:00:00Z"},
+        ]  # fmt: skip
+    load(store, source(), item("i"), *records)
+    found = explain_drift(store, METRICS["quadrant"], find_pair(store, "old", "new"))
+    assert {drift.member: drift.change for drift in found}["faithful_correct"] == 0
+    assert "people by guide g1" in found[0].base_instruments
+
+
 def test_a_guide_that_nobody_recorded_tells_nothing_apart(store: Store) -> None:
     guide = {"type": "guides", "guide_version": "g", "guide_text": "Judge.",
              "created_at": "2026-01-01T00:00:00Z"}  # fmt: skip

@@ -61,6 +61,19 @@ def test_same_answers_twice_are_no_proof_of_sameness() -> None:
     assert low < -0.01 < 0.01 < high
 
 
+@pytest.mark.parametrize("unlike", [0, 2])
+def test_items_that_all_change_alike_have_a_spread_too(unlike: int) -> None:
+    """Sixty items that all lose half of their claims do not show a loss of exactly half."""
+    base, new = np.full(60, 2), np.full(60, 1)
+    new[:unlike] = 2
+    found = compare_items(base, base, new, base)
+    assert found is not None
+    low, high = found.interval(0.95)
+    assert high - low > 0.1
+    assert -0.6 < low < found.change < high < 0
+    assert found.measured < found.error
+
+
 def test_one_item_says_nothing_and_no_units_give_none() -> None:
     found = compare_items([1], [2], [2], [2])
     assert found is not None

@@ -46,6 +46,11 @@ def test_foreign_text_is_only_text(report: Report) -> None:
         ("a@b", "a@b"),
         ("two\nlines", "two lines"),
         ("www.x.test & <b>", "www\\.x.test &amp; &lt;b&gt;"),
+        ("# heading", "\\# heading"),
+        ("- [ ] task", "\\- \\[ ] task"),
+        ("12. one", "12\\. one"),
+        ("---", "\\---"),
+        ("-0.031", "-0.031"),
     ],
 )
 def test_escape(text: str, expected: str) -> None:

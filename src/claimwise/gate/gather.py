@@ -141,24 +141,29 @@ class _Reader:
         """Return slices of the golden set that the run was never asked, with their items.
 
         A slice that was asked and has nothing to measure (everything abstained, say) is no gap in
-        the run: a note names it.
+        the run: a note names it. Another note counts what was left out of slices that were asked.
         """
-        if not self._sliced_by_items or not self._rule.by:
+        if not self._sliced_by_items:
             return {}
         golden: dict[SliceKey, list[str]] = defaultdict(list)
         for row in self._list_own("golden", run_id):
             golden[self._slice_of(self._item_columns, row.key)].append(row.item_id)
         missing = {}
+        left_out = 0
         for key, items in golden.items():
+            asked = self.asked[run_id].intersection(items)
+            left_out += len(items) - len(asked) if asked else 0
             if key in counted:
                 continue
-            asked = self.asked[run_id].intersection(items)
             if asked:
                 named = ", ".join(f"{n}={v}" for n, v in zip(self._rule.by, key, strict=True))
                 unit = self._rule.metric.unit
                 self.notes.append(f"{named}: asked ({len(asked):,}), and no {unit} to measure.")
             else:
                 missing[key] = len(items)
+        if left_out:
+            told = sum(map(len, golden.values()))
+            self.notes.append(f"Never asked in this run: {left_out:,} of {told:,} items.")
         return missing
 
     def doubt(self, counted: Mapping[str, _Counted]) -> None:
@@ -319,7 +324,7 @@ def _find_views(metric: Metric) -> list[str]:
     """Return where to look for the labels that a metric rests on; none: it rests on none."""
     if metric.name in _ABOUT_MEASURING:
         return []
-    sql = _COMMENT.sub("", metric.sql)
+    sql = _COMMENT.sub("", metric.sql).lower()  # SQL reads names in either case
     return [view for view, names in _VIEWS.items() if re.search(rf"\b(?:{names})\b", sql)]
 
 

@@ -8,6 +8,7 @@ OTLP JSON of a collector. What is found is taken as text; nothing in it is follo
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from claimwise.errors import InputError
 from claimwise.ingest.documents import STDIN, read_text
 from claimwise.ingest.files import refuse
 from claimwise.ingest.problems import show
@@ -46,6 +46,7 @@ _SPAN_PASSAGES = ("retrieval.documents", "gen_ai.retrieval.documents")
 _SPAN_MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 _SPAN_REMARKS = ("annotations", "evaluations")
 _SHOWN_IDS = 5
+_SHOWN_FIELDS = 20
 
 
 def read_trace(path: Path, *, trace_id: str | None = None) -> Trace:
@@ -58,7 +59,13 @@ def read_trace(path: Path, *, trace_id: str | None = None) -> Trace:
     Raises:
         InputError: it is no JSON, holds several traces, or lacks a question or an answer.
     """
-    found = _decode(path)
+    try:
+        return _read(path, _decode(path), trace_id)
+    except RecursionError as error:
+        raise refuse(path, "JSON that is nested too deeply", "one trace as JSON") from error
+
+
+def _read(path: Path, found: Any, trace_id: str | None) -> Trace:
     spans = list(_list_spans(found))
     if spans:
         return _read_spans(path, spans, trace_id)
@@ -106,7 +113,7 @@ def _require(path: Path, question: str | None, answer: str | None, record: _Reco
     """Say which field is missing, and what was there instead."""
     for value, names in ((question, _QUESTION), (answer, _ANSWER)):
         if value is None:
-            fields = ", ".join(map(str, record)) or "no fields"
+            fields = ", ".join(list(record)[:_SHOWN_FIELDS]) or "no fields"
             raise refuse(
                 path, fields, f"the {names[0]}, as {', '.join(names)} or a span's attributes"
             )
@@ -124,7 +131,7 @@ def _read_flat_passages(record: _Record) -> tuple[Passage, ...] | None:
         (record[name] for name in _PASSAGE_IDS if isinstance(record.get(name), list)), []
     )
     named = [
-        Passage(source_id=p.source_id or str(i), text=p.text)
+        Passage(source_id=p.source_id or _find_text({"id": i}, ("id",)), text=p.text)
         for p, i in zip(passages, ids, strict=False)
     ]
     return tuple(p for p in [*named, *passages[len(named) :]] if p.source_id or p.text)
@@ -214,14 +221,19 @@ def _to_value(value: Any) -> Any:
     if isinstance(value, dict) and len(value) == 1:
         ((kind, inner),) = value.items()
         if kind == "arrayValue":
-            return [_to_value(part) for part in inner.get("values", [])]
+            return [_to_value(part) for part in _list_values(inner)]
         if kind == "kvlistValue":
-            return _to_plain(inner.get("values", []))
+            return _to_plain(_list_values(inner))
         return inner if kind.endswith("Value") else value
     return value
 
 
-_INDEXED = re.compile(r"(?P<list>.+?)\.(?P<place>\d+)\.(?P<field>.+)\Z")
+def _list_values(inner: Any) -> list[Any]:
+    values = inner.get("values") if isinstance(inner, dict) else None
+    return values if isinstance(values, list) else []
+
+
+_INDEXED = re.compile(r"(?P<list>.+?)\.(?P<place>\d{1,9})\.(?P<field>.+)\Z")
 
 
 def _unfold(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -291,7 +303,8 @@ def _find_span_passages(tables: Sequence[_Record]) -> tuple[Passage, ...] | None
 def _find_remark(table: _Record) -> str | None:
     """Return what a person remarked on the span."""
     for name in _SPAN_REMARKS:
-        for remark in table.get(name) or ():
+        remarks = table.get(name)
+        for remark in remarks if isinstance(remarks, list) else ():
             if isinstance(remark, dict) and remark.get("annotator_kind") == "HUMAN":
                 return _find_words(remark, ("explanation", "label", "name"))
     return None
@@ -333,7 +346,7 @@ def _read_time(path: Path, value: Any) -> datetime | None:
     try:
         if isinstance(value, int | float) or str(value).isdigit():
             seconds = float(value)
-            while seconds > 10**11:  # a year beyond 5000: a smaller unit was meant
+            while 10**11 < seconds < math.inf:  # beyond the year 5000: a smaller unit was meant
                 seconds /= 1000
             return datetime.fromtimestamp(seconds, UTC)
         return msgspec.convert(str(value), datetime)
@@ -342,12 +355,9 @@ def _read_time(path: Path, value: Any) -> datetime | None:
 
 
 def _make_trace(path: Path, *, question: str | None, answer: str | None, **rest: Any) -> Trace:
-    texts = [question or "", answer or "", *(p.text or "" for p in rest["passages"] or ())]
-    if any("\x00" in text for text in texts):
-        raise _refuse_nul(path)
+    passages = [part for p in rest["passages"] or () for part in (p.source_id, p.text)]
+    texts = (question, answer, *passages, *rest.values())
+    if any(isinstance(text, str) and "\x00" in text for text in texts):
+        raise refuse(path, "a NUL character", "text without one")
     place = "standard input" if path == STDIN else str(path)
-    return Trace(origin="trace", place=place, question=texts[0], answer=texts[1], **rest)
-
-
-def _refuse_nul(path: Path) -> InputError:
-    return refuse(path, "a NUL character", "text without one")
+    return Trace(origin="trace", place=place, question=question or "", answer=answer or "", **rest)

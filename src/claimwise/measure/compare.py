@@ -289,7 +289,7 @@ def _warn(counts: NDArray[np.float64], assumed: bool) -> Iterable[str]:
     if 0 < items < FEW_ITEMS:
         yield f"Fewer than {FEW_ITEMS} items ({items}): the interval is rough."
     if assumed:
-        yield "Fewer than 10 items differ between the runs: how they vary is partly assumed."
+        yield "Fewer than 10 items show how changes vary: their spread is partly assumed."
 
 
 def _member(row: Change, series: tuple[str, ...]) -> tuple[str, ...]:

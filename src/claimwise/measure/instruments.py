@@ -24,6 +24,7 @@ _TABLES: Final = {
     "deciding_closed_book_labels": ("closed_book_labels", ("run_id", "item_id", "claim_id")),
     "deciding_answer_labels": ("answer_labels", ("run_id", "item_id", "sample")),
 }
+_GUIDED: Final = "deciding_labels"  # only these say by which guide people worked
 _ALIASES: Final = {"claim_labels": "deciding_labels"}
 
 
@@ -117,7 +118,7 @@ def _count_labels(store: Store, views: Sequence[str], run_id: str, labels: str) 
     prefix, params = narrow_labels(labels)
     found: Judged = {}
     for view in views:
-        guide = "guide_version" if view == "deciding_labels" else "cast(null as text)"
+        guide = "guide_version" if view == _GUIDED else "cast(null as text)"
         rows = store.query(
             f"{prefix}select case when label_kind = 'verifier' then labeler end as judge, "
             f"case when label_kind = 'verifier' then null else {guide} end as guide, count(*) "
@@ -179,14 +180,17 @@ def _narrow(
             conditions[table] = "1 = 1"
             continue
         same = " and ".join(f"o.{column} = {table}.{column}" for column in key)
+        guided = view == _GUIDED
         conditions[table] = (
-            f"({_name(table, own, 'own', params)}) and exists (select 1 from {table} as o "
-            f"where {same} and ({_name('o', other, 'other', params)}))"
+            f"({_name(table, own, 'own', params, guided=guided)}) and exists (select 1 from "
+            f"{table} as o where {same} and ({_name('o', other, 'other', params, guided=guided)}))"
         )
     return Narrowing(conditions, params)
 
 
-def _name(alias: str, chosen: Sequence[Instrument], side: str, params: dict[str, str]) -> str:
+def _name(
+    alias: str, chosen: Sequence[Instrument], side: str, params: dict[str, str], *, guided: bool
+) -> str:
     """Return the condition that a label is one of some instruments'."""
     found = []
     for number, one in enumerate(chosen):
@@ -195,7 +199,7 @@ def _name(alias: str, chosen: Sequence[Instrument], side: str, params: dict[str,
             found.append(f"{alias}.labeler = :{side}_{number}")
             continue
         people = f"{alias}.label_kind in ('adjudicated', 'human')"
-        if one.guide is not None:
+        if one.guide is not None and guided:
             params[f"{side}_{number}"] = one.guide
             people += f" and {alias}.guide_version = :{side}_{number}"
         found.append(people)

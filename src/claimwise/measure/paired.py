@@ -17,6 +17,8 @@ from scipy import special
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import FEW_INFORMATIVE, PLANNING_ICC
 
+_Counts = NDArray[np.float64]
+
 PLANNING_CORRELATION = 0.5
 """Correlation between two runs on one item, assumed where too few items differ to show it."""
 
@@ -64,7 +66,8 @@ def compare_items(
     the runs counts with those that it has in the other. When fewer than ten items differ between
     the runs, that variance is mostly luck (none differing would even make it zero): it is then
     averaged with the one that `PLANNING_ICC` and `PLANNING_CORRELATION` imply, and is never below
-    its own value. None where one of the runs has no units at all.
+    its own value. The same holds when all but a few items changed by the same amount. None where
+    one of the runs has no units at all.
 
     Reference: Cochran (1977), Sampling Techniques, section 6.3 and 12.10; Miller (2024),
     arXiv:2411.00640, section 4.2.
@@ -83,8 +86,7 @@ def compare_items(
         return Difference(base=r0, new=r1, error=1.0, items=items, measured=0.0)
     residuals = (y1 - r1 * m1) / m1.mean() - (y0 - r0 * m0) / m0.mean()
     measured = float(residuals @ residuals) / (items * (items - 1))
-    differing = int(np.count_nonzero(y0 * m1 != y1 * m0))
-    weight = max(0.0, 1 - differing / FEW_INFORMATIVE)
+    weight = max(0.0, 1 - _count_informative(y0, m0, y1, m1) / FEW_INFORMATIVE)
     planned = plan_variance(y0, m0) + plan_variance(y1, m1)
     blended = weight * planned * (1 - PLANNING_CORRELATION) + (1 - weight) * measured
     return Difference(
@@ -94,6 +96,18 @@ def compare_items(
         items=items,
         measured=math.sqrt(measured),
     )
+
+
+def _count_informative(y0: _Counts, m0: _Counts, y1: _Counts, m1: _Counts) -> int:
+    """Count the items that show how changes vary: those that did not change like most others.
+
+    Most items of two runs change by nothing; a change that hits every item alike shows as little.
+    An item without units in one of the runs shows nothing either.
+    """
+    both = (m0 > 0) & (m1 > 0)
+    changes = np.round(y1[both] / m1[both] - y0[both] / m0[both], 12)
+    _, alike = np.unique(changes, return_counts=True)
+    return int(len(changes) - alike.max(initial=0))
 
 
 def split_change(

@@ -53,6 +53,8 @@ from claimwise.types.results import Estimate, MetricTable, Report
 _SPECIAL = re.compile(
     r"[\\`*|~$]|(?<!\w)_|_(?!\w)|\[(?!\d\.\d{3}, \d\.\d{3}\](?![(\[:]))|(?<=\w):(?=//)|(?<=www)\."
 )
+# At the start of a paragraph: a heading, a list, a line across.
+_BLOCK = re.compile(r"\A(\d{0,9})([-+#=.)])(?=[-+#=\s]|\Z)")
 _HTML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # GitHub notifies whoever an at sign names, escaped or not, unless it stands in an element.
 _MENTION = re.compile(r"(?<!\w)@")
@@ -90,6 +92,7 @@ def _figures(table: MetricTable, notes: Notes, *, of_slices: bool) -> list[_Figu
 def escape(text: str) -> str:
     """Return foreign text so that Markdown shows it as it is."""
     marked = _SPECIAL.sub(lambda found: f"\\{found[0]}", clean(text))
+    marked = _BLOCK.sub(r"\1\\\2", marked)
     plain = "".join(_HTML.get(character, character) for character in marked)
     return _MENTION.sub("<span>@</span>", plain)
 
