@@ -212,6 +212,7 @@ def split_clauses(text: str) -> list[Clause]:
     return [*clauses, Clause(start, core, len(text), subject)]
 
 
+@lru_cache(maxsize=128)
 def _may_join(text: str) -> bool:
     """Tell whether a text has what clauses and compounds are joined by; most sentences don't."""
     small = text.lower()

@@ -7,6 +7,7 @@ what it dislikes. Telling words, those that are not common, show all three.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from claimwise.verify.words import COMMON_STEMS, read_stems
 
@@ -46,6 +47,7 @@ class Wordings:
         return claims <= max(2, len(self._own[piece]))
 
 
+@lru_cache(maxsize=256)  # a piece and its claims are looked at several times in a row
 def read_telling(text: str) -> frozenset[str]:
     """Return the stems of a text's words that are not common."""
     return frozenset(read_stems(text)) - COMMON_STEMS
