@@ -22,21 +22,18 @@ from claimwise.pipeline.agreement import measure_agreement
 from claimwise.pipeline.factcheck import Round, group_claims, judge_once, label_piece
 from claimwise.pipeline.tasks import Labels, Outcome, Task, TaskReader, bind_job
 from claimwise.store import Store
-from claimwise.store.closed_judging import (
-    count_closed_labels,
-    count_closed_unscored,
-    list_closed_answers,
-    read_closed_labelled,
-    read_domains,
-)
 from claimwise.store.judging import (
     EVER,
     AnswerKey,
     Judging,
     State,
+    count_unscored,
+    count_verdicts,
     find_run,
     knows_labeler,
+    list_answers,
     read_answers,
+    read_domains,
     read_prompt_ver,
 )
 from claimwise.types.checking import AnswerClaim, ClaimVerdict
@@ -124,8 +121,13 @@ class FactcheckRun:
         self._store = store
         self._judge = judge
         self._hint = domain_hint
-        self._judging = Judging(run=find_run(store, run_id), labeler=judge.labeler, since=since)
-        self._states = list_closed_answers(store, self._judging)
+        self._judging = Judging(
+            run=find_run(store, run_id),
+            labeler=judge.labeler,
+            since=since,
+            judgement="closed_book",
+        )
+        self._states = list_answers(store, self._judging)
         if not self._states:
             raise StoreError(
                 f"{store.place}: found no answers of run {run_id!r}: import them first"
@@ -202,7 +204,6 @@ class FactcheckRun:
             for answer in read_answers(self._store, self._judging, first, last)
             if answer.key in wanted
         ]
-        labelled = read_closed_labelled(self._store, self._judging, first, last)
         domains = {} if self._hint else read_domains(self._store, first, last)
         split = self._split_answers([answer.key for answer in answers if not answer.claims])
         for answer in answers:
@@ -213,7 +214,7 @@ class FactcheckRun:
                 key=answer.key,
                 claims=claims,
                 pieces=_make_pieces(claims),
-                labelled=frozenset(labelled.get(answer.key.item_id, ())),
+                labelled=answer.labelled,
                 rows=rows,
                 frame=Frame(domain_hint=hint, question=answer.question),
             )
@@ -310,8 +311,8 @@ class FactcheckRun:
             split=writer.added["claims"],
             judged=tally.judged,
             seconds=seconds,
-            labels=count_closed_labels(self._store, self._judging),
-            unscored=count_closed_unscored(self._store, self._judging),
+            labels=count_verdicts(self._store, self._judging),
+            unscored=count_unscored(self._store, self._judging),
             flags=dict(sorted(tally.flags.items())),
             labels_unflagged=dict(tally.unflagged),
             invented=tally.invented,

@@ -16,7 +16,17 @@ import msgspec
 from claimwise.errors import StoreError
 from claimwise.store.files import read_sql
 from claimwise.store.store import Store
-from claimwise.types.rows import ActionEntry, Answer, Citation, Claim, Context, Row, Run, Source
+from claimwise.types.rows import (
+    ActionEntry,
+    Answer,
+    Citation,
+    Claim,
+    Context,
+    Judgement,
+    Row,
+    Run,
+    Source,
+)
 
 R = TypeVar("R", bound=Row)
 State = Literal["failed", "abstained", "open", "done"]
@@ -48,16 +58,20 @@ class StoredAnswer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judging:
-    """Who judges which run, and from when on a label counts as given."""
+    """Who judges which run, how, and from when on a label counts as given."""
 
     run: Run
     labeler: str
     since: datetime = EVER
+    judgement: Judgement = "grounded"
 
     @property
     def params(self) -> dict[str, Any]:
         """The parameters that the queries share."""
-        return {"run_id": self.run.run_id, "labeler": self.labeler, "since": self.since}
+        return {
+            "run_id": self.run.run_id, "labeler": self.labeler, "since": self.since,
+            "judgement": self.judgement,
+        }  # fmt: skip
 
     @property
     def day(self) -> date:
@@ -81,7 +95,7 @@ def find_run(store: Store, run_id: str) -> Run:
 
 def list_answers(store: Store, judging: Judging) -> list[tuple[AnswerKey, State]]:
     """Return all answers of a run in order, each with what is left to do."""
-    rows = store.query(_sql("answers"), judging.params)
+    rows = store.query(_sql("answers", judging.judgement), judging.params)
     return [(AnswerKey(row[0], row[1]), row[2]) for row in rows]
 
 
@@ -95,7 +109,7 @@ def read_answers(store: Store, judging: Judging, first: str, last: str) -> list[
     for citation in _read_between(store, Citation, between):
         citations[citation.item_id, citation.claim_id].append(citation)
     labelled: dict[str, set[str]] = defaultdict(set)
-    for item_id, claim_id in store.query(_sql("labelled"), between):
+    for item_id, claim_id in store.query(_sql("labelled", judging.judgement), between):
         labelled[item_id].add(claim_id)
     asked = "select item_id, query from eval_items where item_id between :first and :last"
     questions: dict[str, str] = dict(store.query(asked, between))
@@ -119,6 +133,15 @@ def read_answers(store: Store, judging: Judging, first: str, last: str) -> list[
             )
         )
     return found
+
+
+def read_domains(store: Store, first: str, last: str) -> dict[str, str]:
+    """Return the subject area of every item that has one, from ``first`` to ``last``."""
+    sql = (
+        "select item_id, domain from eval_items "
+        "where item_id between :first and :last and domain is not null"
+    )
+    return dict(store.query(sql, {"first": first, "last": last}))
 
 
 def read_documents(store: Store, run: Run, first: str, last: str) -> dict[str, Source]:
@@ -185,18 +208,21 @@ def count_flips(store: Store, run_id: str, labeler: str) -> tuple[int, int]:
 
 def count_verdicts(store: Store, judging: Judging) -> dict[str, int]:
     """Return how many claims of the run the labeler gave each verdict, by its latest labels."""
-    return dict(store.query(_sql("verdicts"), judging.params))
+    return dict(store.query(_sql("verdicts", judging.judgement), judging.params))
 
 
 def count_unscored(store: Store, judging: Judging) -> dict[str, int]:
     """Return how many claims of the run the labeler left without a verdict, by reason."""
-    return dict(sorted(store.query(_sql("unscored"), judging.params)))
+    return dict(sorted(store.query(_sql("unscored", judging.judgement), judging.params)))
 
 
-def _sql(name: str) -> str:
+def _sql(name: str, judgement: Judgement = "grounded") -> str:
+    """Return a query; closed-book labels lie in a table of the same shape beside the others."""
     found = read_sql("judging", name)
     assert found is not None
-    return found
+    if judgement == "grounded":
+        return found
+    return found.replace(" labels as ", " closed_book_labels as ").replace(".verdict", ".label")
 
 
 def _read(store: Store, row_type: type[R], where: str, **params: Any) -> list[R]:

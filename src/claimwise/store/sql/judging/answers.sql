@@ -1,6 +1,7 @@
 -- One row per answer of a run: what is left for a labeler to do with it.
--- failed: the system said nothing. abstained: it declined to answer, which is no claim. open: not split into claims yet, or a claim lacks the
--- labeler's label since :since. done: the rest.
+-- failed: the system said nothing. abstained: it declined to answer, which is no claim.
+-- open: not split into claims yet, or a claim that states something lacks the labeler's label
+-- since :since. done: the rest.
 select
     a.item_id,
     a.sample,

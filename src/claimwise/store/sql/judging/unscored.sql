@@ -6,7 +6,7 @@ left join (
     from unscored_claims as f
     where f.run_id = :run_id
         and f.labeler = :labeler
-        and f.judgement = 'grounded'
+        and f.judgement = :judgement
         and f.failed_at = (
             select max(x.failed_at)
             from unscored_claims as x
@@ -14,7 +14,7 @@ left join (
                 and x.item_id = f.item_id
                 and x.claim_id = f.claim_id
                 and x.labeler = f.labeler
-                and x.judgement = 'grounded'
+                and x.judgement = :judgement
         )
     group by f.item_id, f.claim_id
 ) as u on u.item_id = c.item_id and u.claim_id = c.claim_id
