@@ -242,12 +242,13 @@ def test_verifier_agreement_closed_book(store: Store, measured: Count) -> None:
         return closed_label("a", text, told, labeler="verifier:j", labeled_at=when)
 
     load(
-        store, item("a"), run(), answer("a", "one", "two", "three"),
+        store, item("a"), run(), answer("a", "one", "two", "three", "four"),
         closed_label("a", "one", "true"), closed_label("a", "two", "false"),
+        closed_label("a", "four", "false"), judged("four", "false"),
         judged("one", "false", 1), judged("one", "true", 2), judged("two", "true"),
         judged("three", "true"),
     )  # fmt: skip
-    assert measured("verifier_agreement") == {("verifier:j", "a"): (1, 2, 2)}
+    assert measured("verifier_agreement") == {("verifier:j", "a"): (2, 3, 3)}
 
 
 def test_contested_share(store: Store, measured: Count) -> None:
