@@ -36,6 +36,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(demo, tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
+    monkeypatch.setenv("COLUMNS", "120")  # however wide the terminal of the tests is
     Path("trace.json").write_text(json.dumps(TRACE), encoding="utf-8")
     return tmp_path / "demo"
 
