@@ -62,12 +62,13 @@ def rate_answers(questions: Questions, verifier: Verifier) -> Rating:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path, help="evouna_qa_eval.jsonl.xz")
+    parser.add_argument("data", type=Path, help="evouna_qa_eval.jsonl.xz, or its folder")
     parser.add_argument("--quick", action="store_true", help="60 questions, lexical")
     parser.add_argument("--questions", type=int, default=400)
     parser.add_argument("--verifier", default="auto")
     options = parser.parse_args()
-    questions = read_questions(options.data, 60 if options.quick else options.questions)
+    data = options.data / "evouna_qa_eval.jsonl.xz" if options.data.is_dir() else options.data
+    questions = read_questions(data, 60 if options.quick else options.questions)
     verifier = load_verifier("lexical" if options.quick else options.verifier)
     begin = time.monotonic()
     how = Resampling()
