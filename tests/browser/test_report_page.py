@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
 
+from browser.conftest import Open
 from claimwise.cli.main import run
-
-CHROMIUM = "/usr/bin/chromium"
-QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    assert Path(CHROMIUM).exists(), "Chromium is not installed: `make test` installs it"
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -36,20 +20,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_shows_the_worst_slice_first(
-    browser: Browser, report: Path, width: int, scheme: str
+    open_page: Open, report: Path, width: int, scheme: str
 ) -> None:
-    page = browser.new_page(
-        viewport={"width": width, "height": 900},
-        color_scheme="dark" if scheme == "dark" else "light",
-    )
-    requests: list[str] = []
-    problems: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("console", lambda message: problems.append(message.text))
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(report.as_uri())
-    assert requests == [report.as_uri()], "the page is one file"
-    assert problems == []
+    page = open_page(report, width, scheme)
     headings = page.locator("h1, h2").all_inner_texts()
     assert headings[0] == "Report on run candidate"
     assert headings[1] == "Worst slice: faithfulness"
@@ -62,19 +35,16 @@ def test_page_shows_the_worst_slice_first(
     )
     assert (_brightness(paper) > _brightness(ink)) == (scheme == "light")
     assert abs(_brightness(paper) - _brightness(ink)) > 150
-    page.close()
 
 
-def test_plots_are_drawn_and_named(browser: Browser, report: Path) -> None:
-    page = browser.new_page()
-    page.goto(report.as_uri())
+def test_plots_are_drawn_and_named(open_page: Open, report: Path) -> None:
+    page = open_page(report, 1280, "light")
     plots = page.locator("svg[aria-label]")
     assert plots.count() > 50
     box = plots.first.bounding_box()
     assert box is not None
     assert box["width"] > 100
     assert "overall" in (plots.first.get_attribute("aria-label") or "").lower()
-    page.close()
 
 
 def _brightness(color: str) -> float:
