@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from claimwise.cli.main import run
 from claimwise.demo import write_demo
 from claimwise.pipeline.probe import FILE_NAME
 from claimwise.store import open_store
 from claimwise.types.rows import ClosedBookLabel
+from cli.conftest import Say
 from support.closed_book import label_pieces
 from support.faulty_server import Asked, FaultyServer
 from support.grounded_model import reply_to
 
-Say = Callable[..., tuple[int, str, str]]
 MODEL = "openai-compatible:any"
 JUDGE = ("--judge", MODEL)
 ANSWER = "The tower is 139 m tall. Entry costs 9 euros. Dogs may come in. Zeppelins flew to Quito."
@@ -57,21 +56,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Say:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
+def say(say_here: Say) -> Say:
     Path("answer.txt").write_text(ANSWER, encoding="utf-8")
     Path("docs").mkdir()
     Path("docs/tower.md").write_text("The tower is 139 m tall.", encoding="utf-8")
     Path("docs/prices.md").write_text("Entry costs 5 euros.", encoding="utf-8")
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = run(list(arguments))
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+    return say_here
 
 
 OPEN = ("openbook", "--answer", "answer.txt", "--corpus", "docs")

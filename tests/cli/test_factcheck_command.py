@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from claimwise.cli.main import run
 from claimwise.demo import write_demo
 from claimwise.pipeline.probe import FILE_NAME
 from claimwise.store import open_store
 from claimwise.verify.closed_probe import make_probe
+from cli.conftest import Say
 from support.closed_book import label_pieces
 from support.faulty_server import Asked, FaultyServer
 
-Say = Callable[..., tuple[int, str, str]]
 MODEL = "openai-compatible:any"
 LABELER = f"judge:closed-book@1:{MODEL}"
 ANSWER = "Paris is the capital of France. Berlin is in Spain. The tower is 330 m tall."
@@ -45,19 +44,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Say:
+def say(say_here: Say) -> Say:
     """Run commands in an empty folder with an answer in it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
-    (tmp_path / "answer.txt").write_text(ANSWER, encoding="utf-8")
+    Path("answer.txt").write_text(ANSWER, encoding="utf-8")
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = run(list(arguments))
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+    return say_here
 
 
 ONE = ("factcheck", "--answer", "answer.txt", "--judge", MODEL)

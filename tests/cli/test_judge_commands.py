@@ -7,20 +7,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import claimwise
-from claimwise.cli.main import run
+from cli.conftest import Say
 from support.faulty_server import Asked, FaultyServer
 from support.grounded_model import reply_to_request
 from support.injections import INJECTIONS
 
 MODEL = "openai-compatible:m"
 JUDGE = ("--judge", MODEL)
-Say = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -31,22 +30,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Say:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
+def say(say_here: Say) -> Say:
     Path("answer.txt").write_text(
         "The tower is 139 m tall [1]. Entry costs 9 euros [2]. Cats may come in.", encoding="utf-8"
     )
     Path("policy.md").write_text("The tower is 139 m tall. Entry costs 5 euros.", encoding="utf-8")
     Path("dogs.md").write_text("Dogs may come in.", encoding="utf-8")
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = run(list(arguments))
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+    return say_here
 
 
 CHECK = ("check", "--answer", "answer.txt", "policy.md", "dogs.md")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -38,6 +38,10 @@ from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.pipeline.tasks import NO_CONTEXTS, Basis
 from claimwise.pipeline.verify import VerifyProgress, VerifyResult, Watch, verify_run
 from claimwise.types.checking import VERDICTS
+
+if TYPE_CHECKING:
+    from claimwise.pipeline.judging import Flips
+    from claimwise.types.llm import Tally
 
 _SHOWN_WARNINGS = 5
 _BASES: dict[Basis, str] = {
@@ -143,14 +147,22 @@ def _verify_with_judge(
         print_json({**asdict(result), "judge": document, "flips": told})
     else:
         _print_result(result)
-        if flips is not None:
-            click.echo(
-                f"verdict flips in {flips.flipped:,} of {flips.compared:,} claims "
-                f"that at least two of {flips.rounds} rounds scored"
-            )
-        click.echo(f"{result.settings}", err=True)
+        _print_rounds(result, flips)
         click.echo(spent, err=True)
-    tally = client.tally
+    _check_replied(client.tally)
+
+
+def _print_rounds(result: VerifyResult, flips: Flips | None) -> None:
+    if flips is not None:
+        click.echo(
+            f"verdict flips in {flips.flipped:,} of {flips.compared:,} claims "
+            f"that at least two of {flips.rounds} rounds scored"
+        )
+    click.echo(f"{result.settings}", err=True)
+
+
+def _check_replied(tally: Tally) -> None:
+    """Fail when not a single call was answered: nothing was judged, whatever is shown."""
     if tally.failed and not tally.replied and not tally.cached:
         codes = ", ".join(f"{code} {count:,}" for code, count in tally.failed.items())
         raise ClaimwiseError(f"no call got a reply: {codes}; the next command tries again")
