@@ -7,6 +7,7 @@
     ├── MetricError           unknown metric or slice, or SQL that breaks the contract
     ├── MissingExtraError     an optional package is not installed
     ├── PromptError           there is no such prompt, or its file is wrong
+    ├── RefusedError          someone asked for what may not be done; nothing was changed
     ├── VerifierError         there is no verifier of that name
     └── StoreError            the database can't be used
         ├── NewerSchemaError  a newer claimwise wrote it
@@ -82,6 +83,10 @@ class MissingExtraError(ClaimwiseError):
 
 class PromptError(ClaimwiseError):
     """There is no prompt of that name, or its file is wrong."""
+
+
+class RefusedError(ClaimwiseError):
+    """A person asked for what may not be done: a label without its span, another's task."""
 
 
 class VerifierError(ClaimwiseError):

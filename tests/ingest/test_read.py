@@ -20,6 +20,7 @@ from claimwise.types.rows import (
     Answer,
     Citation,
     Claim,
+    ClosedBookLabel,
     Context,
     GoldSpan,
     Item,
@@ -223,7 +224,7 @@ def test_kind_comes_from_the_longest_beginning_of_the_name(tmp_path: Path):
     assert type(read(tmp_path / "ITEMS.JSONL", record)[0].row) is Item
     attribute = line_of(ItemAttribute)
     assert type(read(tmp_path / "item_attributes.2.jsonl", attribute)[0].row) is ItemAttribute
-    labels = read(tmp_path / "closed_book_labels.jsonl", line_of(ROW_TYPES[-3]))
+    labels = read(tmp_path / "closed_book_labels.jsonl", line_of(ClosedBookLabel))
     assert labels[0].row.kind == "closed_book_labels"
 
 

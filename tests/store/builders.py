@@ -31,6 +31,7 @@ from claimwise.types.rows import (
     ItemAttribute,
     Label,
     Labeler,
+    LabelRetraction,
     Placed,
     QueueEntry,
     Row,
@@ -122,6 +123,15 @@ BASE: dict[type[Row], dict[str, Any]] = {
         "failed_at": _AT,
         "reason": "timeout",
     },
+    LabelRetraction: {
+        **_ANSWER,
+        "claim_id": make_claim_id("q1", CLAIM),
+        "judgement": "closed_book",
+        "labeler": "judge:m",
+        "labeled_at": _AT,
+        "retracted_at": "2026-03-02T09:00:00Z",
+        "retracted_by": "ann",
+    },
 }
 
 
@@ -131,7 +141,9 @@ def make(row_type: type[Row], **changes: Any) -> Row:
 
 
 def base_rows(*, without: tuple[type[Row], ...] = ()) -> list[Row]:
-    """Return one row of every kind, parents first."""
+    """Return one row of every kind, parents first; no label taken back that isn't given."""
+    if ClosedBookLabel in without:
+        without = (*without, LabelRetraction)
     return [make(row_type) for row_type in ROW_TYPES if row_type not in without]
 
 

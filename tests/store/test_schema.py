@@ -82,7 +82,12 @@ def tables(store: Store) -> set[str]:
 
 
 def test_schema_has_a_table_per_row_type_the_ledger_and_the_cache(store: Store):
-    assert tables(store) == {t.table for t in ROW_TYPES} | {LEDGER, "llm_replies"}
+    people = {
+        "accounts", "annotation_rounds", "annotation_skips", "annotation_slots",
+        "annotation_strata", "annotation_tasks", "audit_events", "calibrations", "invites",
+        "login_failures", "sessions",
+    }  # fmt: skip
+    assert tables(store) == {t.table for t in ROW_TYPES} | people | {LEDGER, "llm_replies"}
 
 
 def test_columns_are_the_fields_of_the_rows(store: Store):
@@ -103,7 +108,9 @@ def test_foreign_keys_are_checked_before_the_database_does(store: Store):
         for table in ("labels", "closed_book_labels", "answer_labels", "unscored_claims")
     } | {
         # The claim is there, so its answer is, and so its item.
-        ("labels", "eval_items")
+        ("labels", "eval_items"),
+        # Who gave the label that is taken back is known.
+        ("label_retractions", "labelers"),
     }
     by_table = {row_type.table: row_type for row_type in ROW_TYPES}
     for table, row_type in by_table.items():
@@ -134,6 +141,8 @@ def test_views_have_the_columns_of_their_tables(store: Store):
         ("deciding_closed_book_labels", "closed_book_labels"),
         ("deciding_answer_labels", "answer_labels"),
         ("candidate_labels", "labels"),
+        ("standing_labels", "labels"),
+        ("standing_closed_book_labels", "closed_book_labels"),
     ):
         assert store.describe(f"select * from {view}") == table_columns(store, table)
 
@@ -179,6 +188,41 @@ def test_new_migration_is_applied_to_an_old_store(place: str, monkeypatch):
         assert "extra" in tables(store)
         assert store.missing_views() == []
         assert dump(store) == before
+
+
+def test_labels_of_a_store_without_retractions_stand(place: str, monkeypatch):
+    views = [
+        (name, sql.replace("standing_", "")) for name, sql in list_views() if "standing" not in name
+    ]
+    with monkeypatch.context() as old:
+        known = migrations.list_migrations()[:3]
+        old.setattr(migrations, "list_migrations", lambda: known)
+        old.setattr(migrations, "list_views", lambda: views)
+        with open_store(place, create=True) as store:
+            assert "label_retractions" not in tables(store)
+            for statement in OLD_ROWS:
+                store._engine.execute(statement)
+    with open_store(place) as store:
+        assert "label_retractions" in tables(store)
+        assert store.query("select verdict, covered_text from deciding_labels") == [
+            ("unlinked", None)
+        ]
+        assert store.audit() == []
+
+
+OLD_ROWS = (
+    "insert into eval_items (item_id, query, query_type, answerable, stakes, source_corpus_ver) "
+    "values ('q', '?', 'lookup', true, 'low', 'v')",
+    "insert into runs (run_id, system, corpus_ver, started_at) "
+    "values ('r', 's', 'v', '2026-01-01 00:00:00')",
+    "insert into answers (run_id, item_id, answer_text) values ('r', 'q', 'Yes.')",
+    "insert into claims (run_id, item_id, claim_id, position, claim_text, claim_type, unit) "
+    "values ('r', 'q', 'c', 0, 'Yes.', 'factual', 'atomic')",
+    "insert into labelers (labeler, labeler_kind) values ('ana', 'human')",
+    "insert into labels (run_id, item_id, claim_id, claim_text, claim_type, verdict, labeler, "
+    "labeled_at, label_kind) values ('r', 'q', 'c', 'Yes.', 'factual', 'unlinked', 'ana', "
+    "'2026-01-02 00:00:00', 'human')",
+)
 
 
 @pytest.mark.parametrize("exists", [True, False])

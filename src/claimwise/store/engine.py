@@ -18,6 +18,9 @@ Record = tuple[Any, ...]
 
 NO_PARAMS: Params = MappingProxyType({})
 
+# How long a process waits for another one's transaction before a user hears of it.
+BUSY_SECONDS = 60.0
+
 
 class Engine(Protocol):
     """A connection to one database."""
@@ -47,8 +50,13 @@ class Engine(Protocol):
     def insert_rows(self, table: str, columns: Sequence[str], rows: Iterable[Record]) -> None:
         """Insert many rows as fast as the database can."""
 
-    def write(self) -> AbstractContextManager[None]:
-        """Open a transaction that writes: committed on success, rolled back on any error."""
+    def write(self, turn: str | None = None) -> AbstractContextManager[None]:
+        """Open a transaction that writes: committed on success, rolled back on any error.
+
+        Writers take turns. Where the database can, those that name a turn wait only for others
+        of the same name and for those that name none; what they share they must guard by the
+        conditions of their updates.
+        """
 
     def migrate(self) -> AbstractContextManager[None]:
         """Open a transaction that changes the schema while nobody else does."""

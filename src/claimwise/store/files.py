@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+
+from claimwise.types.rows import Judgement
+
+_LABELS = re.compile(r"\b(standing_|candidate_|deciding_|)labels as\b")
 
 
 def _folder(name: str) -> Traversable:
@@ -16,6 +21,14 @@ def read_sql(folder: str, name: str) -> str | None:
     """Return one SQL file of a folder, or None when there is none of that name."""
     path = _folder(folder).joinpath(f"{name}.sql")
     return path.read_text(encoding="utf-8").strip() if path.is_file() else None
+
+
+def turn_query(sql: str, judgement: Judgement) -> str:
+    """Return a query on labels for a way of judging: closed-book ones lie in tables alike."""
+    if judgement == "grounded":
+        return sql
+    turned = _LABELS.sub(r"\1closed_book_labels as", sql).replace("'grounded'", "'closed_book'")
+    return re.sub(r"\.verdict\b", ".label", turned)
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 import msgspec
 
 from claimwise.errors import StoreError
-from claimwise.store.files import read_sql
+from claimwise.store.files import read_sql, turn_query
 from claimwise.store.store import Store
 from claimwise.types.rows import (
     ActionEntry,
@@ -220,9 +220,7 @@ def _sql(name: str, judgement: Judgement = "grounded") -> str:
     """Return a query; closed-book labels lie in a table of the same shape beside the others."""
     found = read_sql("judging", name)
     assert found is not None
-    if judgement == "grounded":
-        return found
-    return found.replace(" labels as ", " closed_book_labels as ").replace(".verdict", ".label")
+    return turn_query(found, judgement)
 
 
 def _read(store: Store, row_type: type[R], where: str, **params: Any) -> list[R]:

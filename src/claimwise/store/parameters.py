@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 _TOKEN = re.compile(
     r"""
@@ -34,6 +35,7 @@ def rewrite_parameters(sql: str, style: Callable[[str], str]) -> str:
     return _TOKEN.sub(lambda match: style(match["name"]) if match["name"] else match[0], sql)
 
 
+@lru_cache(maxsize=512)
 def number_parameters(sql: str) -> tuple[str, list[str]]:
     """Return ``sql`` with ``$1``, ``$2``… and the names those numbers stand for."""
     names = find_parameters(sql)

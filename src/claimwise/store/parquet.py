@@ -100,7 +100,7 @@ class ParquetEngine:
         """Refuse: Parquet files are written by export alone."""
         self._refuse()
 
-    def write(self) -> AbstractContextManager[None]:
+    def write(self, turn: str | None = None) -> AbstractContextManager[None]:
         """Refuse: Parquet files are written by export alone."""
         self._refuse()
 

@@ -11,10 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from claimwise.errors import NotAStoreError, StoreBusyError, StoreError, StoreFullError
-from claimwise.store.engine import NO_PARAMS, Params, Record
+from claimwise.store.engine import BUSY_SECONDS, NO_PARAMS, Params, Record
 
-# How long a process waits for another one's transaction before a user hears of it.
-BUSY_SECONDS = 60.0
 _BATCH = 20_000
 _STAGING = "staging"
 
@@ -104,8 +102,11 @@ class SQLiteEngine:
             while batch := list(islice(source, _BATCH)):
                 self._db.executemany(sql, batch)
 
-    def write(self) -> AbstractContextManager[None]:
-        """Take the write lock at once: a lock taken half way could only fail."""
+    def write(self, turn: str | None = None) -> AbstractContextManager[None]:
+        """Take the write lock at once: a lock taken half way could only fail.
+
+        There is one lock, so all writers take turns, whatever turns they name.
+        """
         return self._transaction("begin immediate")
 
     @contextmanager

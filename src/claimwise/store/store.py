@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from datetime import datetime
+from contextlib import AbstractContextManager, contextmanager
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from claimwise.errors import StoreError
 from claimwise.store.checks import Violation, audit_store
-from claimwise.store.engine import NO_PARAMS, Engine, Params, Record
+from claimwise.store.engine import BUSY_SECONDS, NO_PARAMS, Engine, Params, Record
 from claimwise.store.files import list_views
 from claimwise.store.load import LoadCount, load_rows
 from claimwise.store.migrations import apply_migrations, read_version, write_views
@@ -23,15 +23,18 @@ from claimwise.types.rows import ROW_TYPES, Placed, Row
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def open_store(place: str | Path, *, create: bool = False) -> Store:
+def open_store(
+    place: str | Path, *, create: bool = False, busy_seconds: float = BUSY_SECONDS
+) -> Store:
     """Open the store at a path or URL, bringing its schema up to date.
 
     Args:
         place: a SQLite file, ``postgresql://…`` (``?schema=NAME`` keeps stores apart), or a
             folder of Parquet files written by export (read-only).
         create: make the store when there is none.
+        busy_seconds: how long to wait for another one's transaction.
     """
-    engine = _open_engine(place, create=create)
+    engine = _open_engine(place, create=create, busy_seconds=busy_seconds)
     try:
         if engine.writable:
             apply_migrations(engine, create=create)
@@ -43,16 +46,18 @@ def open_store(place: str | Path, *, create: bool = False) -> Store:
     return Store(engine)
 
 
-def _open_engine(place: str | Path, *, create: bool) -> Engine:
+def _open_engine(place: str | Path, *, create: bool, busy_seconds: float = BUSY_SECONDS) -> Engine:
     if isinstance(place, str) and place.startswith(_POSTGRES):
-        return PostgresEngine(place, create=create)
+        return PostgresEngine(place, create=create, busy_seconds=busy_seconds)
     if isinstance(place, str) and "://" in place:
         scheme = place.partition("://")[0]
         raise StoreError(
             f"{scheme}://…: found a store of kind {scheme!r}, expected a path or postgresql://"
         )
     path = Path(place)
-    return ParquetEngine(path) if path.is_dir() else SQLiteEngine(path, create=create)
+    if path.is_dir():
+        return ParquetEngine(path)
+    return SQLiteEngine(path, create=create, busy_seconds=busy_seconds)
 
 
 class Store:
@@ -60,6 +65,7 @@ class Store:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._writing = False
 
     def __enter__(self) -> Self:
         return self
@@ -116,9 +122,37 @@ class Store:
         """Return all rows of one statement with ``:name`` parameters."""
         return self._engine.query(sql, params)
 
+    @contextmanager
+    def write(self, turn: str | None = None) -> Iterator[None]:
+        """Open a transaction that writes; writers take turns. One inside another joins it.
+
+        Args:
+            turn: waits, where the database can, only for writers of the same name and for those
+                without one; see :meth:`claimwise.store.engine.Engine.write`.
+        """
+        if self._writing:
+            yield
+            return
+        with self._engine.write(turn):
+            self._writing = True
+            try:
+                yield
+            finally:
+                self._writing = False
+
+    def execute(self, sql: str, params: Params = NO_PARAMS) -> int:
+        """Run one statement inside :meth:`write`; return how many rows it changed."""
+        return self._engine.execute(sql, params)
+
+    def insert_rows(self, table: str, columns: Sequence[str], rows: Iterable[Record]) -> None:
+        """Insert many rows at once inside :meth:`write`."""
+        encode = self._engine.encode_time
+        encoded = (tuple(encode(v) if isinstance(v, date) else v for v in row) for row in rows)
+        self._engine.insert_rows(table, columns, encoded)
+
     def execute_all(self, statements: Iterable[tuple[str, Params]]) -> None:
         """Run statements with their parameters in one transaction."""
-        with self._engine.write():
+        with self.write():
             for sql, params in statements:
                 self._engine.execute(sql, params)
 

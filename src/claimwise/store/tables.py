@@ -18,6 +18,7 @@ from claimwise.types.rows import (
     IncidentContext,
     ItemAttribute,
     Label,
+    LabelRetraction,
     QueueEntry,
     Row,
     RunAction,
@@ -57,7 +58,8 @@ REFERENCES: dict[type[Row], tuple[Reference, ...]] = {
     Claim: (_ANSWER,),
     Citation: (_CLAIM,),
     Label: (_CLAIM, _GUIDE),
-    ClosedBookLabel: (_CLAIM,),
+    ClosedBookLabel: (_CLAIM, _GUIDE),
     AnswerLabel: (_ANSWER,),
     Unscored: (_CLAIM,),
+    LabelRetraction: (_CLAIM,),
 }

@@ -35,6 +35,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     min_items: int = 2  # a slice with fewer is inconclusive
     labels: str | None = None  # which may decide; else the project's
     min_agreement: float = 0.8  # of an instrument with people; 0 trusts it unmeasured
+    # A calibration decides first, is the only thing that may, or decides nothing.
+    calibration: Literal["use", "require", "ignore"] = "use"
     on_inconclusive: Literal["fail", "warn"] = "fail"
 
     @property

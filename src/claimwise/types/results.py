@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from claimwise.types.calibrating import CorrectedRate
+
 Better = Literal["higher", "lower"]
 
 
@@ -94,6 +96,7 @@ class Instrument:
     labels: int
     deciding_labels: int
     agreement: Estimate | None  # None: agreement unknown
+    calibration: str | None = None  # how far it is trusted, and until when; None: never measured
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,3 +124,4 @@ class Report:
     answers_without_claims: int
     failed_answers: int
     warnings: tuple[str, ...] = field(default=())
+    corrected: tuple[CorrectedRate, ...] = ()  # rates by a round of people's labels

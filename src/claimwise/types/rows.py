@@ -485,12 +485,18 @@ class Label(Row, kw_only=True):
         Annotated[float, Meta(gt=0, le=1)] | None,
         Meta(description="chance that the claim was drawn for labelling"),
     ] = None
+    covered_text: Annotated[
+        Text | None,
+        Meta(description="overreach: the part of the claim that the span covers"),
+    ] = None
 
     def __post_init__(self) -> None:
-        """Refuse a label of nothing, and the place of nothing."""
+        """Refuse a label of nothing, the place of nothing, and a part of no overreach."""
         _check_claim(self.claim_id, self.claim_text)
         if self.span_start is not None and self.supporting_span is None:
             raise ValueError(f"span_start {self.span_start} without a supporting_span")
+        if self.covered_text is not None and self.verdict != "overreach":
+            raise ValueError(f"covered_text goes with overreach, the verdict is {self.verdict}")
 
 
 class ClosedBookLabel(Row, kw_only=True):
@@ -514,6 +520,11 @@ class ClosedBookLabel(Row, kw_only=True):
     labeled_at: Annotated[datetime, Meta(description="when")]
     label_kind: Annotated[
         LabelKind | None, Meta(description="taken from the labeler when left out")
+    ] = None
+    guide_version: Annotated[Id | None, Meta(description="the guide the labeler worked by")] = None
+    inclusion_probability: Annotated[
+        Annotated[float, Meta(gt=0, le=1)] | None,
+        Meta(description="chance that the claim was drawn for labelling"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -570,11 +581,30 @@ class Unscored(Row, kw_only=True):
         _check_claim(self.claim_id, self.claim_text)
 
 
+class LabelRetraction(Row, kw_only=True):
+    """A label that was taken back: it stays where it is, and no longer counts."""
+
+    table = "label_retractions"
+    kind = "label_retractions"
+    key = ("run_id", "item_id", "claim_id", "judgement", "labeler", "labeled_at")
+
+    run_id: Annotated[Id, Meta(description="the run")]
+    item_id: Annotated[Id, Meta(description="the item")]
+    claim_id: Annotated[Id, Meta(description="the claim")]
+    judgement: Annotated[
+        Judgement, Meta(description="which label: grounded, of labels, or closed_book")
+    ] = "grounded"
+    labeler: Annotated[Id, Meta(description="who gave the label")]
+    labeled_at: Annotated[datetime, Meta(description="when it was given")]
+    retracted_at: Annotated[datetime, Meta(description="when it was taken back")]
+    retracted_by: Annotated[Text, Meta(description="who took it back")]
+
+
 # Parents before children: the order in which rows can be written.
 ROW_TYPES: tuple[type[Row], ...] = (
     Source, Item, ItemAttribute, GoldSpan, Incident, IncidentClaim, IncidentContext, QueueEntry,
     Guide, Labeler, Run, Answer, RunAction, Context, ActionEntry, Claim, Citation, Label,
-    ClosedBookLabel, AnswerLabel, Unscored,
+    ClosedBookLabel, AnswerLabel, Unscored, LabelRetraction,
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ where q.done_at is null
     ))
     and not (q.task = 'label' and exists (
         select 1
-        from labels as l
+        from standing_labels as l
         where l.run_id = q.run_id
             and l.item_id = q.item_id
             and l.claim_id = q.claim_id

@@ -6,7 +6,7 @@ select
     sum(case when t.verdicts > 1 then 1 else 0 end) as flipped
 from (
     select l.item_id, l.claim_id, count(distinct l.verdict) as verdicts
-    from labels as l
+    from standing_labels as l
     where l.run_id = :run_id
         and (
             l.labeler = :labeler
@@ -14,7 +14,7 @@ from (
         )
         and not exists (
             select 1
-            from labels as n
+            from standing_labels as n
             where n.run_id = l.run_id
                 and n.item_id = l.item_id
                 and n.claim_id = l.claim_id

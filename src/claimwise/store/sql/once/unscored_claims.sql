@@ -6,7 +6,7 @@ not exists (
 )
 or exists (
     select 1
-    from labels as l
+    from standing_labels as l
     where l.run_id = s.run_id
         and l.item_id = s.item_id
         and l.claim_id = s.claim_id

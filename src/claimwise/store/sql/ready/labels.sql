@@ -5,7 +5,7 @@ select
     coalesce(s.label_kind, p.labeler_kind) as label_kind,
     s.guide_version,
     coalesce(s.span_start, nullif(strpos(d.source_text, s.supporting_span), 0) - 1) as span_start,
-    s.confidence, s.reason, s.inclusion_probability, s.file_no, s.line_no
+    s.confidence, s.reason, s.inclusion_probability, s.covered_text, s.file_no, s.line_no
 from stage_labels as s
 join claims as c
     on c.run_id = s.run_id and c.item_id = s.item_id and c.claim_id = s.claim_id

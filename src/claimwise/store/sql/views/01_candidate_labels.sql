@@ -1,2 +1,2 @@
--- The labels that may decide. All of them, unless a caller puts a narrower set under this name.
-select * from labels
+-- The labels that may decide: all that stand, unless a caller puts a narrower set under this name.
+select * from standing_labels

@@ -1,2 +1,2 @@
--- The closed-book labels that may decide.
-select * from closed_book_labels
+-- The closed-book labels that may decide: all that stand.
+select * from standing_closed_book_labels

@@ -1,0 +1,45 @@
+"""Lists the runs that a dashboard shows, and tells whether a run has changed since."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, convert
+
+from claimwise.store.files import read_sql
+from claimwise.store.store import Store
+
+
+class ListedRun(Struct, frozen=True, kw_only=True):
+    """One of a system's newest runs."""
+
+    run_id: str
+    system: str
+    model: str | None
+    prompt_ver: str | None
+    corpus_ver: str
+    started_at: datetime
+    runs: int  # how many the system has in all
+
+
+def list_newest_runs(store: Store, most: int) -> list[ListedRun]:
+    """Return up to ``most`` runs of every system, the latest first."""
+    return [
+        convert(dict(zip(ListedRun.__struct_fields__, row, strict=True)), ListedRun, strict=False)
+        for row in store.query(_sql("newest"), {"most": most})
+    ]
+
+
+def read_fingerprint(store: Store, run_id: str) -> tuple[Any, ...]:
+    """Return counts and latest times of what a run's figures rest on.
+
+    Costs about as much as counting the run's labels, far less than measuring anything.
+    """
+    return tuple(store.query(_sql("fingerprint"), {"run_id": run_id})[0])
+
+
+def _sql(name: str) -> str:
+    found = read_sql("runs", name)
+    assert found is not None
+    return found

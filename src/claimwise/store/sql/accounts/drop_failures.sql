@@ -1,0 +1,1 @@
+delete from login_failures where account = :account and address = :address

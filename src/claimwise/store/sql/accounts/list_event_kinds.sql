@@ -1,0 +1,1 @@
+select distinct event from audit_events order by event

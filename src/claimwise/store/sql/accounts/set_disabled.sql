@@ -1,0 +1,1 @@
+update accounts set disabled_at = :disabled_at where account = :account

@@ -1,0 +1,1 @@
+update accounts set password_hash = :password_hash where account = :account

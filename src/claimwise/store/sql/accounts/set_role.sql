@@ -1,0 +1,1 @@
+update accounts set role = :role where account = :account

@@ -1,0 +1,21 @@
+-- A label that came in by a file, and stands, takes the first free slot of its task.
+update annotation_slots
+set state = 'done', labeler = :labeler, labeled_at = :labeled_at
+where task_id = :task_id
+    and slot = (
+        select min(f.slot)
+        from annotation_slots as f
+        where f.task_id = :task_id and f.state = 'open'
+    )
+    and not exists (
+        select 1
+        from annotation_slots as o
+        where o.task_id = :task_id and o.labeler = :labeler
+    )
+    and exists (
+        select 1
+        from annotation_tasks as t
+        join standing_labels as l
+            on l.run_id = t.run_id and l.item_id = t.item_id and l.claim_id = t.claim_id
+        where t.task_id = :task_id and l.labeler = :labeler and l.labeled_at = :labeled_at
+    )

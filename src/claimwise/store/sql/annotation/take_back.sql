@@ -1,0 +1,15 @@
+-- Take back what a person has said of a claim in a round: the labels stay, and no longer stand.
+insert into label_retractions (
+    run_id, item_id, claim_id, judgement, labeler, labeled_at, retracted_at, retracted_by
+)
+select
+    l.run_id, l.item_id, l.claim_id, 'grounded', l.labeler, l.labeled_at,
+    :now, :labeler
+from labels as l
+where l.run_id = :run_id
+    and l.item_id = :item_id
+    and l.claim_id = :claim_id
+    and l.labeler = :labeler
+    and l.label_kind = 'human'
+    and l.labeled_at >= :since
+on conflict do nothing

@@ -1,0 +1,15 @@
+-- Every label that nobody has taken back. Most stores hold no retraction at all: the first
+-- condition is looked up once, and then no label is looked up.
+select l.*
+from labels as l
+where not exists (select 1 from label_retractions as n where n.judgement = 'grounded')
+    or not exists (
+        select 1
+        from label_retractions as t
+        where t.run_id = l.run_id
+            and t.item_id = l.item_id
+            and t.claim_id = l.claim_id
+            and t.judgement = 'grounded'
+            and t.labeler = l.labeler
+            and t.labeled_at = l.labeled_at
+    )

@@ -1,0 +1,139 @@
+"""People who label, what they are asked, and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Final, Literal, get_args
+
+from msgspec import Struct
+
+from claimwise.types.rows import ClaimType, FactLabel, Judgement, Verdict
+
+Role = Literal["admin", "adjudicator", "labeler"]
+ROLES: tuple[Role, ...] = ("admin", "adjudicator", "labeler")
+
+CHOICES: Final[Mapping[Judgement, tuple[str, ...]]] = {
+    "grounded": get_args(Verdict),
+    "closed_book": get_args(FactLabel),
+}
+"""What a claim may be called, in the usual order."""
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """Someone who may log in. The name is also the labeler of their labels."""
+
+    account: str
+    role: Role
+    created_at: datetime
+    disabled_at: datetime | None = None
+
+
+class Round(Struct, frozen=True, kw_only=True):
+    """A sample of one run's claims, drawn once, for people to label."""
+
+    round_id: str
+    run_id: str
+    judgement: Judgement
+    title: str
+    guide_version: str
+    strata_by: str | None  # the instrument whose verdicts made the strata
+    overlap: float  # share of the tasks that several people label
+    overlap_labels: int  # how many
+    seed: int
+    created_by: str
+    created_at: datetime
+    closed_at: datetime | None = None
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """How far a round is. Slots are labels wanted; a task may want several."""
+
+    tasks: int
+    slots: int
+    done: int
+    leased: int
+    skipped: int  # tasks that someone passed on and nobody has labelled
+    by_labeler: dict[str, int]
+
+
+class TaskSource(Struct, frozen=True, kw_only=True):
+    """One document to judge against, whole, with the places that the system was shown."""
+
+    source_id: str
+    source_text: str
+    title: str | None = None
+    url: str | None = None
+    valid_from: date | None = None
+    valid_until: date | None = None
+    superseded_by: str | None = None
+    shown: tuple[tuple[int, int], ...] = ()  # offsets of the contexts the system read
+    in_corpus: bool = True  # False: only a context's text is known, spans are offsets into that
+
+
+class LogEntry(Struct, frozen=True, kw_only=True):
+    """One line of the action log."""
+
+    entry_id: str
+    entry_text: str
+    logged_at: datetime | None = None
+
+
+class GivenLabel(Struct, frozen=True, kw_only=True):
+    """A person's label as they gave it, grounded or closed-book."""
+
+    labeler: str
+    verdict: str  # one of VERDICTS, or of FACT_LABELS when closed-book
+    labeled_at: datetime
+    guide_version: str | None = None
+    source_id: str | None = None
+    supporting_span: str | None = None
+    span_start: int | None = None
+    covered_text: str | None = None
+    reason: str | None = None
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """All that a labeler sees of one claim. Holds no verdict of anyone else."""
+
+    task_id: str
+    round_id: str
+    judgement: Judgement
+    guide_version: str
+    run_id: str
+    item_id: str
+    claim_id: str
+    claim_text: str
+    claim_type: ClaimType
+    answer_text: str
+    answer_start: int | None
+    answer_end: int | None
+    query: str
+    sources: tuple[TaskSource, ...]
+    action_log: tuple[LogEntry, ...]
+    mine: GivenLabel | None = None  # the labeler's own standing label, when they come back to it
+
+
+class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a labeler answers. Offsets count characters (code points) of the source's text."""
+
+    verdict: str
+    source_id: str | None = None
+    span_start: int | None = None
+    span_text: str | None = None
+    entry_id: str | None = None  # action claims: the log entry instead of a span
+    covered_text: str | None = None  # overreach: the part of the claim that the span covers
+    reason: str | None = None
+    seconds: float | None = None
+
+
+class Dispute(Struct, frozen=True, kw_only=True):
+    """A claim that an adjudicator has to decide: people differ, or all passed on it."""
+
+    task_id: str
+    round_id: str
+    item_id: str
+    claim_text: str
+    labels: tuple[GivenLabel, ...]
+    skips: tuple[tuple[str, str], ...]  # labeler and reason
+    decided: GivenLabel | None = None

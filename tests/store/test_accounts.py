@@ -1,0 +1,157 @@
+"""Accounts, invites, sessions and waits, on both databases."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claimwise.errors import RefusedError
+from claimwise.store import Store
+from claimwise.store.accounts import (
+    add_event,
+    check_password,
+    count_failures,
+    create_account,
+    create_invite,
+    disable_account,
+    enable_account,
+    forget_failures,
+    hash_password,
+    list_events,
+    read_account,
+    read_invite,
+    record_failure,
+    use_invite,
+    verify_password,
+)
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC).replace(tzinfo=None)
+PASSWORD = "four plain words here"
+
+
+def test_a_hash_says_how_it_was_made_and_no_two_are_alike() -> None:
+    first, second = hash_password(PASSWORD), hash_password(PASSWORD)
+    assert first.startswith("scrypt$32768$8$1$")
+    assert first != second
+    assert verify_password(PASSWORD, first)
+    assert not verify_password(PASSWORD + " ", first)
+    assert not verify_password("", first)
+    assert not verify_password("x" * 2000, first)
+
+
+def test_letters_are_the_same_however_they_are_typed() -> None:
+    assert verify_password("cafe\u0301 cafe\u0301 ok", hash_password("café café ok"))
+
+
+def test_accounts_are_made_once(store: Store) -> None:
+    made = create_account(store, "anna", "labeler", PASSWORD, NOW)
+    assert read_account(store, "anna") == made
+    for name in ("anna", "Anna"):
+        with pytest.raises(RefusedError, match="taken"):
+            create_account(store, name, "admin", PASSWORD, NOW)
+    assert check_password(store, "anna", PASSWORD) == made
+    assert check_password(store, "Anna", PASSWORD) is None
+    assert check_password(store, "nobody", PASSWORD) is None
+
+
+def test_an_instrument_s_name_is_not_for_people(store: Store) -> None:
+    store.execute_all(
+        [("insert into labelers (labeler, labeler_kind) values ('overlap-v0', 'verifier')", {})]
+    )
+    with pytest.raises(RefusedError, match="taken"):
+        create_account(store, "overlap-v0", "labeler", PASSWORD, NOW)
+
+
+def test_an_account_can_be_shut_out_and_let_in_again(store: Store) -> None:
+    create_account(store, "anna", "labeler", PASSWORD, NOW)
+    reset = create_invite(store, "admin", "root", NOW, account="anna")
+    invite = read_invite(store, reset, NOW)
+    assert invite is not None
+    assert invite.role == "labeler", "a new password is no new role"
+    disable_account(store, "anna", NOW)
+    assert check_password(store, "anna", PASSWORD) is None
+    assert read_invite(store, reset, NOW) is None
+    with pytest.raises(RefusedError, match="disabled"):
+        create_invite(store, "labeler", "root", NOW, account="anna")
+    enable_account(store, "anna")
+    assert check_password(store, "anna", PASSWORD) is not None
+
+
+def test_an_invite_whose_name_is_taken_still_holds(store: Store) -> None:
+    create_account(store, "anna", "labeler", PASSWORD, NOW)
+    token = create_invite(store, "labeler", "root", NOW)
+    with pytest.raises(RefusedError, match="taken"):
+        use_invite(store, token, "anna", PASSWORD, NOW)
+    assert use_invite(store, token, "bob", PASSWORD, NOW).account == "bob"
+    with pytest.raises(RefusedError, match="used or has expired"):
+        use_invite(store, token, "carl", PASSWORD, NOW)
+
+
+def fail(store: Store, name: str, address: str, times: int, start: datetime) -> datetime:
+    """Fail as fast as the waits allow; return when the last failure was."""
+    now = start
+    for _ in range(times):
+        wait = count_failures(store, name, address, now)
+        now += timedelta(seconds=wait + 0.001)
+        assert record_failure(store, name, address, now) == 0
+    return now
+
+
+def test_waits_grow_and_end(store: Store) -> None:
+    last = fail(store, "anna", "a", 5, NOW)
+    assert count_failures(store, "anna", "a", last) == pytest.approx(5)
+    last = fail(store, "anna", "a", 1, last)
+    assert count_failures(store, "anna", "a", last) == pytest.approx(10)
+    last = fail(store, "anna", "a", 1, last)
+    assert count_failures(store, "anna", "a", last) == pytest.approx(20)
+    assert count_failures(store, "anna", "a", last + timedelta(minutes=16)) == 0
+    assert count_failures(store, "anna", "b", last) == 0, "elsewhere she may try"
+    assert count_failures(store, "bob", "a", last) == 0, "and others may from there"
+    forget_failures(store, "anna", "a")
+    assert count_failures(store, "anna", "a", last) == 0
+
+
+def test_one_address_with_many_names_waits(store: Store) -> None:
+    for number in range(50):
+        assert record_failure(store, f"name{number}", "a", NOW) == 0
+    assert record_failure(store, "another", "a", NOW) == pytest.approx(5)
+    assert record_failure(store, "another", "b", NOW) == 0
+
+
+def test_others_cannot_lock_an_account_s_owner_out(store: Store) -> None:
+    """Many addresses at one name: a minute at most, and none where the owner logged in before."""
+    add_event(store, "login", account="root", detail="home", now=NOW - timedelta(days=3))
+    now = NOW
+    for number in range(60):
+        now += timedelta(seconds=count_failures(store, "root", f"far{number}", now))
+        record_failure(store, "root", f"far{number}", now)
+    assert 0 < count_failures(store, "root", "elsewhere", now) <= 60
+    assert count_failures(store, "root", "home", now) == 0
+
+
+@given(times=st.integers(0, 40), later=st.floats(0, 2000))
+def test_a_wait_is_never_negative_nor_over_a_quarter_of_an_hour(times: int, later: float) -> None:
+    from claimwise.store.accounts import _wait_left
+
+    wait = _wait_left(times, NOW, NOW + timedelta(seconds=later), 5, 900.0)
+    assert 0 <= wait <= 900
+    assert wait == 0 or times >= 5
+
+
+def test_events_are_listed_page_by_page_without_gap_or_repeat(store: Store) -> None:
+    for number in range(25):
+        now = NOW + timedelta(seconds=number // 5)  # several at the same moment
+        add_event(store, "label", account="anna", subject=str(number), now=now)
+    found, before = [], None
+    while page := list_events(store, before=before, limit=4):
+        found += page
+        before = page[-1]
+    assert sorted(int(event.subject or "") for event in found) == list(range(25))
+    assert [event.happened_at for event in found] == sorted(
+        (event.happened_at for event in found), reverse=True
+    )
+    assert list_events(store, account="bob") == []
+    assert len(list_events(store, event="label", limit=100)) == 25

@@ -1,0 +1,721 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from claimwise.errors import RefusedError
+from claimwise.pipeline.rounds import draw_round
+from claimwise.store import Store, open_store
+from claimwise.store.annotation import (
+    LEASE,
+    add_guide,
+    adjudicate,
+    close_round,
+    create_round,
+    list_disputes,
+    list_labels_of,
+    list_rounds,
+    list_strata,
+    read_dispute,
+    read_progress,
+    read_round,
+    read_task,
+    save_label,
+    skip_task,
+    take_task,
+    undo_label,
+)
+from claimwise.store.incidents import list_queue
+from claimwise.types.annotation import Choice, Task
+from claimwise.types.rows import Source
+from claimwise.verify.validity import is_stale
+from small_data import SOURCE, load
+from store.builders import new_place
+from support.round_data import CLAIMS, EMOJI, NOW, UNLINKED, draw, fill, span
+
+LATER = NOW + LEASE + timedelta(seconds=1)
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    fill(store)
+    return store
+
+
+def take(store: Store, who: str = "ana", now: datetime = NOW, held: int = 1) -> Task:
+    found = take_task(store, list_rounds(store)[0].round_id, who, now, held=held)
+    assert found is not None
+    return found
+
+
+def count(store: Store, table: str) -> int:
+    return int(store.query(f"select count(*) from {table}")[0][0])
+
+
+def take_claim(store: Store, text: str, who: str = "ana") -> Task:
+    """Take tasks until the one of a claim comes, passing on the others."""
+    while (task := take(store, who)).claim_text != text:
+        skip_task(store, task.task_id, who, "not this one", NOW)
+    return task
+
+
+# Guides and rounds.
+
+
+def test_guide_is_kept_once_and_never_changed(store: Store):
+    add_guide(store, "g", "one", NOW)
+    add_guide(store, "g", "one", NOW)
+    with pytest.raises(RefusedError, match="save the new text under a new version"):
+        add_guide(store, "g", "two", NOW)
+    assert store.query("select guide_version, guide_text from guide_versions") == [("g", "one")]
+
+
+def test_round_is_read_as_it_was_made(filled: Store):
+    made = draw(filled, overlap=0.5, seed=7)
+    assert read_round(filled, made.round_id) == made
+    assert list_rounds(filled) == [made]
+    assert made.strata_by is None
+    assert [tuple(s) for s in list_strata(filled, made.round_id)] == [("unscored", 10, 10)]
+    progress = read_progress(filled, made.round_id, NOW)
+    assert (progress.tasks, progress.slots, progress.done, progress.leased) == (10, 15, 0, 0)
+
+
+def test_rounds_are_listed_latest_first_and_open_ones_alone(filled: Store):
+    first = draw(filled, title="first")
+    second = draw(filled, title="second", now=NOW + timedelta(days=1))
+    close_round(filled, second.round_id, NOW + timedelta(days=2))
+    assert [one.title for one in list_rounds(filled)] == ["second", "first"]
+    assert [one.title for one in list_rounds(filled, open_only=True)] == ["first"]
+    closed = read_round(filled, second.round_id).closed_at
+    close_round(filled, second.round_id, NOW + timedelta(days=3))
+    assert read_round(filled, second.round_id).closed_at == closed == NOW + timedelta(days=2)
+    assert first.closed_at is None
+
+
+def test_unknown_and_doubled_rounds_are_refused(filled: Store):
+    made = draw(filled)
+    with pytest.raises(RefusedError, match="none of that id"):
+        read_round(filled, "nothing")
+    with pytest.raises(RefusedError, match="none of that id"):
+        close_round(filled, "'; drop table labels; --", NOW)
+    with pytest.raises(RefusedError, match="none of that id"):
+        take_task(filled, "nothing", "ana", NOW)
+    with pytest.raises(RefusedError, match="none of that id"):
+        take_task(filled, "\x00", "ana", NOW)
+    with pytest.raises(RefusedError, match="there is one already"):
+        draw(filled)
+    with pytest.raises(RefusedError, match="no claims"):
+        create_round(filled, msgspec.structs.replace(made, round_id="x"), [], [], NOW)
+    assert count(filled, "annotation_rounds") == 1
+
+
+# Taking tasks.
+
+
+def test_task_shows_the_claim_and_what_to_judge_it_by(filled: Store):
+    draw(filled)
+    task = take_claim(filled, CLAIMS[1])
+    assert task.query == "How tall is it?"
+    assert [s.source_id for s in task.sources] == ["doc"]
+    start = SOURCE.index("It opened")
+    assert task.sources[0].shown == ((start, start + len("It opened in 1999.")),)
+    assert task.sources[0].source_text == SOURCE
+    assert (task.action_log, task.mine, task.guide_version) == ((), None, "g1")
+
+
+def test_action_claim_comes_with_its_log_and_without_contexts_with_the_small_corpus(filled: Store):
+    draw(filled)
+    task = take_claim(filled, "I refunded you.")
+    assert [entry.entry_text for entry in task.action_log] == ["refund issued"]
+    assert {s.source_id for s in task.sources} == {"doc", "gone", "old", "tea"}
+    validity = {s.source_id: (s.valid_until, s.superseded_by) for s in task.sources}
+    assert validity["old"] == (date(2025, 1, 1), None)
+    assert validity["gone"] == (None, "doc")
+
+
+def test_task_holds_no_verdict_of_anyone(filled: Store):
+    judged = [{"type": "labels", "run_id": "r", "item_id": "q0", "claim_text": c,
+               "verdict": "contradicted", "labeler": who, "labeled_at": "2026-01-02T00:00:00Z",
+               "reason": "SECRET"} for c in CLAIMS for who in ("verifier:v", "ben")]  # fmt: skip
+    load(filled, *judged)
+    draw(filled, again=True)
+    for _ in range(10):
+        task = take(filled)
+        shown = msgspec.json.encode(task).decode()
+        assert "contradicted" not in shown
+        assert "SECRET" not in shown
+        save_label(filled, task.task_id, "ana", UNLINKED, NOW)
+
+
+def test_same_task_until_it_is_done_and_the_next_one_beforehand(filled: Store):
+    draw(filled)
+    first, second = take(filled), take(filled, held=2)
+    assert first.task_id != second.task_id
+    assert take(filled).task_id == first.task_id
+    save_label(filled, first.task_id, "ana", UNLINKED, NOW)
+    assert take(filled).task_id == second.task_id
+    with pytest.raises(RefusedError, match="expected 1 or 2"):
+        take_task(filled, first.round_id, "ana", NOW, held=3)
+
+
+def test_order_of_what_is_held_survives_renewing(filled: Store):
+    draw(filled)
+    first, second = take(filled), take(filled, held=2)
+    for minutes in range(0, 60, 7):
+        now = NOW + timedelta(minutes=minutes)
+        assert take(filled, now=now, held=2).task_id == second.task_id
+        assert take(filled, now=now).task_id == first.task_id
+
+
+def test_claims_of_an_item_come_together_in_the_answers_order(filled: Store):
+    draw(filled)
+    seen = []
+    while (task := take_task(filled, list_rounds(filled)[0].round_id, "ana", NOW)) is not None:
+        seen.append((task.item_id, task.claim_text))
+        save_label(filled, task.task_id, "ana", UNLINKED, NOW)
+    assert len(seen) == 10
+    items = [item for n, (item, _) in enumerate(seen) if n == 0 or seen[n - 1][0] != item]
+    assert sorted(items) == ["act", "q0", "q1", "q2"]
+    for item_id in ("q0", "q1", "q2"):
+        assert [text for item, text in seen if item == item_id] == list(CLAIMS)
+
+
+def test_people_start_on_different_items_and_stay_there(filled: Store):
+    draw(filled)
+    people = ("ana", "ben", "cyd")
+    starts = {who: take(filled, who).item_id for who in people}
+    assert len(set(starts.values())) == 3
+    for who in people:
+        task = take(filled, who)
+        save_label(filled, task.task_id, who, UNLINKED, NOW)
+        following = take(filled, who)
+        assert following.item_id == task.item_id or task.item_id == "act"
+
+
+def test_nobody_gets_a_task_twice_and_no_slot_two_people(filled: Store):
+    made = draw(filled, overlap=1.0, overlap_labels=2)
+    given: dict[str, list[str]] = {"ana": [], "ben": [], "cyd": []}
+    left = set(given)
+    while left:
+        for who in sorted(left):
+            task = take_task(filled, made.round_id, who, NOW)
+            if task is None:
+                left.discard(who)
+                continue
+            save_label(filled, task.task_id, who, UNLINKED, NOW)
+            given[who].append(task.task_id)
+    assert all(len(tasks) == len(set(tasks)) for tasks in given.values())
+    asked = Counter(task for tasks in given.values() for task in tasks)
+    assert set(asked.values()) == {2}
+    assert len(asked) == 10
+    progress = read_progress(filled, made.round_id, NOW)
+    assert (progress.done, progress.slots, progress.leased) == (20, 20, 0)
+    assert progress.by_labeler == {who: len(tasks) for who, tasks in given.items() if tasks}
+
+
+def test_overlapping_task_is_never_given_twice_to_the_only_labeler(filled: Store):
+    made = draw(filled, overlap=1.0, overlap_labels=3)
+    for _ in range(10):
+        save_label(filled, take(filled).task_id, "ana", UNLINKED, NOW)
+    assert take_task(filled, made.round_id, "ana", NOW) is None
+    assert take_task(filled, made.round_id, "ben", NOW) is not None
+
+
+def test_abandoned_task_goes_to_another_after_its_lease_only(filled: Store):
+    made = draw(filled, size=1)
+    task = take(filled)
+    assert take_task(filled, made.round_id, "ben", NOW + LEASE - timedelta(seconds=1)) is None
+    assert read_progress(filled, made.round_id, LATER).leased == 0
+    assert take(filled, "ben", LATER).task_id == task.task_id
+    assert take_task(filled, made.round_id, "ana", LATER) is None
+    with pytest.raises(RefusedError, match=r"someone else has it now\. Nothing was saved"):
+        save_label(filled, task.task_id, "ana", UNLINKED, LATER)
+    assert count(filled, "labels") == 0
+    save_label(filled, task.task_id, "ben", UNLINKED, LATER)
+
+
+def test_contact_renews_a_lease(filled: Store):
+    made = draw(filled, size=1)
+    take(filled)
+    take(filled, now=NOW + timedelta(minutes=10))
+    assert take_task(filled, made.round_id, "ben", NOW + timedelta(minutes=20)) is None
+
+
+def test_late_save_counts_when_nobody_took_the_slot(filled: Store):
+    draw(filled)
+    task = take(filled)
+    given = save_label(filled, task.task_id, "ana", UNLINKED, NOW + timedelta(days=3))
+    assert given.labeled_at == NOW + timedelta(days=3)
+
+
+def test_queue_entries_come_first_and_are_done(filled: Store):
+    claim_ids = dict(filled.query("select claim_text, claim_id from claims where item_id = 'q2'"))
+    load(
+        filled,
+        *({"type": "annotation_queue", "entry_id": f"w{n}", "task": "label", "item_id": "q2",
+           "run_id": "r", "claim_id": claim_ids[text], "reason": "an incident", "priority": n,
+           "added_at": "2026-01-05T00:00:00Z"} for n, text in ((1, CLAIMS[2]), (5, CLAIMS[1]))),
+    )  # fmt: skip
+    draw(filled)
+    seen = []
+    for minute in range(3):
+        task = take(filled)
+        seen.append((task.item_id, task.claim_text))
+        save_label(filled, task.task_id, "ana", UNLINKED, NOW + timedelta(minutes=minute))
+    assert seen == [("q2", CLAIMS[1]), ("q2", CLAIMS[2]), ("q2", CLAIMS[0])]
+    assert list_queue(filled) == []
+    assert count(filled, "annotation_queue where done_at is not null") == 2
+    undo_label(filled, list_labels_of(filled, task.round_id, "ana")[-1].task_id, "ana", NOW)
+    assert [entry.entry_id for entry in list_queue(filled)] == ["w5"]
+
+
+# Saving.
+
+
+def test_everything_that_is_saved_passes_the_audit(filled: Store):
+    draw(filled)
+    choices = {
+        CLAIMS[0]: span("The tower is 139 m tall."),
+        CLAIMS[1]: span(verdict="contradicted", reason=" no "),
+        CLAIMS[2]: span("Entry costs 5 euros.", verdict="overreach", covered_text="Entry costs"),
+        "I refunded you.": Choice(verdict="supported", entry_id="e1", seconds=3.5),
+    }
+    for _ in range(10):
+        task = take(filled)
+        given = save_label(filled, task.task_id, "ana", choices[task.claim_text], NOW)
+        assert read_task(filled, task.task_id, "ana").mine == given
+    assert filled.audit() == []
+    rows = filled.query(
+        "select distinct claim_text, verdict, supporting_span, source_id, covered_text, reason, "
+        "label_kind, guide_version, inclusion_probability from labels order by claim_text"
+    )
+    assert rows == [
+        (CLAIMS[2], "overreach", "Entry costs 5 euros.", "doc", "Entry costs", None, "human",
+         "g1", 1.0),
+        ("I refunded you.", "supported", "refund issued", None, None, None, "human", "g1", 1.0),
+        (CLAIMS[0], "supported", "The tower is 139 m tall.", "doc", None, None, "human", "g1", 1.0),
+        (CLAIMS[1], "contradicted", "It opened in 1999.", "doc", None, "no", "human", "g1", 1.0),
+    ]  # fmt: skip
+    assert filled.query("select max(seconds) from annotation_slots") == [(3.5,)]
+
+
+@pytest.mark.parametrize(("source_id", "text"), [("old", "Entry cost 3 euros."), ("gone", "Entry")])
+def test_stale_rests_on_a_document_that_no_longer_held(filled: Store, source_id: str, text: str):
+    draw(filled)
+    choice = Choice(verdict="stale", source_id=source_id, span_start=0, span_text=text)
+    save_label(filled, take(filled).task_id, "ana", choice, NOW)
+    assert filled.audit() == []
+
+
+def test_offsets_count_characters(filled: Store):
+    draw(filled)
+    save_label(filled, take(filled).task_id, "ana", span("é is 2 €.", "tea"), NOW)
+    assert filled.query("select span_start from labels") == [(EMOJI.index("é"),)]
+    assert filled.audit() == []
+
+
+REFUSED = {
+    "no_span": (Choice(verdict="supported"), "select the words"),
+    "blank_span": (span(" "), "select the words"),
+    "span_elsewhere": (span(span_start=3), "letter by letter"),
+    "other_letters": (span(span_text="It opened in 1998."), "letter by letter"),
+    "span_beyond_the_end": (span(span_start=10**6), "letter by letter"),
+    "negative_offset": (span(span_start=-1), "expected an offset"),
+    "huge_offset": (span(span_start=10**30), "expected an offset"),
+    "unknown_document": (span(source_id="nothing", span_start=0), "expected a document"),
+    "sql_in_the_document": (span(source_id="' or 1=1 --", span_start=0), "expected a document"),
+    "unknown_verdict": (Choice(verdict="fine"), "expected one of supported"),
+    "closed_book_verdict": (Choice(verdict="true"), "expected one of supported"),
+    "unlinked_with_span": (span(verdict="unlinked"), "rests on nothing"),
+    "overreach_without_part": (span(verdict="overreach"), "mark the part"),
+    "overreach_blank_part": (span(verdict="overreach", covered_text="  "), "mark the part"),
+    "overreach_other_words": (span(verdict="overreach", covered_text="cows"), "not in the claim"),
+    "overreach_whole": (span(verdict="overreach", covered_text=CLAIMS[1]), "the whole claim"),
+    "part_of_supported": (span(covered_text="It"), "only an overreaching claim"),
+    "stale_that_holds": (span(verdict="stale"), "still held on 2026-01-01"),
+    "entry_of_no_action": (Choice(verdict="supported", entry_id="e1"), "of no action"),
+    "null_character": (Choice(verdict="unlinked", reason="a\x00b"), "no text"),
+    "half_a_character": (Choice(verdict="unlinked", reason="\ud83c"), "no text"),
+    "endless_reason": (Choice(verdict="unlinked", reason="x" * 2001), "expected up to 2,000"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_choice_that_breaks_a_rule_is_refused_and_nothing_changes(filled: Store, case: str):
+    choice, message = REFUSED[case]
+    draw(filled)
+    task = take_claim(filled, CLAIMS[1])
+    with pytest.raises(RefusedError, match=message):
+        save_label(filled, task.task_id, "ana", choice, NOW)
+    assert count(filled, "labels") == 0
+    assert take(filled).task_id == task.task_id
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        (Choice(verdict="supported", entry_id="e9"), "no such entry"),
+        (span(entry_id="e1"), "expected one of them"),
+        (Choice(verdict="stale", entry_id="e1"), "expected a span of a document"),
+        (Choice(verdict="supported"), "a span or a log entry"),
+    ],
+)
+def test_rules_of_action_claims(filled: Store, choice: Choice, message: str):
+    draw(filled)
+    task = take_claim(filled, "I refunded you.")
+    with pytest.raises(RefusedError, match=message):
+        save_label(filled, task.task_id, "ana", choice, NOW)
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0])
+def test_impossible_seconds_are_left_out(filled: Store, seconds: float):
+    draw(filled)
+    choice = Choice(verdict="unlinked", seconds=seconds)
+    save_label(filled, take(filled).task_id, "ana", choice, NOW)
+    assert filled.query("select seconds from annotation_slots where state = 'done'") == [(None,)]
+
+
+def test_stale_rule_is_the_verifiers_own():
+    from claimwise.store.choices import _Document, _is_stale
+
+    day = date(2026, 1, 1)
+    for until in (None, date(2025, 12, 31), day, date(2026, 1, 2)):
+        for after in (None, "doc"):
+            document = Source(source_id="d", corpus_ver="v", source_text="", valid_until=until,
+                              superseded_by=after)  # fmt: skip
+            assert _is_stale(_Document(0, "", until, after), day) == is_stale(document, day)
+
+
+def test_another_persons_task_is_refused(filled: Store):
+    draw(filled)
+    task = take(filled)
+    for call in (
+        lambda: save_label(filled, task.task_id, "ben", UNLINKED, NOW),
+        lambda: read_task(filled, task.task_id, "ben"),
+        lambda: skip_task(filled, task.task_id, "ben", "why", NOW),
+        lambda: undo_label(filled, task.task_id, "ben", NOW),
+    ):
+        with pytest.raises(RefusedError, match="not yours"):
+            call()
+    for forged in ("nothing", "", "' or 1=1 --", "t1:\x00"):
+        with pytest.raises(RefusedError, match="no such task"):
+            save_label(filled, forged, "ana", UNLINKED, NOW)
+    assert count(filled, "labels") == 0
+
+
+def test_instruments_don_t_label_as_people(filled: Store):
+    load(filled, {"type": "labelers", "labeler": "verifier:v", "labeler_kind": "verifier"})
+    draw(filled)
+    task = take(filled, "verifier:v")
+    with pytest.raises(RefusedError, match="is an instrument"):
+        save_label(filled, task.task_id, "verifier:v", UNLINKED, NOW)
+
+
+def test_same_choice_twice_is_one_label_and_another_is_a_later_one(filled: Store):
+    draw(filled)
+    task = take(filled)
+    first = save_label(filled, task.task_id, "ana", UNLINKED, NOW)
+    again = save_label(filled, task.task_id, "ana", Choice(verdict="unlinked", seconds=9), LATER)
+    assert again == first
+    assert count(filled, "labels") == 1
+    other = save_label(filled, task.task_id, "ana", span(), NOW)
+    assert other.labeled_at > first.labeled_at
+    back = save_label(filled, task.task_id, "ana", UNLINKED, NOW)
+    assert back.labeled_at > other.labeled_at
+    assert count(filled, "labels") == 3
+    assert filled.query("select verdict from deciding_labels") == [("unlinked",)]
+    assert read_progress(filled, task.round_id, NOW).done == 1
+    assert filled.audit() == []
+
+
+def test_closed_book_labels_take_no_span(filled: Store):
+    draw(filled, judgement="closed_book")
+    task = take(filled)
+    assert (task.sources, task.action_log) == ((), ())
+    with pytest.raises(RefusedError, match="rests on nothing"):
+        save_label(filled, task.task_id, "ana", span(verdict="true"), NOW)
+    with pytest.raises(RefusedError, match="expected one of true"):
+        save_label(filled, task.task_id, "ana", UNLINKED, NOW)
+    choice = Choice(verdict="true", reason="common knowledge")
+    given = save_label(filled, task.task_id, "ana", choice, NOW)
+    assert save_label(filled, task.task_id, "ana", choice, LATER) == given
+    rows = filled.query(
+        "select label, decision_basis, label_kind, guide_version, inclusion_probability "
+        "from closed_book_labels"
+    )
+    assert rows == [("true", "common knowledge", "human", "g1", 1.0)]
+    undo_label(filled, task.task_id, "ana", NOW)
+    assert count(filled, "standing_closed_book_labels") == 0
+    assert count(filled, "deciding_closed_book_labels") == 0
+    assert filled.audit() == []
+
+
+# Skipping and undoing.
+
+
+def test_skipped_task_goes_to_others_and_never_comes_back(filled: Store):
+    made = draw(filled, size=1)
+    task = take(filled)
+    skip_task(filled, task.task_id, "ana", " no idea ", NOW)
+    skip_task(filled, task.task_id, "ana", "no idea", NOW)
+    assert take_task(filled, made.round_id, "ana", NOW) is None
+    assert read_progress(filled, made.round_id, NOW).skipped == 1
+    assert take(filled, "ben").task_id == task.task_id
+    with pytest.raises(RefusedError, match="not yours"):
+        save_label(filled, task.task_id, "ana", UNLINKED, NOW)
+    save_label(filled, task.task_id, "ben", UNLINKED, NOW)
+    assert read_progress(filled, made.round_id, NOW).skipped == 0
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "x" * 501, "a\x00"])
+def test_skip_needs_a_reason(filled: Store, reason: str):
+    draw(filled)
+    task = take(filled)
+    with pytest.raises(RefusedError, match="reason"):
+        skip_task(filled, task.task_id, "ana", reason, NOW)
+    assert count(filled, "annotation_skips") == 0
+
+
+def test_labelled_task_is_not_skipped(filled: Store):
+    draw(filled)
+    task = take(filled)
+    save_label(filled, task.task_id, "ana", UNLINKED, NOW)
+    with pytest.raises(RefusedError, match="take the label back first"):
+        skip_task(filled, task.task_id, "ana", "why", NOW)
+
+
+def test_undone_label_stays_and_no_longer_counts(filled: Store):
+    draw(filled)
+    task, following = take(filled), take(filled, held=2)
+    save_label(filled, task.task_id, "ana", UNLINKED, NOW)
+    save_label(filled, task.task_id, "ana", span(), NOW)
+    shown = undo_label(filled, task.task_id, "ana", LATER)
+    assert (shown.task_id, shown.mine) == (task.task_id, None)
+    assert [take(filled, now=LATER, held=n).task_id for n in (1, 2)] == [
+        task.task_id, following.task_id,
+    ]  # fmt: skip
+    assert count(filled, "labels") == 2
+    for view in ("standing_labels", "deciding_labels", "claim_labels"):
+        assert count(filled, view) == 0
+    assert filled.query("select distinct retracted_by from label_retractions") == [("ana",)]
+    with pytest.raises(RefusedError, match="no label of yours"):
+        undo_label(filled, task.task_id, "ana", LATER)
+    save_label(filled, task.task_id, "ana", UNLINKED, NOW)
+    assert filled.query("select verdict from deciding_labels") == [("unlinked",)]
+    assert filled.audit() == []
+
+
+def test_own_labels_are_listed_latest_first(filled: Store):
+    made = draw(filled)
+    seen = []
+    for minute in range(3):
+        task = take(filled)
+        save_label(filled, task.task_id, "ana", UNLINKED, NOW + timedelta(minutes=minute))
+        seen.append((task.task_id, task.claim_text))
+    found = list_labels_of(filled, made.round_id, "ana")
+    assert [(one.task_id, one.claim_text) for one in found] == seen[::-1]
+    assert [one.label.verdict for one in found] == ["unlinked"] * 3
+    assert len(list_labels_of(filled, made.round_id, "ana", 2)) == 2
+    assert list_labels_of(filled, made.round_id, "ben") == []
+
+
+def test_closed_round_hands_out_nothing_and_keeps_what_people_are_on(filled: Store):
+    made = draw(filled)
+    done, current = take(filled), take(filled, held=2)
+    save_label(filled, done.task_id, "ana", UNLINKED, NOW)
+    close_round(filled, made.round_id, NOW)
+    assert take(filled).task_id == current.task_id
+    assert take_task(filled, made.round_id, "ana", NOW, held=2) is None
+    assert take_task(filled, made.round_id, "ben", NOW) is None
+    save_label(filled, current.task_id, "ana", UNLINKED, NOW)
+    for change in (
+        lambda: undo_label(filled, done.task_id, "ana", NOW),
+        lambda: save_label(filled, done.task_id, "ana", span(), NOW),
+    ):
+        with pytest.raises(RefusedError, match="the round is closed"):
+            change()
+    assert count(filled, "labels") == 2
+
+
+# Adjudication.
+
+
+def dispute(store: Store, judgement: str = "grounded") -> str:
+    draw(store, judgement=judgement, overlap=1.0, size=1)
+    task = take(store)
+    told = {"grounded": ("unlinked", "contradicted"), "closed_book": ("true", "false")}[judgement]
+    save_label(store, task.task_id, "ana", Choice(verdict=told[0]), NOW)
+    take(store, "ben")
+    second = span(verdict=told[1]) if judgement == "grounded" else Choice(verdict=told[1])
+    save_label(store, task.task_id, "ben", second, NOW)
+    return task.task_id
+
+
+@pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
+def test_adjudicated_label_decides_a_dispute(filled: Store, judgement: str):
+    task_id = dispute(filled, judgement)
+    round_id = list_rounds(filled)[0].round_id
+    (found,) = list_disputes(filled, round_id)
+    assert [one.labeler for one in found.labels] == ["ana", "ben"]
+    assert found.decided is None
+    task, same = read_dispute(filled, task_id)
+    assert (task.task_id, same) == (task_id, found)
+    verdict = found.labels[0].verdict
+    decided = adjudicate(filled, task_id, "eve", Choice(verdict=verdict), NOW)
+    assert adjudicate(filled, task_id, "eve", Choice(verdict=verdict), LATER) == decided
+    (after,) = list_disputes(filled, round_id)
+    assert (after.decided, len(after.labels)) == (decided, 2)
+    view = "deciding_labels" if judgement == "grounded" else "deciding_closed_book_labels"
+    assert filled.query(f"select labeler, label_kind from {view}") == [("eve", "adjudicated")]
+    assert filled.audit() == []
+
+
+def test_who_labelled_may_adjudicate_and_both_are_kept(filled: Store):
+    task_id = dispute(filled)
+    adjudicate(filled, task_id, "ana", span(verdict="contradicted"), NOW)
+    rows = filled.query("select label_kind, verdict from labels where labeler = 'ana' order by 1")
+    assert rows == [("adjudicated", "contradicted"), ("human", "unlinked")]
+    mine = read_task(filled, task_id, "ana").mine
+    assert mine is not None
+    assert mine.verdict == "unlinked"
+
+
+def test_undecided_disputes_come_first_and_agreement_is_none(filled: Store):
+    made = draw(filled, overlap=1.0)
+    for _ in range(10):
+        save_label(filled, take(filled).task_id, "ana", UNLINKED, NOW)
+    second = []
+    for number in range(10):
+        task = take(filled, "ben")
+        choice = span(verdict="contradicted") if number < 2 else UNLINKED
+        save_label(filled, task.task_id, "ben", choice, NOW)
+        second.append(task.task_id)
+    assert {d.task_id for d in list_disputes(filled, made.round_id)} == set(second[:2])
+    first = list_disputes(filled, made.round_id)[0].task_id
+    adjudicate(filled, first, "eve", UNLINKED, NOW)
+    assert [d.task_id for d in list_disputes(filled, made.round_id)][-1] == first
+
+
+def test_changed_mind_ends_a_dispute(filled: Store):
+    task_id = dispute(filled)
+    save_label(filled, task_id, "ben", UNLINKED, LATER)
+    assert list_disputes(filled, list_rounds(filled)[0].round_id) == []
+
+
+def test_claim_that_all_passed_on_is_decided_and_needs_nobody_else(filled: Store):
+    made = draw(filled, size=1)
+    task = take(filled)
+    skip_task(filled, task.task_id, "ana", "no idea", NOW)
+    (found,) = list_disputes(filled, made.round_id)
+    assert (found.labels, found.skips) == ((), (("ana", "no idea"),))
+    adjudicate(filled, task.task_id, "eve", UNLINKED, NOW)
+    assert take_task(filled, made.round_id, "ben", NOW) is None
+    assert filled.audit() == []
+
+
+def test_adjudicator_keeps_the_rules(filled: Store):
+    task_id = dispute(filled)
+    with pytest.raises(RefusedError, match="select the words"):
+        adjudicate(filled, task_id, "eve", Choice(verdict="supported"), NOW)
+    with pytest.raises(RefusedError, match="no such task"):
+        adjudicate(filled, "nothing", "eve", UNLINKED, NOW)
+
+
+# Whatever people do, nothing is doubled or lost.
+
+
+def test_people_at_once_share_the_work(place: str):
+    with open_store(place, create=True) as store:
+        fill(store, items=12)
+        made = draw(store, overlap=0.5)
+
+    def work(who: str) -> list[str]:
+        done = []
+        with open_store(place) as own:
+            while (task := take_task(own, made.round_id, who, NOW)) is not None:
+                save_label(own, task.task_id, who, UNLINKED, NOW)
+                take_task(own, made.round_id, who, NOW, held=2)
+                save_label(own, task.task_id, who, UNLINKED, NOW)
+                done.append(task.task_id)
+        return done
+
+    people = ("ana", "ben", "cyd", "dee")
+    with ThreadPoolExecutor(len(people)) as pool:
+        given = dict(zip(people, pool.map(work, people), strict=True))
+    with open_store(place) as store:
+        progress = read_progress(store, made.round_id, NOW)
+        stored = store.query("select labeler, count(*) from labels group by labeler order by 1")
+        assert store.audit() == []
+    assert progress.done == progress.slots == 37 + 19
+    assert stored == [(who, len(tasks)) for who, tasks in given.items() if tasks]
+    assert all(len(tasks) == len(set(tasks)) for tasks in given.values())
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared(request: pytest.FixtureRequest, tmp_path_factory) -> Iterator[Store]:
+    with open_store(
+        new_place(request, request.param, tmp_path_factory.mktemp("r")), create=True
+    ) as s:
+        fill(s)
+        yield s
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["ana", "ben", "cyd"]),
+        st.sampled_from(["save", "save", "save", "skip", "undo", "ahead", "wait", "leave"]),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS, number=st.integers(0, 10**9))
+def test_no_label_is_lost_or_doubled(shared: Store, steps: list[tuple[str, str]], number: int):
+    now = NOW
+    options: dict[str, Any] = {"title": f"round {number}", "again": True, "seed": number}
+    made = draw_round(
+        shared, "r", "grounded", overlap=0.5, created_by=str(count(shared, "annotation_rounds")),
+        guide_version="g1", now=now, **options,
+    )  # fmt: skip
+    for who, what in steps:
+        now += timedelta(seconds=1)
+        _step(shared, made.round_id, who, what, now)
+        if what in ("wait", "leave"):
+            now += LEASE if what == "leave" else timedelta(minutes=5)
+    slots = shared.query(
+        "select task_id, labeler, state, labeled_at from annotation_slots "
+        "where round_id = :id and labeler is not null", {"id": made.round_id},
+    )  # fmt: skip
+    pairs = [(task_id, who) for task_id, who, *_ in slots]
+    assert len(pairs) == len(set(pairs))
+    for task_id, who, state, at in slots:
+        mine = read_task(shared, task_id, who).mine
+        assert (state == "done") == (at is not None)
+        if state == "done":
+            assert mine is not None
+            assert str(mine.labeled_at) == str(at)
+    progress = read_progress(shared, made.round_id, now)
+    assert progress.done == sum(state == "done" for *_, state, _ in slots)
+    assert shared.audit() == []
+
+
+def _step(store: Store, round_id: str, who: str, what: str, now: datetime) -> None:
+    mine = list_labels_of(store, round_id, who, 1)
+    if what == "undo":
+        if mine:
+            undo_label(store, mine[0].task_id, who, now)
+        return
+    task = take_task(store, round_id, who, now, held=2 if what == "ahead" else 1)
+    if task is not None and what == "save":
+        save_label(store, task.task_id, who, UNLINKED, now)
+    elif task is not None and what == "skip":
+        skip_task(store, task.task_id, who, "why", now)
