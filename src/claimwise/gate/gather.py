@@ -14,11 +14,13 @@ from claimwise.errors import MetricError
 from claimwise.gate.bounds import bound_to_pass
 from claimwise.gate.counts import Counts, ItemRow
 from claimwise.gate.rules import Rule
+from claimwise.gate.trust import Trust, describe_standing
 from claimwise.measure import Metric, find_metric, load_metrics
 from claimwise.measure.catalogue import parse_metric
 from claimwise.measure.counting import ItemCounts, SliceKey, list_attributes, list_items
 from claimwise.measure.histogram import Histogram
 from claimwise.store import Store
+from claimwise.types.gating import Gate
 from claimwise.types.rows import Item
 
 PREVIOUS: Final = "previous"
@@ -31,11 +33,11 @@ _COMMENT = re.compile(r"--[^\n]*")
 # Whose labels a metric reads: the view in which to look for instruments, by a name in its SQL.
 _VIEWS: Final = {
     "deciding_closed_book_labels": r"deciding_closed_book_labels",
-    "candidate_closed_book_labels": r"(?:candidate_)?closed_book_labels",
+    "candidate_closed_book_labels": r"(?:candidate_|standing_)?closed_book_labels",
     "deciding_answer_labels": r"deciding_answer_labels",
     "candidate_answer_labels": r"(?:candidate_)?answer_labels",
     "deciding_labels": r"deciding_labels|claim_labels",
-    "candidate_labels": r"(?:candidate_)?labels",
+    "candidate_labels": r"(?:candidate_|standing_)?labels",
 }
 
 
@@ -173,41 +175,37 @@ class _Reader:
         labelers = {labeler for found in deciders.values() for labeler in found}
         foreign = {one for one in labelers if not all(one in found for found in deciders.values())}
         agreements = self._measure_agreements(labelers)
+        trust = self._read_trust(labelers, views)
         for run, slices in counted.items():
             for key, rows in slices.items():
-                self._doubt_slice(key, rows, deciders[run], foreign, agreements)
+                for labeler, labels in sorted(deciders[run].items()):
+                    found = agreements.get((labeler, self._item_part(key)), Agreement())
+                    doubt = _Doubt(self._rule.gate, labeler, labeler in foreign, found, trust)
+                    self._doubt_labels(key, rows, labels, doubt)
 
-    def _doubt_slice(
-        self,
-        key: SliceKey,
-        rows: dict[str, ItemRow],
-        deciders: Mapping[str, Mapping[str, float]],
-        foreign: set[str],
-        agreements: Mapping[tuple[str, SliceKey], Agreement],
+    def _doubt_labels(
+        self, key: SliceKey, rows: dict[str, ItemRow], labels: Mapping[str, float], doubt: _Doubt
     ) -> None:
-        gate = self._rule.gate
-        for labeler, labels in sorted(deciders.items()):
-            found = agreements.get((labeler, self._item_part(key)), Agreement())
-            trusted = gate.min_agreement == 0 or (found.low or 0.0) >= gate.min_agreement
-            if trusted and labeler not in foreign:
+        for item in [item for item in rows if item in labels]:
+            why = doubt.find(item)
+            if why is None:
                 continue
-            touched = [item for item in rows if item in labels]
-            for item in touched:
-                row = rows[item]
-                more = labels[item]
-                rows[item] = row._replace(
-                    untrusted=row.untrusted + more,
-                    foreign=row.foreign + (more if labeler in foreign else 0),
-                )
-            if touched:
-                why = (
-                    f"{labeler} judged only one of the two runs"
-                    if labeler in foreign
-                    else _describe_doubt(labeler, found, gate.min_agreement)
-                )
-                told = self.doubts.get(key)
-                if why not in (told or ""):
-                    self.doubts[key] = f"{told}; {why}" if told else why
+            row, more = rows[item], labels[item]
+            rows[item] = row._replace(
+                untrusted=row.untrusted + more,
+                foreign=row.foreign + (more if doubt.foreign else 0),
+            )
+            told = self.doubts.get(key)
+            if why not in (told or ""):
+                self.doubts[key] = f"{told}; {why}" if told else why
+
+    def _read_trust(self, labelers: set[str], views: Sequence[str]) -> Trust | None:
+        """Return the calibrations that decide; None where the gate is to ignore them."""
+        if self._rule.gate.calibration == "ignore" or not labelers:
+            return None
+        trust = Trust(self._store, labelers, views)
+        self.notes += [trust.describe(labeler) for labeler in trust.labelers]
+        return trust
 
     def _choose_member(self, rows: list[ItemCounts], run_id: str) -> list[ItemCounts]:
         rule = self._rule
@@ -305,10 +303,40 @@ class _Reader:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """Why an instrument's labels may not make a gate pass."""
+
+    gate: Gate
+    labeler: str
+    foreign: bool  # it judged only one of the two runs
+    measured: Agreement
+    trust: Trust | None
+
+    def find(self, item_id: str) -> str | None:
+        """Return the reason for an item; None when the labels may.
+
+        A calibration decides, where there is one for such items; else agreement as measured.
+        """
+        gate, labeler = self.gate, self.labeler
+        if self.foreign:
+            return f"{labeler} judged only one of the two runs"
+        if gate.min_agreement == 0:
+            return None
+        known = self.trust.find(labeler, item_id) if self.trust else None
+        if known is not None:
+            return None if known[0] == "trusted" else describe_standing(labeler, *known)
+        if gate.calibration == "require":
+            return f"{labeler}: no calibration for such items (claimwise calibrate)"
+        if (self.measured.low or 0.0) >= gate.min_agreement:
+            return None
+        return _describe_doubt(labeler, self.measured, gate.min_agreement)
+
+
 _LABELLED_RUNS: Final = (
-    "select r.run_id from runs as r where exists (select 1 from labels as l "
+    "select r.run_id from runs as r where exists (select 1 from standing_labels as l "
     "where l.run_id = r.run_id and l.label_kind <> 'verifier') or exists (select 1 from "
-    "closed_book_labels as l where l.run_id = r.run_id and l.label_kind <> 'verifier') "
+    "standing_closed_book_labels as l where l.run_id = r.run_id and l.label_kind <> 'verifier') "
     "order by r.run_id"
 )
 

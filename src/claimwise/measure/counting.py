@@ -186,8 +186,7 @@ def _add_up_items(store: Store, metric: Metric, columns: list[str], by: Sequence
     """Return the query that adds up each item's units within each slice."""
     joins: list[str] = []
     slices = [
-        f"{_slice_expression(store, name, columns, joins)} as slice_{n}"
-        for n, name in enumerate(by)
+        f"{write_slice(store, name, columns, joins)} as slice_{n}" for n, name in enumerate(by)
     ]
     scored = "m.scored" if "scored" in columns else "m.denominator"
     asked = "m.asked" if "asked" in columns else scored
@@ -205,8 +204,14 @@ def _add_up_items(store: Store, metric: Metric, columns: list[str], by: Sequence
     return f"select {inner}\nfrom (\n{metric.sql}\n) as m {' '.join(joins)}\ngroup by {groups}"
 
 
-def _slice_expression(store: Store, name: str, columns: list[str], joins: list[str]) -> str:
-    """Return SQL for a slice column as text, adding the join that it needs."""
+def write_slice(store: Store, name: str, columns: list[str], joins: list[str]) -> str:
+    """Return SQL for a slice column as text, adding the join that it needs to ``joins``.
+
+    The rows are ``m``; they have an item in ``cluster_id``, and the columns named.
+
+    Raises:
+        MetricError: there is no such column; the message lists those that are.
+    """
     # Columns of items and runs win over a metric's own of the same name: they alone have one
     # value per item, on which the way of adding up slices rests.
     if name in Item.__struct_fields__:
@@ -285,6 +290,12 @@ _CANDIDATES = {
     "candidate_closed_book_labels": "closed_book_labels",
     "candidate_answer_labels": "answer_labels",
 }
+# Where those of a table are that nobody has taken back; answers' labels can't be.
+STANDING = {
+    "labels": "standing_labels",
+    "closed_book_labels": "standing_closed_book_labels",
+    "answer_labels": "answer_labels",
+}
 
 
 def narrow_labels(labels: str | Narrowing) -> tuple[str, dict[str, str]]:
@@ -299,7 +310,9 @@ def narrow_labels(labels: str | Narrowing) -> tuple[str, dict[str, str]]:
         return "", {}
     chosen = labels if isinstance(labels, Narrowing) else _read_policy(labels)
     views = ", ".join(
-        f"{view} as (\n{_narrowed(view, sql, chosen)}\n)" for view, sql in list_views()
+        f"{view} as (\n{_narrowed(view, sql, chosen)}\n)"
+        for view, sql in list_views()
+        if view not in STANDING.values()  # whoever decides, what was taken back does not
     )
     return f"with {views}\n", dict(chosen.params)
 
@@ -317,4 +330,6 @@ def _read_policy(labels: str) -> Narrowing:
 
 def _narrowed(name: str, sql: str, chosen: Narrowing) -> str:
     table = _CANDIDATES.get(name)
-    return sql if table is None else f"select * from {table} where {chosen.conditions[table]}"
+    if table is None:
+        return sql
+    return f"select * from {STANDING[table]} as {table} where {chosen.conditions[table]}"

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from claimwise.measure.catalogue import Metric
-from claimwise.measure.counting import ItemCounts, Narrowing, list_items, narrow_labels
+from claimwise.measure.counting import (
+    STANDING,
+    ItemCounts,
+    Narrowing,
+    list_items,
+    narrow_labels,
+)
 from claimwise.store import Store
 
 PEOPLE: Final = "people"
@@ -25,7 +31,11 @@ _TABLES: Final = {
     "deciding_answer_labels": ("answer_labels", ("run_id", "item_id", "sample")),
 }
 _GUIDED: Final = "deciding_labels"  # only these say by which guide people worked
-_ALIASES: Final = {"claim_labels": "deciding_labels"}
+_ALIASES: Final = {
+    "claim_labels": "deciding_labels",
+    "standing_labels": "deciding_labels",
+    "standing_closed_book_labels": "deciding_closed_book_labels",
+}
 
 
 class Instrument(NamedTuple):
@@ -181,9 +191,11 @@ def _narrow(
             continue
         same = " and ".join(f"o.{column} = {table}.{column}" for column in key)
         guided = view == _GUIDED
+        by_own = _name(table, own, "own", params, guided=guided)
+        by_other = _name("o", other, "other", params, guided=guided)
         conditions[table] = (
-            f"({_name(table, own, 'own', params, guided=guided)}) and exists (select 1 from "
-            f"{table} as o where {same} and ({_name('o', other, 'other', params, guided=guided)}))"
+            f"({by_own}) and exists (select 1 from {STANDING[table]} as o "
+            f"where {same} and ({by_other}))"
         )
     return Narrowing(conditions, params)
 

@@ -142,6 +142,14 @@ def wilson_interval(h: Histogram, confidence: float = 0.95) -> Interval | None:
     return _unless_trivial(h, confidence, "wilson", _wilson)
 
 
+def wilson_bounds(centre: float, size: float, quantile: float) -> tuple[float, float]:
+    """Return Wilson's bounds of a rate from so many independent units; 0 and 1 are fine."""
+    pull = quantile**2 / size
+    middle = (centre + pull / 2) / (1 + pull)
+    half = math.sqrt(pull * centre * (1 - centre) + pull**2 / 4) / (1 + pull)
+    return middle - half, middle + half
+
+
 def logit_t_interval(h: Histogram, confidence: float = 0.95) -> Interval | None:
     """Return a t interval on the log-odds scale, with the spread of the effective size.
 
@@ -370,11 +378,7 @@ def _student(h: Histogram, level: float) -> float:
 
 
 def _wilson(h: Histogram, confidence: float) -> tuple[float, float]:
-    centre, size = h.hits / h.units, effective_size(h)
-    pull = _student(h, (1 + confidence) / 2) ** 2 / size
-    middle = (centre + pull / 2) / (1 + pull)
-    half = math.sqrt(pull * centre * (1 - centre) + pull**2 / 4) / (1 + pull)
-    return middle - half, middle + half
+    return wilson_bounds(h.hits / h.units, effective_size(h), _student(h, (1 + confidence) / 2))
 
 
 def _logit_t(h: Histogram, confidence: float) -> tuple[float, float] | None:

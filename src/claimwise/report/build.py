@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from claimwise.measure import Metric, estimate_metric, find_metric, narrow_labels
+from claimwise.measure.correcting import correct_run
+from claimwise.measure.standing import read_standings
 from claimwise.store import Store
+from claimwise.types.calibrating import CorrectedRate
 from claimwise.types.results import (
     Estimate,
     Instrument,
@@ -15,7 +18,7 @@ from claimwise.types.results import (
     Settings,
     Worst,
 )
-from claimwise.types.rows import Run
+from claimwise.types.rows import Judgement, Run
 
 DEFAULT_BY: Final = ("query_type", "stakes")
 
@@ -59,6 +62,7 @@ def build_report(
         contested = estimate_metric(
             store, find_metric(metrics, "contested_share"), run_id, (), settings
         ).overall[0]
+        corrected = _correct(store, run_id, settings)
         run = _read_run(store, run_id)
         bare, failed = _count_gaps(store, run_id)
     return Report(
@@ -74,7 +78,15 @@ def build_report(
         answers_without_claims=bare,
         failed_answers=failed,
         warnings=_find_warnings(instruments, contested, settings),
+        corrected=corrected,
     )
+
+
+def _correct(store: Store, run_id: str, settings: Settings) -> tuple[CorrectedRate, ...]:
+    """Return the run's rates by rounds of people's labels."""
+    kinds: tuple[Judgement, ...] = ("grounded", "closed_book")
+    found = [correct_run(store, run_id, kind, confidence=settings.confidence) for kind in kinds]
+    return tuple(one for one in found if one is not None)
 
 
 def _read_run(store: Store, run_id: str) -> dict[str, str | None]:
@@ -109,12 +121,13 @@ def _find_instruments(
         Settings(confidence=settings.confidence),
     )  # fmt: skip
     agreement = {row.slice["labeler"]: row for row in table.overall}
+    standings = read_standings(store)
     prefix, params = narrow_labels(settings.labels)
     rows = store.query(
         f"{prefix}select p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version, "
         "sum(l.labels), sum(l.deciding) from labelers as p join ("
-        "select labeler, 1 as labels, 0 as deciding from labels where run_id = :run_id "
-        "union all select labeler, 1, 0 from closed_book_labels where run_id = :run_id "
+        "select labeler, 1 as labels, 0 as deciding from standing_labels where run_id = :run_id "
+        "union all select labeler, 1, 0 from standing_closed_book_labels where run_id = :run_id "
         "union all select labeler, 1, 0 from answer_labels where run_id = :run_id "
         "union all select labeler, 0, 1 from deciding_labels where run_id = :run_id "
         "union all select labeler, 0, 1 from deciding_closed_book_labels where run_id = :run_id "
@@ -134,6 +147,7 @@ def _find_instruments(
             labels=int(row[5]),
             deciding_labels=int(row[6]),
             agreement=agreement.get(row[0]) if row[1] == "verifier" else None,
+            calibration=standings.describe(row[0]),
         )
         for row in rows
     )
@@ -159,15 +173,15 @@ def _find_worst(table: MetricTable) -> list[Worst]:
         ]
         if whole.better is None or whole.micro is None or len(rows) < 2:
             continue
-        worst = min(
-            (row for row in rows if _is_no_better(row, whole.micro)),
-            key=_kind_view,
-            default=rows[0],
-        )
-        found.append(
-            Worst(estimate=worst, overall=whole.micro, stands_out=_excludes(worst, whole.micro))
-        )
+        overall = whole.micro
+        worst = min(rows, key=lambda row: rank_slice(row, overall))
+        found.append(Worst(estimate=worst, overall=overall, stands_out=_excludes(worst, overall)))
     return found
+
+
+def rank_slice(row: Estimate, overall: float) -> tuple[bool, float, float]:
+    """Return the key that sorts slices by how sure they are to be bad, the surest first."""
+    return not _is_no_better(row, overall), *_kind_view(row)
 
 
 def _is_no_better(row: Estimate, overall: float) -> bool:
@@ -198,7 +212,8 @@ def _find_warnings(
             "adjudicated: the latest label decides."
         )
     for instrument in instruments:
-        unknown = instrument.kind == "verifier" and instrument.agreement is None
+        measured = instrument.agreement or instrument.calibration
+        unknown = instrument.kind == "verifier" and not measured
         if unknown and instrument.deciding_labels:
             found.append(f"{instrument.labeler}: agreement with humans unknown.")
     return tuple(found)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from claimwise.report import format as form
 from claimwise.report import sentences
+from claimwise.report.corrections import describe_trust
 from claimwise.types.results import Estimate, MetricTable, Report
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def load_template(name: str) -> Template:
         missing=form.MISSING,
         quadrant=form.QUADRANT,
         side_by_side=_side_by_side,
+        describe_trust=describe_trust,
         unscored_of=_unscored_of,
     )
     return environment.get_template(name)

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from msgspec import to_builtins
+
 from claimwise.report.format import agreement_text
+from claimwise.types.calibrating import CorrectedRate
 from claimwise.types.results import Estimate, Instrument, MetricTable, Report, Settings, Worst
 
 REPORT_SCHEMA: Final = "claimwise.report/1"
@@ -44,6 +47,7 @@ def to_document(report: Report) -> Document:
         "answers_without_claims": report.answers_without_claims,
         "failed_answers": report.failed_answers,
         "warnings": list(report.warnings),
+        "corrected": [_corrected(one) for one in report.corrected],
     }
 
 
@@ -104,6 +108,15 @@ def _instrument(instrument: Instrument) -> Document:
         "deciding_labels": instrument.deciding_labels,
         "agreement": _row(agreement, "claim") if agreement else None,
         "agreement_text": agreement_text(instrument),
+        "calibration": instrument.calibration,
+    }
+
+
+def _corrected(one: CorrectedRate) -> Document:
+    return {
+        **to_builtins(one),
+        "instrument": one.instrument.value,
+        "labels_only": one.labels_only.value,
     }
 
 
@@ -185,11 +198,17 @@ def report_schema() -> Document:
             labeler=_TEXT, kind=_TEXT, model=_TEXT_OR_NULL, prompt_ver=_TEXT_OR_NULL,
             version=_TEXT_OR_NULL, labels=_COUNT, deciding_labels=_COUNT,
             agreement={"anyOf": [_ROW, {"type": "null"}]}, agreement_text=_TEXT,
+            calibration=_TEXT_OR_NULL,
         ),
         unscored=_list_of(reason=_TEXT_OR_NULL, claims=_NUMBER, asked=_COUNT, share=_RATE),
         answers_without_claims=_COUNT,
         failed_answers=_COUNT,
         warnings=_TEXTS,
+        corrected=_list_of(
+            run_id=_TEXT, round_id=_TEXT, labeler=_TEXT_OR_NULL, judgement=_TEXT, value=_RATE,
+            low=_RATE, high=_RATE, confidence=_NUMBER, labels=_COUNT, claims=_COUNT,
+            instrument=_RATE, labels_only=_RATE, missing=_COUNT, notes=_TEXTS,
+        ),
     )  # fmt: skip
 
 

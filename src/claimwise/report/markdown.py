@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
+from claimwise.report.corrections import describe_trust
 from claimwise.report.format import (
     MISSING,
     QUADRANT,
@@ -180,7 +181,7 @@ def _render_instruments(report: Report) -> list[str]:
     table = (
         write_table(headers, rows, text=(0, 1, 2, 4)) if rows else "Nobody has labelled this run."
     )
-    return ["## Instruments", table]
+    return ["## Instruments", table, write_bullets(map(escape, describe_trust(report)))]
 
 
 def _render_metrics(tables: Sequence[MetricTable], notes: Notes) -> list[str]:

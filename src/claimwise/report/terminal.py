@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from claimwise.report.columns import FOREST_WIDTH, Column, Writer
+from claimwise.report.corrections import describe_trust
 from claimwise.report.format import (
     MISSING,
     QUADRANT,
@@ -167,6 +168,8 @@ def _print_instruments(writer: Writer, report: Report) -> None:
     for row in rows:
         if describe_instrument(row) != MISSING:
             writer.say(f"{clean(row.labeler)}: {describe_instrument(row)}", "dim", indent=2)
+    for line in describe_trust(report):
+        writer.say(line, indent=2)
 
 
 def _print_unmeasured(writer: Writer, tables: Sequence[MetricTable]) -> None:

@@ -6,12 +6,12 @@
 -- better: lower
 with latest as (
     select l.item_id, l.claim_id, l.labeler, l.verdict
-    from labels as l
+    from standing_labels as l
     where l.run_id = :run_id
         and l.label_kind = 'human'
         and not exists (
             select 1
-            from labels as n
+            from standing_labels as n
             where n.run_id = l.run_id
                 and n.item_id = l.item_id
                 and n.claim_id = l.claim_id
@@ -27,7 +27,7 @@ shared as (
         l.claim_id,
         case when min(l.verdict) <> max(l.verdict) and not exists (
             select 1
-            from labels as x
+            from standing_labels as x
             where x.run_id = :run_id
                 and x.item_id = l.item_id
                 and x.claim_id = l.claim_id

@@ -11,7 +11,7 @@ with judged as (
         v.labeler,
         v.item_id,
         case when v.verdict = d.verdict then 1 else 0 end as agrees
-    from labels as v
+    from standing_labels as v
     join deciding_labels as d
         on d.run_id = v.run_id and d.item_id = v.item_id and d.claim_id = v.claim_id
     where v.run_id = :run_id
@@ -19,7 +19,7 @@ with judged as (
         and d.label_kind <> 'verifier'
         and not exists (
             select 1
-            from labels as n
+            from standing_labels as n
             where n.run_id = v.run_id
                 and n.item_id = v.item_id
                 and n.claim_id = v.claim_id
@@ -31,7 +31,7 @@ with judged as (
         v.labeler,
         v.item_id,
         case when v.label = d.label then 1 else 0 end as agrees
-    from closed_book_labels as v
+    from standing_closed_book_labels as v
     join deciding_closed_book_labels as d
         on d.run_id = v.run_id and d.item_id = v.item_id and d.claim_id = v.claim_id
     where v.run_id = :run_id
@@ -39,7 +39,7 @@ with judged as (
         and d.label_kind <> 'verifier'
         and not exists (
             select 1
-            from closed_book_labels as n
+            from standing_closed_book_labels as n
             where n.run_id = v.run_id
                 and n.item_id = v.item_id
                 and n.claim_id = v.claim_id

@@ -1,0 +1,100 @@
+"""Which calibrations hold today, and for which items."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from claimwise.store import Store
+from claimwise.store.calibrations import list_calibrations, name_slice
+from claimwise.types.calibrating import Calibration, Standing
+from claimwise.types.rows import Judgement
+
+_DOMAIN = "domain"
+
+
+class Standings:
+    """The calibrations of all instruments as they stand at one moment."""
+
+    def __init__(self, calibrations: Iterable[Calibration], now: datetime) -> None:
+        self._now = now
+        self._of: dict[tuple[str, Judgement], list[Calibration]] = defaultdict(list)
+        for one in calibrations:
+            self._of[one.labeler, one.judgement].append(one)
+
+    def list_of(self, labelers: set[str]) -> list[Calibration]:
+        """Return the calibrations of some instruments."""
+        return [one for (name, _), known in self._of.items() if name in labelers for one in known]
+
+    def find(
+        self, labeler: str, judgement: Judgement, values: Mapping[str, str | None]
+    ) -> tuple[Standing, Calibration] | None:
+        """Return how an instrument stands for an item, and the calibration that says so.
+
+        The calibration of the item's domain counts; without one that of all claims, if it rests
+        on items of that domain: error rates don't travel. Any other slice that the item lies in
+        may take trust away, and none gives it. None when nothing was measured for the item.
+        """
+        known = self._of.get((labeler, judgement), [])
+        domain = values.get(_DOMAIN)
+        own = [one for one in known if one.slice == {_DOMAIN: domain}]
+        whole = [one for one in known if not one.slice and domain in one.domains]
+        decisive = (own or whole)[:1]
+        if not decisive:
+            return None
+        standing = decisive[0].stand(self._now)
+        if standing == "trusted":
+            for one in known:
+                if one.stand(self._now) == "not trusted" and _holds(one, values):
+                    return "not trusted", one
+        return standing, decisive[0]
+
+    def describe(self, labeler: str) -> str | None:
+        """Say in words how an instrument stands; None when it was never calibrated."""
+        told = [
+            _describe(known, self._now) + (" (closed-book)" if judgement == "closed_book" else "")
+            for (name, judgement), known in self._of.items()
+            if name == labeler
+        ]
+        return "; ".join(told) or None
+
+    def list_expired(self) -> list[str]:
+        """Return the instruments whose calibration has expired."""
+        expired = {
+            labeler
+            for (labeler, _), known in self._of.items()
+            if any(one.stand(self._now) == "expired" for one in known)
+        }
+        return sorted(expired)
+
+
+def read_standings(store: Store, now: datetime | None = None) -> Standings:
+    """Return how all instruments of a store stand, now or at a time (UTC, without zone)."""
+    return Standings(list_calibrations(store), now or datetime.now(UTC).replace(tzinfo=None))
+
+
+def _holds(one: Calibration, values: Mapping[str, str | None]) -> bool:
+    return bool(one.slice) and all(
+        name in values and values[name] == value for name, value in one.slice.items()
+    )
+
+
+def _describe(known: Sequence[Calibration], now: datetime) -> str:
+    """Say how one instrument stands: by domain where there are several, else as a whole."""
+    domains = [one for one in known if list(one.slice) == [_DOMAIN]]
+    chosen = domains or [one for one in known if not one.slice]
+    if not chosen:
+        return "unknown"
+    until = chosen[0].expires_at.date().isoformat()
+    if now >= chosen[0].expires_at:
+        return f"expired on {until}"
+    groups: dict[str, list[str]] = defaultdict(list)
+    for one in chosen:
+        groups[one.status].append(name_slice(one.slice))
+    parts = []
+    for status in ("trusted", "not trusted", "unknown"):
+        if status in groups:
+            where = f" in {', '.join(sorted(groups[status]))}" if domains else ""
+            parts.append(f"{status}{where}")
+    return f"{'; '.join(parts)} until {until}"

@@ -1,0 +1,128 @@
+"""Rates from strata and labels: by hand, at the ends, and beside a plain interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from claimwise.measure.histogram import Histogram
+from claimwise.measure.intervals import wilson_interval
+from claimwise.measure.stratified import StratumLabel, estimate_stratified
+
+
+def label(stratum: str, item: int, *, good: bool) -> StratumLabel:
+    return StratumLabel(stratum=stratum, item_id=f"i{item}", supported=good, group=stratum)
+
+
+def make(stratum: str, good: int, bad: int, first: int = 0) -> list[StratumLabel]:
+    """Labels of one claim an item."""
+    return [label(stratum, first + n, good=n < good) for n in range(good + bad)]
+
+
+def test_shares_are_weighed_by_the_size_of_their_strata() -> None:
+    labels = [*make("yes", 18, 2), *make("no", 5, 15, first=20)]
+    found = estimate_stratified({"yes": 900, "no": 100}, labels, {})
+    assert found is not None
+    assert found.value == pytest.approx(0.9 * 0.9 + 0.1 * 0.25)
+    assert found.low < found.value < found.high
+    assert found.empty == ()
+
+
+def test_one_stratum_is_a_plain_rate() -> None:
+    labels = make("all", 40, 20)
+    found = estimate_stratified({"all": 600}, labels, {})
+    plain = wilson_interval(Histogram.from_pairs([(1, 1, 40), (0, 1, 20)]))
+    assert found is not None
+    assert plain is not None
+    assert found.value == pytest.approx(2 / 3)
+    assert (found.low, found.high) == pytest.approx((plain.low, plain.high), abs=0.01)
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_labels_that_all_agree_are_not_certain(good: bool) -> None:
+    labels = [label(s, n, good=good) for s in ("a", "b") for n in range(20)]
+    found = estimate_stratified({"a": 500, "b": 500}, labels, {})
+    assert found is not None
+    assert found.value == float(good)
+    assert 0.02 < found.high - found.low < 0.25
+
+
+def test_a_stratum_without_labels_could_hold_anything() -> None:
+    labels = make("a", 50, 0)
+    whole = estimate_stratified({"a": 500}, labels, {})
+    half = estimate_stratified({"a": 500, "b": 500}, labels, {})
+    assert whole is not None
+    assert half is not None
+    assert half.empty == ("b",)
+    assert half.value == pytest.approx(0.75)
+    assert half.high - half.low > 0.4 > whole.high - whole.low
+
+
+def test_claims_of_one_item_are_worth_less() -> None:
+    apart = [label("a", n, good=n % 3 > 0) for n in range(60)]
+    together = [label("a", n // 6 * 3 + n // 6 % 3, good=n // 6 % 3 > 0) for n in range(60)]
+    one = estimate_stratified({"a": 600}, apart, {})
+    other = estimate_stratified({"a": 600}, together, {})
+    assert one is not None
+    assert other is not None
+    assert other.high - other.low > 1.3 * (one.high - one.low)
+
+
+def test_how_verdicts_vary_over_items_widens() -> None:
+    labels = [*make("yes", 20, 0), *make("no", 0, 20, first=20)]
+    even = {f"v{n}": {"yes": 5, "no": 5} for n in range(40)}
+    uneven = {f"v{n}": {"yes": 10} if n % 2 else {"no": 10} for n in range(40)}
+    one, other = (
+        estimate_stratified({"yes": 200, "no": 200}, labels, verdicts)
+        for verdicts in (even, uneven)
+    )
+    assert one is not None
+    assert other is not None
+    assert other.high - other.low > one.high - one.low
+
+
+def test_degenerate() -> None:
+    assert estimate_stratified({"a": 10}, [], {}) is None
+    assert estimate_stratified({}, [], {}) is None
+    one = estimate_stratified({"a": 10}, [label("a", 0, good=True)], {})
+    assert one is not None
+    assert 0 <= one.low < 0.2 < one.high == 1
+    same = estimate_stratified({"a": 10}, [label("a", 0, good=n > 1) for n in range(4)], {})
+    assert same is not None
+    assert same.low < 0.2
+    assert same.high > 0.8
+
+
+def test_it_covers_and_is_narrower_than_labels_alone() -> None:
+    """A short version of benchmarks/calibration.py."""
+    generator = np.random.default_rng(60)
+    covered, widths, plain = 0, [], []
+    for _ in range(150):
+        good = generator.random(2000) < 0.9
+        said = np.where(generator.random(2000) < 0.85, good, ~good)
+        labels = []
+        for verdict in (True, False):
+            rows = generator.permutation(np.flatnonzero(said == verdict))[:100]
+            labels += [label(str(verdict), int(row), good=bool(good[row])) for row in rows]
+        sizes = {"True": int(said.sum()), "False": int((~said).sum())}
+        found = estimate_stratified(sizes, labels, {})
+        rows = generator.permutation(2000)[:200]
+        alone = wilson_interval(Histogram.from_clusters(good[rows], np.ones(200)))
+        assert found is not None
+        assert alone is not None
+        covered += found.low <= good.mean() <= found.high
+        widths.append(found.high - found.low)
+        plain.append(alone.high - alone.low)
+    assert covered >= 0.93 * 150
+    assert np.mean(widths) < 0.9 * np.mean(plain)
+
+
+def test_items_whose_claims_fail_in_several_strata_at_once_widen() -> None:
+    def measure(shift: int) -> float:
+        labels = [label("a", n, good=n % 3 > 0) for n in range(60)]
+        labels += [label("b", n, good=(n + shift) % 3 > 0) for n in range(60)]
+        found = estimate_stratified({"a": 300, "b": 300}, labels, {})
+        assert found is not None
+        return found.high - found.low
+
+    assert measure(0) > 1.3 * measure(1)
