@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from browser.desk import PEOPLE, Visit, log_in, wait_ready
+from claimwise.store import open_store
+from claimwise.store.accounts import create_account
+from support.app_server import PASSWORD, RunningApp, run_app, utc_now
+from support.desk_data import fill_store
 
 CHROMIUM = "/usr/bin/chromium"
 QUIET = [
@@ -50,3 +57,58 @@ def open_page(browser: Browser) -> Iterator[Open]:
     yield open_file
     for page in pages:
         page.close()
+
+
+@pytest.fixture(scope="session")
+def desk_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The desk's own data with an account for everyone in PEOPLE. Copy it."""
+    place = tmp_path_factory.mktemp("desk") / "desk.db"
+    with open_store(place, create=True) as store:
+        fill_store(store)
+        for name, role in PEOPLE.items():
+            create_account(store, name, role, PASSWORD, utc_now())
+    return place
+
+
+@pytest.fixture
+def desk_app(desk_store: Path, tmp_path: Path) -> Iterator[RunningApp]:
+    """The app over a copy of the desk's data."""
+    place = tmp_path / "desk.db"
+    shutil.copy(desk_store, place)
+    with run_app(str(place), tmp_path) as app:
+        yield app
+
+
+@pytest.fixture
+def visit(browser: Browser, desk_app: RunningApp) -> Iterator[Visit]:
+    """Open a page of the app as someone; it asks nobody else for anything and complains not."""
+    contexts: list[BrowserContext] = []
+    problems: list[str] = []
+
+    def open_as(
+        name: str, path: str, *, width: int = 1280, scheme: str = "light", bypass_csp: bool = False
+    ) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": 844},
+            color_scheme="dark" if scheme == "dark" else "light",
+            bypass_csp=bypass_csp,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda asked: _check_request(asked.url, desk_app.url, problems))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        log_in(context, desk_app, name)
+        page.goto(desk_app.url + path)
+        if page.locator("#desk").count():
+            wait_ready(page)
+        return page
+
+    yield open_as
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def _check_request(url: str, base: str, problems: list[str]) -> None:
+    if not url.startswith((f"{base}/", "data:")):
+        problems.append(f"asked for {url}")

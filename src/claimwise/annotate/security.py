@@ -1,0 +1,158 @@
+"""Who may ask, and from where: hosts, origins, form tokens, cookies and headers."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Iterable, Mapping
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from claimwise.annotate.calls import Refusal
+from claimwise.store.accounts import SESSION_LIFE
+
+BODY_LIMIT = 256 * 1024
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_WILDCARDS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    # «no-referrer» would make browsers send «Origin: null» with our own forms.
+    "referrer-policy": "same-origin",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+_SESSION = "claimwise_session"
+_VISITOR = "claimwise_visitor"
+
+
+def list_hosts(bound: str, names: Iterable[str]) -> frozenset[str]:
+    """Return the host names that the app answers to.
+
+    A page elsewhere whose name is made to lead here (DNS rebinding) comes with its own name, and
+    so is refused.
+    """
+    own = set() if bound in _WILDCARDS else {bound.lower()}
+    return LOOPBACK | own | {name.lower() for name in names}
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a bound address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def check_host(header: str | None, allowed: frozenset[str]) -> None:
+    """Refuse a request for another host's name."""
+    if _split_host(header or "")[0] not in allowed:
+        raise Refusal(
+            421, "This server does not answer to that name; start it with --host-name NAME."
+        )
+
+
+def check_origin(headers: Mapping[str, str]) -> None:
+    """Refuse a form or a request that another site's page sent."""
+    site = headers.get("sec-fetch-site")
+    if site is not None and site not in ("same-origin", "none"):
+        raise Refusal(403, "This request came from another site; nothing was changed.")
+    origin = headers.get("origin")
+    if origin is None:
+        return
+    parts = urlsplit(origin)
+    default = 443 if parts.scheme == "https" else 80
+    if _split_host(parts.netloc, default) != _split_host(headers.get("host", ""), default):
+        raise Refusal(403, "This request came from another site; nothing was changed.")
+
+
+def check_csrf(given: str | None, wanted: str) -> None:
+    """Refuse a form without the session's token."""
+    if not wanted or not hmac.compare_digest((given or "").encode(), wanted.encode()):
+        raise Refusal(403, "This form is out of date; load the page again and repeat it.")
+
+
+def read_address(client: str | None, forwarded: str | None, *, behind_https: bool) -> str:
+    """Return the address that failures are counted for.
+
+    Behind a proxy it is the one the proxy saw, the last in the list: those before it are the
+    client's own claims. Of IPv6, the network: one person has all of its addresses.
+    """
+    found = client or "unknown"
+    if behind_https and forwarded:
+        found = forwarded.rpartition(",")[2].strip()
+    try:
+        address = ipaddress.ip_address(found)
+    except ValueError:
+        return found[:64] if found.isprintable() else "unknown"
+    if address.version == 6:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)
+
+
+# Cookies
+
+
+def read_cookies(header: str | None) -> dict[str, str]:
+    """Return the cookies of a request; none when the header makes no sense."""
+    try:
+        return {name: morsel.value for name, morsel in SimpleCookie(header or "").items()}
+    except CookieError:
+        return {}
+
+
+def read_session_cookie(cookies: Mapping[str, str], *, secure: bool) -> str | None:
+    """Return the session's token, if the browser has one."""
+    return cookies.get(_name_cookie(_SESSION, secure=secure))
+
+
+def write_session_cookie(token: str, *, secure: bool) -> str:
+    """Return the header value that gives the browser a session."""
+    life = int(SESSION_LIFE.total_seconds())
+    return _write_cookie(_SESSION, token, f"Max-Age={life}; SameSite=Lax", secure=secure)
+
+
+def drop_session_cookie(*, secure: bool) -> str:
+    """Return the header value that takes the session away."""
+    return _write_cookie(_SESSION, "", "Max-Age=0; SameSite=Lax", secure=secure)
+
+
+def read_visitor(cookies: Mapping[str, str], *, secure: bool) -> tuple[str, str | None]:
+    """Return the form token of someone not logged in, and the cookie to set, if any.
+
+    The token is a hash of a random cookie: another site's page can read neither.
+    """
+    kept = cookies.get(_name_cookie(_VISITOR, secure=secure))
+    fresh = None
+    if not kept:
+        kept = secrets.token_urlsafe(32)
+        fresh = _write_cookie(_VISITOR, kept, "SameSite=Strict", secure=secure)
+    return hashlib.sha256(f"form {kept}".encode()).hexdigest(), fresh
+
+
+def _write_cookie(name: str, value: str, rest: str, *, secure: bool) -> str:
+    end = "; Secure" if secure else ""
+    return f"{_name_cookie(name, secure=secure)}={value}; Path=/; HttpOnly; {rest}{end}"
+
+
+def _name_cookie(name: str, *, secure: bool) -> str:
+    # Browsers take a cookie of this name from us alone, not from a neighbouring subdomain.
+    return f"__Host-{name}" if secure else name
+
+
+def _split_host(text: str, default: int | None = None) -> tuple[str, int | None]:
+    try:
+        parts = urlsplit(f"//{text}")
+        return (parts.hostname or "").lower(), parts.port or default
+    except ValueError:
+        return "", None

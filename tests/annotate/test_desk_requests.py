@@ -1,0 +1,238 @@
+"""What the desk's requests refuse, over HTTP: nothing changes, and one line says why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claimwise.annotate.app import list_routes
+from claimwise.store import open_store
+from claimwise.store.annotation import save_label, take_task
+from claimwise.store.desk import count_left_in_answer, count_left_in_round, count_round
+from claimwise.types.annotation import Choice
+from small_data import label, load
+from support.app_server import Person, RunningApp, fill_path, run_app, utc_now
+from support.desk_data import TOWER, fill_store, make_round
+
+
+@pytest.fixture
+def tower(place: str, tmp_path: Path) -> Iterator[tuple[RunningApp, str]]:
+    """The app with a round on the tower, on each engine in turn."""
+    with open_store(place, create=True) as store:
+        fill_store(store)
+        round_id = make_round(store, "tower").round_id
+    with run_app(place, tmp_path) as app:
+        yield app, round_id
+
+
+def take(person: Person, round_id: str, held: int = 1) -> dict[str, Any]:
+    answer = person.get(f"/api/rounds/{round_id}/next?held={held}")
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def count_labels(app: RunningApp) -> int:
+    with app.open() as store:
+        return int(store.query("select count(*) from labels")[0][0])
+
+
+GOOD = {"verdict": "contradicted", "source_id": "tower", "span_start": TOWER.index("Dogs"),
+        "span_text": "Dogs may"}  # fmt: skip
+
+
+ENTRY = {"type": "annotation_queue", "task": "gold_spans", "item_id": "tower-1",
+         "reason": "made from an incident", "added_at": "2026-02-01T00:00:00Z"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("choice", "status", "message"),
+    [
+        ({"verdict": "supported"}, 409, "needs a span"),
+        ({**GOOD, "span_start": 3}, 409, "letter by letter"),
+        ({**GOOD, "span_start": -1}, 409, "span_start"),
+        ({**GOOD, "source_id": "'; drop table labels; --"}, 409, "source_id"),
+        ({**GOOD, "verdict": "stale"}, 409, "still held"),
+        ({**GOOD, "verdict": "overreach"}, 409, "part of the claim"),
+        ({"verdict": "true"}, 409, "verdict"),
+        ({"verdict": "unlinked", "labeler": "ben"}, 400, "labeler"),
+        ({"verdict": 1}, 400, "str"),
+        ([], 400, "object"),
+    ],
+)
+def test_bad_choices_are_refused(
+    tower: tuple[RunningApp, str], choice: Any, status: int, message: str
+) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    answer = ana.post_json(f"/api/tasks/{task_id}/label", choice)
+    assert answer.status_code == status
+    assert message in answer.json()["error"].lower()
+    assert "\n" not in answer.json()["error"]
+    assert count_labels(app) == 0
+
+
+def test_same_choice_twice_is_one_label(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    first, second = (ana.post_json(f"/api/tasks/{task_id}/label", GOOD) for _ in range(2))
+    assert first.json() == second.json()
+    assert count_labels(app) == 1
+
+
+@pytest.mark.parametrize("what", ["label", "skip", "undo"])
+def test_another_ones_task_is_refused(tower: tuple[RunningApp, str], what: str) -> None:
+    app, round_id = tower
+    ana, ben = app.enter("ana"), app.enter("ben")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    body = {"label": {"verdict": "unlinked"}, "skip": {"reason": "no"}, "undo": {}}[what]
+    for wrong in (task_id, "forged", "../../etc/passwd"):
+        answer = ben.post_json(f"/api/tasks/{wrong}/{what}", body)
+        assert answer.status_code in (404, 409), wrong
+    page = ben.get(f"/label/{round_id}?task={task_id}")
+    assert page.status_code == 409
+    assert count_labels(app) == 0
+
+
+def test_undo_sends_the_claim_and_the_own_label(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    assert ana.post_json(f"/api/tasks/{task_id}/label", GOOD).status_code == 200
+    found = ana.post_json(f"/api/tasks/{task_id}/undo", {}).json()
+    assert found["task"]["task_id"] == task_id
+    assert found["before"]["supporting_span"] == "Dogs may"
+    again = ana.post_json(f"/api/tasks/{task_id}/undo", {})
+    assert again.status_code == 409
+    assert take(ana, round_id)["task"]["task_id"] == task_id
+
+
+def test_labelers_do_not_adjudicate(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    answer = ana.post_json(f"/api/disputes/{task_id}/decide", {"verdict": "unlinked"})
+    assert answer.status_code == 403
+    for path in (f"/adjudicate/{round_id}", f"/adjudicate/{round_id}/{task_id}", "/gold-spans"):
+        assert ana.get(path).status_code == 403
+    assert count_labels(app) == 0
+
+
+def test_labelers_see_nothing_that_others_said(tower: tuple[RunningApp, str]) -> None:
+    """Whatever a labeler may open, it tells neither a person's nor an instrument's verdict."""
+    app, round_id = tower
+    claim = {"run_id": "tower", "item_id": "tower-1", "claim_text": "Entry is free."}
+    with app.open() as store:
+        load(store, label(**claim, verdict="unlinked", labeler="verifier:tell-tale"))
+    ana, ben = app.enter("tell-tale-ana"), app.enter("ben")
+    for _ in range(3):
+        task_id = take(ana, round_id)["task"]["task_id"]
+        answer = ana.post_json(
+            f"/api/tasks/{task_id}/label", {"verdict": "unlinked", "reason": "tell-tale"}
+        )
+        assert answer.status_code == 200
+    seen = 0
+    with app.open() as store:
+        for route in list_routes():
+            if route.method != "GET" or route.role is None:
+                continue
+            page = ben.get(fill_path(store, route.path))
+            assert "tell-tale" not in page.text, route.path
+            seen += page.status_code == 200
+    assert seen >= 5
+    assert all(take(ben, round_id, held)["task"]["mine"] is None for held in (1, 2))
+
+
+def test_adjudicators_find_what_waits_for_them(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana, ben, cleo = app.enter("ana"), app.enter("ben"), app.enter("cleo", "adjudicator")
+    assert "nothing to decide" in cleo.get("/adjudicate").text
+    assert "No dispute to decide" in cleo.get("/").text
+    task_id = take(ana, round_id)["task"]["task_id"]
+    ana.post_json(f"/api/tasks/{task_id}/label", {"verdict": "unlinked"})
+    with app.open() as store:
+        while (other := take_task(store, round_id, "ben", utc_now())) and other.task_id != task_id:
+            save_label(store, other.task_id, "ben", Choice(verdict="unlinked"), utc_now())
+    assert ben.post_json(f"/api/tasks/{task_id}/label", GOOD).status_code == 200
+    assert 'href="/adjudicate"' in cleo.get("/").text, "the menu and the tile lead there"
+    assert "<b>1 dispute</b> to decide" in cleo.get("/").text
+    page = cleo.get("/adjudicate").text
+    assert f'href="/adjudicate/{round_id}"' in page
+    assert '<strong>1</strong></td><td class="n">0</td>' in page
+    decided = cleo.post_json(f"/api/disputes/{task_id}/decide", {"verdict": "unlinked"})
+    assert decided.status_code == 200
+    assert '0</td><td class="n">1</td>' in cleo.get("/adjudicate").text
+    assert "No dispute to decide" in cleo.get("/").text
+
+
+def test_rounds_that_are_not_there(
+    tower: tuple[RunningApp, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    app, _ = tower
+    root = app.enter("root", "admin")
+    for path in ("/label/none", "/adjudicate/none", "/adjudicate/none/none", "/rounds/none"):
+        answer = root.get(path)
+        assert answer.status_code == 404, path
+        assert "There is no such round." in answer.text
+        assert f"refused root: GET {path}: 404" in capfd.readouterr().err
+
+
+def test_counts_follow_the_work(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    first, second = take(ana, round_id), take(ana, round_id, 2)
+    assert first["left_in_answer"] == 5
+    assert second["left_in_answer"] == 4
+    ana.post_json(f"/api/tasks/{first['task']['task_id']}/label", {"verdict": "unlinked"})
+    now = take(ana, round_id)
+    assert now["task"]["task_id"] == second["task"]["task_id"]
+    assert (now["left_in_answer"], now["progress"]) == (4, {"slots": 12, "done": 1})
+    ana.post_json(f"/api/tasks/{now['task']['task_id']}/skip", {"reason": "can't read it"})
+    with app.open() as store:
+        assert count_left_in_round(store, round_id, "ana") == 4
+        assert count_left_in_round(store, round_id, "ben") == 6
+        assert count_round(store, round_id).done == 1
+
+
+def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) -> None:
+    app, _ = tower
+    with app.open() as store:
+        load(store, {**ENTRY, "entry_id": "g/1 ?"})
+    cleo = app.enter("cleo", "adjudicator")
+    link = re.search(r'href="(/gold-spans/[^"]+)"', cleo.get("/gold-spans").text)
+    assert link
+    assert cleo.get(link[1]).status_code == 200
+    found = cleo.get("/api/gold-spans/g%2F1%20%3F/documents?q=tower").json()
+    assert "tower" in [one["source_id"] for one in found["sources"]]
+    span = {"source_id": "tower", "span_start": 0, "span_text": "The tower", "required": True}
+    for bad in (
+        {"spans": []},
+        {"spans": [{**span, "span_text": "Der Turm"}]},
+        {"spans": [{**span, "span_start": 5}]},
+        {"spans": [{**span, "span_start": -2}]},
+        {"spans": [{**span, "source_id": "nowhere"}]},
+        {"spans": [{**span, "span_text": ""}]},
+        {"spans": [span, {**span, "span_text": "Der Turm"}]},
+    ):
+        answer = cleo.post_json("/api/gold-spans/g%2F1%20%3F", bad)
+        assert answer.status_code == 400, bad
+        assert "\n" not in answer.json()["error"]
+    with app.open() as store:
+        assert store.query("select count(*) from gold_spans") == [(0,)]
+    assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 200
+    assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 404
+
+
+def test_count_left_in_answer_of_a_task_read_again(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    with app.open() as store:
+        task = take_task(store, round_id, "ana", utc_now())
+        assert task is not None
+        save_label(store, task.task_id, "ana", Choice(verdict="unlinked"), utc_now())
+        assert count_left_in_answer(store, task, "ana") == 5

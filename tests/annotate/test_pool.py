@@ -1,0 +1,118 @@
+"""Connections: lent to one at a time, opened when needed, replaced when broken."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from claimwise.annotate.calls import Refusal
+from claimwise.annotate.pool import StorePool
+from claimwise.errors import RefusedError, StoreError
+from claimwise.store import Store, open_store
+from support.app_server import RunningApp
+
+
+@pytest.fixture
+def pool(place: str) -> Iterator[StorePool]:
+    open_store(place, create=True).close()
+    opened = StorePool(lambda: open_store(place), size=2)
+    yield opened
+    opened.close()
+
+
+def test_a_connection_is_lent_to_one_at_a_time_and_kept(pool: StorePool) -> None:
+    with pool.borrow() as first, pool.borrow() as second:
+        assert first is not second
+        waited = threading.Event()
+
+        def wait() -> None:
+            with pool.borrow():
+                waited.set()
+
+        third = threading.Thread(target=wait)
+        third.start()
+        assert not waited.wait(0.2), "two connections, both out"
+    third.join(10)
+    assert waited.is_set()
+    with pool.borrow() as again:
+        assert again in (first, second)
+
+
+def test_a_refusal_keeps_the_connection_and_a_fault_does_not(pool: StorePool) -> None:
+    with pool.borrow() as first:
+        pass
+    for harmless in (Refusal(400, "no"), RefusedError("no")):
+        with pytest.raises(type(harmless)), pool.borrow() as store:
+            raise harmless
+        assert store is first
+    for fault in (StoreError("gone"), ValueError("what")):
+        with pytest.raises(type(fault)), pool.borrow() as store:
+            raise fault
+        with pool.borrow() as fresh:
+            assert fresh is not store
+            assert fresh.query("select 1") == [(1,)]
+
+
+def test_after_a_fault_all_older_connections_go(pool: StorePool) -> None:
+    with pool.borrow() as first, pool.borrow() as second:
+        pass
+    with pytest.raises(StoreError), pool.borrow():
+        raise StoreError("the server was restarted")
+    with ExitStack() as ends:
+        fresh = [ends.enter_context(pool.borrow()) for _ in range(2)]
+        assert not {id(first), id(second)} & {id(store) for store in fresh}
+
+
+def test_connections_that_are_out_at_the_end_are_closed_when_they_come_back(
+    pool: StorePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = []
+    with pool.borrow() as store:
+        pool.close()
+        assert store.query("select 1") == [(1,)]
+        really = store.close
+        monkeypatch.setattr(store, "close", lambda: closed.append(really()))
+    assert len(closed) == 1
+
+
+def test_connections_that_the_server_cut_are_replaced(postgres_place: str) -> None:
+    """One request hears of it; the next ones work."""
+    open_store(postgres_place, create=True).close()
+    pool = StorePool(lambda: open_store(postgres_place), size=3)
+    with ExitStack() as ends:
+        pids = [_read_pid(ends.enter_context(pool.borrow())) for _ in range(3)]
+    with open_store(postgres_place) as other:
+        for pid in pids:
+            other.query("select pg_terminate_backend(:pid)", {"pid": pid})
+    with pytest.raises(Exception), pool.borrow() as store, store.write():  # noqa: B017, PT011
+        store.query("select 1")
+    for _ in range(4):
+        with pool.borrow() as store:
+            assert store.query("select 1") == [(1,)]
+    pool.close()
+
+
+def _read_pid(store: Store) -> int:
+    return int(store.query("select pg_backend_pid()")[0][0])
+
+
+def test_a_locked_store_is_told_in_one_line_and_nothing_is_lost(
+    demo_app: RunningApp,
+) -> None:
+    admin = demo_app.enter("root", "admin")
+    lock = sqlite3.connect(demo_app.place, isolation_level=None)
+    lock.execute("begin immediate")
+    try:
+        answer = admin.post("/people/invite", role="labeler")
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "5"
+        assert "nothing was changed" in answer.text
+        assert admin.get("/people").status_code == 200, "reading goes on"
+    finally:
+        lock.execute("rollback")
+        lock.close()
+    assert admin.post("/people/invite", role="labeler").status_code == 200

@@ -1,0 +1,193 @@
+"""From the first start to the report: real people's way through the app, in a real browser.
+
+The demo's run «candidate» starts with a verifier's labels alone. An admin makes a round of it, two
+labelers label twenty claims each by keyboard and differ on some, an adjudicator decides, and the
+figures on the pages are those that the commands print.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+
+from claimwise.store import open_store
+from support.app_process import AppProcess
+from support.tour import (
+    CLAIMS,
+    RUN,
+    decide_all,
+    fill_store,
+    invite,
+    label_all,
+    make_account,
+    make_round,
+)
+
+T = TypeVar("T")
+Enter = Callable[[], Page]
+
+
+@pytest.fixture
+def stored(place: str, tmp_path: Path) -> str:
+    """The demo data, where nobody has labelled the claims of the newest run."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    aside(fill_store, place, folder)
+    return place
+
+
+@pytest.fixture
+def app(stored: str, tmp_path: Path) -> Iterator[AppProcess]:
+    with AppProcess(tmp_path, stored) as running:
+        yield running
+        assert not [line for line in running.lines if line.startswith("error")]
+
+
+@pytest.fixture
+def enter(browser: Browser) -> Iterator[Enter]:
+    """Open a page in a browser of its own, which must not complain."""
+    contexts: list[BrowserContext] = []
+    problems: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        # Chromium also tells, as information, where a focus came too late.
+        if message.type in ("error", "warning"):
+            problems.append(message.text)
+
+    def enter_app() -> Page:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("console", note)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        return page
+
+    yield enter_app
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def aside(work: Callable[..., T], *arguments: Any) -> T:
+    """Do something in another thread: in this one the browser keeps an event loop running."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work, *arguments).result()
+
+
+def ask(place: str, *arguments: str) -> Any:
+    """Return what a command prints as JSON."""
+    command = [sys.executable, "-c", "from claimwise.cli.main import main; main()"]
+    done = subprocess.run(
+        [*command, *arguments, "--store", place, "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def show(figure: dict[str, float]) -> str:
+    return f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
+
+
+def test_from_first_start_to_the_report(app: AppProcess, stored: str, enter: Enter) -> None:
+    admin = enter()
+    assert app.setup_link
+    make_account(admin, app.setup_link, "maria")
+    admin.goto(app.address)
+    expect(admin.locator("main")).to_contain_text("agreement unknown")
+    expect(admin.locator("main")).to_contain_text("No open round")
+    round_id = make_round(admin, app.address)
+
+    people: dict[str, Page] = {}
+    for name, role in (("olga", "labeler"), ("pavel", "labeler"), ("quinn", "adjudicator")):
+        people[name] = enter()
+        make_account(people[name], invite(admin, app.address, role), name)
+    for name, flips in (("olga", 0), ("pavel", 4)):
+        people[name].goto(f"{app.address}/")
+        expect(people[name]).to_have_url(f"{app.address}/label/{round_id}")
+        assert label_all(people[name], flips=flips) == CLAIMS
+    disputes = decide_all(people["quinn"], app.address, round_id)
+
+    check_labels(stored, disputes)
+    check_agreement(people["quinn"], app.address, stored, disputes)
+    check_calibration(people["quinn"], app.address, stored)
+    check_report(admin, app.address, stored)
+
+
+def check_labels(place: str, disputes: int) -> None:
+    """Every label is there once, by the guide, with how likely its claim was to be drawn."""
+    given, broken = aside(_read_labels, place)
+    assert broken == []
+    assert [tuple(row) for row in given] == [
+        ("olga", "human", CLAIMS, CLAIMS, CLAIMS, CLAIMS),
+        ("pavel", "human", CLAIMS, CLAIMS, CLAIMS, CLAIMS),
+        ("quinn", "adjudicated", disputes, disputes, disputes, disputes),
+    ]
+
+
+def _read_labels(place: str) -> tuple[list[Any], list[Any]]:
+    with open_store(place) as store:
+        given = store.query(
+            "select labeler, label_kind, count(*), count(distinct claim_id), count(guide_version), "
+            "count(inclusion_probability) from labels where run_id = :run_id and label_kind <> "
+            "'verifier' group by labeler, label_kind order by labeler",
+            {"run_id": RUN},
+        )
+        return given, store.audit()
+
+
+def check_agreement(page: Page, address: str, place: str, disputes: int) -> None:
+    told = ask(place, "agreement", "--run", RUN)
+    kappa = told["overall"]["fleiss"]
+    assert 0 < kappa["value"] < 1
+    assert told["overall"]["raw"]["value"] == pytest.approx(1 - disputes / CLAIMS)
+    page.goto(f"{address}/agreement/{RUN}")
+    expect(page.locator("main")).to_contain_text(show(kappa))
+    page.goto(f"{address}/")
+    tile = page.locator(".tile", has_text="Agreement of people")
+    expect(tile).to_contain_text(show(kappa))
+    expect(tile).to_contain_text(f"{CLAIMS} claims")
+
+
+def check_calibration(page: Page, address: str, place: str) -> None:
+    """The command's calibration stands on the page; the page's own takes its place."""
+    told = ask(place, "calibrate", "--verifier", "overlap", "--run", RUN)["overall"]
+    assert told["claims"] <= CLAIMS
+    assert told["status"] == "unknown"  # twenty claims are too few to trust anything
+    page.goto(f"{address}/calibrations")
+    overall = page.get_by_role("row").filter(has_text="overall")
+    expect(overall).to_contain_text(show(told["kappa"]))
+    expect(overall).to_contain_text("unknown")
+    page.goto(f"{address}/")
+    tile = page.locator(".tile", has_text="Calibration")
+    expect(tile).to_contain_text("unknown verifier:overlap-v0")
+
+    page.goto(f"{address}/calibrations")
+    page.get_by_role("button", name="Calibrate verifier:overlap-v0").click()
+    again = ask(place, "calibrate", "--verifier", "overlap", "--dry-run")["overall"]
+    assert again["claims"] > CLAIMS  # the labels of all runs count
+    expect(page).to_have_url(re.compile(r"/calibrations/."))
+    expect(page.locator("main")).to_contain_text(show(again["kappa"]))
+
+
+def check_report(page: Page, address: str, place: str) -> None:
+    report = ask(place, "report", "--run", RUN)
+    assert {"olga", "pavel", "quinn"} <= {one["labeler"] for one in report["instruments"]}
+    found = next(one for one in report["metrics"] if one["metric"] == "faithfulness")["overall"][0]
+    page.goto(f"{address}/")
+    main = page.locator("main")
+    expect(main).to_contain_text(f"{found['micro']:.3f} [{found['low']:.3f}, {found['high']:.3f}]")
+    expect(main).to_contain_text(f"people by guide grounded-1: {CLAIMS} labels")
+    expect(page.locator(".tile", has_text="Labels done")).to_contain_text("40 of 40")

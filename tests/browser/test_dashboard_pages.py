@@ -1,0 +1,120 @@
+"""The overview, runs and SQL pages in a real Chromium: readable, accessible, narrow enough."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from claimwise.demo import list_demo_files
+from claimwise.pipeline import import_files
+from claimwise.store import open_store
+from claimwise.store.accounts import create_account
+from support.app_server import PASSWORD, RunningApp, run_app, utc_now
+from support.axe import find_violations
+
+PAGES = ("/", "/?metric=abstention", "/runs", "/runs/candidate", "/sql/faithfulness")
+Visit = Callable[[str, int, str], Page]
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
+    folder = tmp_path_factory.mktemp("dashboard")
+    place = str(folder / "store.db")
+    with open_store(place, create=True) as store:
+        import_files(store, list_demo_files())
+        create_account(store, "maria", "admin", PASSWORD, utc_now())
+    with run_app(place, Path(folder)) as app:
+        yield app
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Browser, running: RunningApp) -> Iterator[Visit]:
+    """Open a page of the app as the admin, at a width and in a colour scheme."""
+    first = browser.new_context(base_url=running.url)
+    page = first.new_page()
+    page.goto("/login")
+    page.get_by_label("Name").fill("maria")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page).to_have_title("Overview · claimwise")
+    state = first.storage_state()
+    opened = [first]
+    problems: list[str] = []
+
+    def open_path(path: str, width: int, scheme: str) -> Page:
+        context = browser.new_context(
+            base_url=running.url,
+            storage_state=state,
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if scheme == "dark" else "light",
+        )
+        opened.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: problems.append(message.text))
+        page.goto(path)
+        return page
+
+    yield open_path
+    for context in opened:
+        context.close()
+    assert problems == [], "a page complained, for example of an inline style"
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_accessible_and_fit(visit: Visit, path: str, width: int, scheme: str) -> None:
+    page = visit(path, width, scheme)
+    for details in page.locator("details").all():
+        details.locator("summary").click()
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+def test_chart_texts_are_readable_on_a_phone(visit: Visit) -> None:
+    page = visit("/", 390, "light")
+    sizes = page.evaluate(
+        "Array.from(document.querySelectorAll('.chart text')).map("
+        "text => parseFloat(getComputedStyle(text).fontSize)"
+        " * text.ownerSVGElement.getBoundingClientRect().width / 360)"
+    )
+    assert len(sizes) > 20
+    assert min(sizes) >= 10
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_chart_texts_do_not_overlap(visit: Visit, width: int) -> None:
+    page = visit("/runs/candidate", width, "light")
+    overlaps = page.evaluate(
+        """() => Array.from(document.querySelectorAll('.chart')).flatMap(chart => {
+          const boxes = Array.from(chart.querySelectorAll('text')).filter(t => t.textContent)
+            .map(t => [t.textContent, t.getBoundingClientRect()]);
+          return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([b, q]) =>
+            p.left + 1 < q.right && q.left + 1 < p.right &&
+            p.top + 3 < q.bottom && q.top + 3 < p.bottom
+          ).map(([b]) => a + ' / ' + b));
+        })"""
+    )
+    assert overlaps == []
+
+
+def test_metrics_are_chosen_by_keyboard(visit: Visit) -> None:
+    page = visit("/", 1280, "light")
+    page.get_by_label("Metric").focus()
+    page.keyboard.type("Stale")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("metric=stale_share"))
+    expect(page.locator("#worst")).to_contain_text("stale share")
+
+
+def test_a_run_is_one_click_from_the_overview_and_its_sql_two(visit: Visit) -> None:
+    page = visit("/", 1280, "light")
+    page.get_by_role("link", name="candidate", exact=True).first.click()
+    expect(page).to_have_title("Run candidate · claimwise")
+    page.get_by_role("link", name="SQL of faithfulness").first.click()
+    expect(page.locator("pre").first).to_contain_text("claimwise sql faithfulness --run candidate")

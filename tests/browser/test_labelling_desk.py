@@ -1,0 +1,552 @@
+"""The labelling desk in a real Chromium, over a real server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from browser.desk import (
+    Visit,
+    log_in,
+    pick,
+    press,
+    read_claim,
+    wait_ready,
+    wait_saved,
+    wait_status,
+)
+from claimwise.store.annotation import list_labels_of, read_progress
+from support.app_server import RunningApp, utc_now
+from support.desk_data import HOSTILE, HOSTILE_ANSWER, TOWER, UNICODE, make_round
+
+# How each claim of the tower is labelled by keyboard: words to search, keys to mark, verdict.
+BY_KEYBOARD: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "The tower is 139 m tall.": ("at 139 m", (), "1"),
+    "The tower opened in 1999.": ("opened in 1999", (), "1"),
+    "Entry is free.": ("entry costs", ("Shift+ArrowRight", "Shift+ArrowRight"), "4"),
+    "All trains stop beside the tower.": ("Trains on the", ("Control+Shift+ArrowRight",), "3"),
+    "The tower has a lift.": ("", (), "2"),
+    "Dogs may come in.": ("dogs", ("Control+Shift+ArrowRight",), "1"),
+}
+
+
+def start_round(app: RunningApp, run_id: str, **more: Any) -> str:
+    with app.open() as store:
+        return make_round(store, run_id, **more).round_id
+
+
+def read_labels(app: RunningApp, round_id: str, labeler: str) -> dict[str, Any]:
+    with app.open() as store:
+        assert store.audit() == []
+        return {one.claim_text: one.label for one in list_labels_of(store, round_id, labeler, 50)}
+
+
+def test_six_claims_by_keyboard_alone(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")  # one round waits: straight to it
+    assert page.url.endswith(f"/label/{round_id}")
+    seen = []
+    for _ in range(len(BY_KEYBOARD)):
+        claim = read_claim(page)
+        seen.append(claim)
+        words, keys, verdict = BY_KEYBOARD[claim]
+        if words:
+            pick(page, words, *keys)
+        press(page, verdict)
+        if verdict == "3":
+            press(page, "ArrowRight", *["Shift+ArrowRight"] * 4, "Enter")
+        if len(seen) < len(BY_KEYBOARD):
+            expect(page.locator("#claim-text")).not_to_have_text(claim)
+    page.wait_for_selector("#finished:not([hidden])")
+    assert sorted(seen) == sorted(BY_KEYBOARD)
+    labels = read_labels(desk_app, round_id, "ana")
+    assert {claim: (one.verdict, one.supporting_span) for claim, one in labels.items()} == {
+        "The tower is 139 m tall.": ("supported", "At 139 m"),
+        "The tower opened in 1999.": ("supported", "opened in 1999"),
+        "Entry is free.": ("contradicted", "Entry costs 5 euros,"),
+        "All trains stop beside the tower.":
+            ("overreach", "Trains on the Coast Line stop beside it."),
+        "The tower has a lift.": ("unlinked", None),
+        "Dogs may come in.": ("supported", "Dogs may come in."),
+    }  # fmt: skip
+    assert (
+        labels["All trains stop beside the tower."].covered_text == "trains stop beside the tower."
+    )
+    assert {one.guide_version for one in labels.values()} == {"grounded-1"}
+
+
+def test_next_claim_shows_within_100_ms(desk_app: RunningApp, visit: Visit) -> None:
+    start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    for _ in range(4):
+        page.wait_for_timeout(150)  # someone reads; the next claim is fetched meanwhile
+        press(page, "2")
+        wait_saved(page)
+    took = page.evaluate("performance.getEntriesByName('next-claim').map(one => one.duration)")
+    assert len(took) == 4
+    assert max(took) < 100
+
+
+def test_key_held_down_labels_one_claim(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    for _ in range(4):
+        page.keyboard.down("2")  # from the second on, the browser calls it a repeat
+        page.wait_for_timeout(60)
+    page.keyboard.up("2")
+    wait_saved(page)
+    assert len(read_labels(desk_app, round_id, "ana")) == 1
+
+
+def test_supported_needs_a_span_and_says_so(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    claim = read_claim(page)
+    button = page.locator("[data-verdict=supported]")
+    assert button.get_attribute("aria-disabled") == "true"
+    assert "needs a span" in button.inner_text()
+    press(page, "1")
+    assert "supported needs a span" in page.locator("#status").inner_text()
+    assert read_claim(page) == claim
+    assert read_labels(desk_app, round_id, "ana") == {}
+
+
+def test_span_by_mouse_is_what_was_selected(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    claim = read_claim(page)
+    x1, x2, y = place_of(page, "9 after four yea")
+    page.mouse.move(x1, y)
+    page.mouse.down()
+    page.mouse.move(x2, y, steps=4)
+    page.mouse.up()
+    # Half words stay half words.
+    expect(page.locator("#evidence q")).to_have_text("9 after four yea")
+    press(page, "4")
+    wait_saved(page)
+    label = read_labels(desk_app, round_id, "ana")[claim]
+    assert label.supporting_span == "9 after four yea"
+    assert label.span_start == TOWER.index("9 after four yea")
+
+
+def place_of(page: Page, words: str, where: str = "source-text") -> tuple[float, float, float]:
+    """Return where words of a text are on the screen: left, right and middle height."""
+    left, right, top, bottom = page.evaluate(
+        """([words, where]) => {
+          const node = document.getElementById(where).firstChild;
+          const range = document.createRange();
+          const at = node.data.indexOf(words);
+          range.setStart(node, at);
+          range.setEnd(node, at + words.length);
+          const box = range.getBoundingClientRect();
+          return [box.left, box.right, box.top, box.bottom];
+        }""",
+        [words, where],
+    )
+    return left, right, (top + bottom) / 2
+
+
+def test_double_click_takes_a_word(desk_app: RunningApp, visit: Visit) -> None:
+    start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    left, right, y = place_of(page, "children")
+    page.mouse.dblclick((left + right) / 2, y)
+    page.wait_for_selector("#evidence q")
+    assert page.locator("#evidence q").inner_text() == "children"
+    page.locator("#evidence-clear").click()
+    assert page.locator("#evidence q").count() == 0
+
+
+def test_failed_save_comes_back_with_the_choice(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    page.wait_for_timeout(200)
+    claim = read_claim(page)
+    pick(page, "dogs", "Shift+ArrowRight")
+    page.route("**/api/tasks/*/label", lambda route: route.abort())
+    press(page, "1")
+    wait_status(page, "Not saved")
+    assert "can't be reached" in page.locator("#status").inner_text()
+    assert read_claim(page) == claim
+    assert page.locator("#evidence q").inner_text() == "Dogs may"
+    assert page.locator("[data-verdict=supported]").get_attribute("aria-pressed") == "true"
+    assert read_labels(desk_app, round_id, "ana") == {}
+    page.unroute("**/api/tasks/*/label")
+    press(page, "1")
+    wait_saved(page)
+    assert read_labels(desk_app, round_id, "ana")[claim].supporting_span == "Dogs may"
+    assert read_claim(page) != claim
+
+
+def test_refused_save_shows_the_servers_line(desk_app: RunningApp, visit: Visit) -> None:
+    start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    page.wait_for_timeout(200)
+    claim = read_claim(page)
+
+    def spoil(route: Route) -> None:
+        sent = json.loads(route.request.post_data or "{}")
+        route.continue_(post_data=json.dumps({**sent, "span_text": "Something else"}))
+
+    page.route("**/api/tasks/*/label", spoil)
+    pick(page, "dogs")
+    press(page, "1")
+    wait_status(page, "Not saved")
+    assert "letter by letter" in page.locator("#status").inner_text()
+    assert read_claim(page) == claim
+
+
+def test_who_logs_in_again_elsewhere_goes_on(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", f"/label/{round_id}")
+    claim = read_claim(page)
+    page.context.clear_cookies()
+    press(page, "2")
+    wait_status(page, "Not saved: You are logged out.")
+    log_in(page.context, desk_app, "ben")
+    press(page, "2")
+    wait_status(page, "Not saved: ben is logged in here now")
+    with desk_app.open() as store:
+        assert store.query("select count(*) from labels") == [(0,)]
+    log_in(page.context, desk_app, "ana")
+    press(page, "2")
+    wait_saved(page)
+    assert [*read_labels(desk_app, round_id, "ana")] == [claim]
+    assert read_labels(desk_app, round_id, "ben") == {}
+
+
+def test_claim_that_went_to_someone_else_can_be_left(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower", overlap=0.0)
+    page = visit("ana", "/label")
+    page.wait_for_timeout(200)
+    claim = read_claim(page)
+    with desk_app.open() as store:
+        store.execute_all([("update annotation_slots set labeler = 'ben' "
+                            "where labeler = 'ana' and leased_until = (select min(leased_until) "
+                            "from annotation_slots where labeler = 'ana')", {})])  # fmt: skip
+    press(page, "2")
+    wait_status(page, "Not saved: This claim is not yours")
+    assert read_claim(page) == claim
+    page.locator("#go-on").click()
+    expect(page.locator("#claim-text")).not_to_have_text(claim)
+    press(page, "2")
+    wait_saved(page)
+    assert claim not in read_labels(desk_app, round_id, "ana")
+
+
+def test_covered_part_by_mouse(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "stale")
+    page = visit("ana", "/label")
+    press(page, "s", "Enter", "3")
+    left, right, y = place_of(page, "4 eu", "claim-text")
+    page.mouse.move(left + 1, y)
+    page.mouse.down()
+    page.mouse.move(right, y, steps=3)
+    page.mouse.up()
+    expect(page.locator("#covered-shown")).to_have_text("«4 eu»")
+    page.locator("#covered-save").click()
+    page.wait_for_selector("#finished:not([hidden])")
+    label = read_labels(desk_app, round_id, "ana")["Entry costs 4 euros."]
+    assert (label.verdict, label.covered_text) == ("overreach", "4 eu")
+
+
+def test_whole_claim_is_no_part_of_it(desk_app: RunningApp, visit: Visit) -> None:
+    start_round(desk_app, "stale")
+    page = visit("ana", "/label")
+    press(page, "s", "Enter", "3", "Control+Shift+ArrowRight", "Enter")
+    wait_status(page, "That is the whole claim")
+    press(page, "Escape")
+    assert not page.locator("#covered-panel").is_visible()
+
+
+def test_draft_outlives_a_closed_tab(desk_app: RunningApp, visit: Visit) -> None:
+    start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    claim = read_claim(page)
+    pick(page, "dogs", "Shift+ArrowRight")
+    press(page, "r")
+    page.keyboard.type("half a sentence")
+    page.reload()
+    wait_ready(page)
+    assert read_claim(page) == claim
+    assert page.locator("#evidence q").inner_text() == "Dogs may"
+    assert page.locator("#reason").input_value() == "half a sentence"
+    # Another person on the same computer must not see it.
+    page.goto(f"{desk_app.url}/label")
+    keys = page.evaluate("Object.keys(localStorage)")
+    assert [key for key in keys if key.startswith("claimwise.draft.")] != []
+    assert all(key.startswith("claimwise.draft.ana.") for key in keys)
+
+
+def test_leaving_warns_only_while_something_is_unsaved(desk_app: RunningApp, visit: Visit) -> None:
+    start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    asked = "dispatchEvent(new Event('beforeunload', {cancelable: true}))"
+    assert page.evaluate(asked) is True
+    page.route("**/api/tasks/*/label", lambda route: None)  # never answered
+    press(page, "2")
+    assert page.evaluate(asked) is False
+
+
+def test_undo_takes_back_and_offers_the_choice_again(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    first = read_claim(page)
+    pick(page, "dogs", "Shift+ArrowRight")
+    press(page, "1")
+    wait_saved(page)
+    second = read_claim(page)
+    press(page, "u")
+    wait_status(page, "Taken back")
+    assert read_claim(page) == first
+    assert page.locator("#evidence q").inner_text() == "Dogs may"
+    assert read_labels(desk_app, round_id, "ana") == {}
+    press(page, "2")
+    wait_saved(page)
+    assert read_claim(page) == second
+    assert read_labels(desk_app, round_id, "ana")[first].verdict == "unlinked"
+    with desk_app.open() as store:
+        assert store.query("select count(*) from labels where labeler = 'ana'") == [(2,)]
+        assert store.query("select count(*) from label_retractions") == [(1,)]
+
+
+def test_undo_works_after_a_reload(desk_app: RunningApp, visit: Visit) -> None:
+    start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    first = read_claim(page)
+    press(page, "2")
+    wait_saved(page)
+    page.reload()
+    wait_ready(page)
+    press(page, "u")
+    wait_status(page, "Taken back")
+    assert read_claim(page) == first
+
+
+def test_skip_asks_for_a_reason(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    page.wait_for_timeout(200)
+    first = read_claim(page)
+    press(page, "k", "Enter")
+    assert page.locator("#skip-why").inner_text() == "Choose a reason, or write one."
+    press(page, "5")
+    page.locator("#skip-own").press_sequentially("my uncle built it")
+    press(page, "Enter")
+    wait_status(page, "Skipped")
+    assert read_claim(page) != first
+    with desk_app.open() as store:
+        assert store.query("select labeler, reason from annotation_skips") == [
+            ("ana", "I know the people or the case: my uncle built it")
+        ]
+        assert read_progress(store, round_id, utc_now()).done == 0
+
+
+def test_rules_are_one_key_away_and_focus_returns(desk_app: RunningApp, visit: Visit) -> None:
+    start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    page.locator("[data-verdict=overreach]").focus()
+    press(page, "?")
+    dialog = page.locator("#rules-dialog")
+    assert dialog.is_visible()
+    assert "R6 Overreach" in dialog.inner_text()
+    press(page, "1")  # keys are not for the desk while a dialog is open
+    assert "needs a span" not in page.locator("#status").inner_text()
+    press(page, "Escape")
+    assert not dialog.is_visible()
+    assert page.evaluate("document.activeElement.dataset.verdict") == "overreach"
+
+
+def test_single_letter_keys_can_be_turned_off(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    press(page, "?")
+    page.locator("#keys-on").uncheck()
+    press(page, "Escape", "2", "k")
+    assert not page.locator("#skip-dialog").is_visible()
+    assert read_labels(desk_app, round_id, "ana") == {}
+
+
+def test_stale_only_for_sources_that_no_longer_held(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "stale")
+    page = visit("ana", "/label")
+    assert "fares-2025 has replaced it" in page.locator(".source-stale").inner_text()
+    press(page, "]")
+    press(page, "s", "Control+Shift+ArrowRight", "Enter", "5")
+    assert "«Fares 2025» did" in page.locator("#status").inner_text()
+    press(page, "[", "s", "Control+Shift+ArrowRight", "Enter", "1")
+    assert "choose stale" in page.locator("#status").inner_text()
+    press(page, "5")
+    page.wait_for_selector("#finished:not([hidden])")
+    label = read_labels(desk_app, round_id, "ana")["Entry costs 4 euros."]
+    assert (label.verdict, label.source_id) == ("stale", "fares-2024")
+
+
+def test_action_claims_rest_on_the_log(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "action")
+    page = visit("ana", "/label")
+    assert not page.locator("#source-box").is_visible()
+    press(page, "1")
+    assert "needs an entry of the action log" in page.locator("#status").inner_text()
+    press(page, "s", "Tab", "Enter", "1")
+    page.wait_for_selector("#finished:not([hidden])")
+    label = read_labels(desk_app, round_id, "ana")["I have cancelled your booking."]
+    assert (label.verdict, label.supporting_span) == ("supported", "booking.cancel id=77 status=ok")
+    assert label.source_id is None
+
+
+def test_closed_book_has_four_keys_and_no_sources(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower", judgement="closed_book")
+    page = visit("ana", "/label")
+    assert page.locator("#source-box").count() == 0
+    data = json.loads(page.locator("#desk-data").inner_text())
+    assert data["first"]["task"]["sources"] == []
+    first = read_claim(page)
+    press(page, "r")
+    page.keyboard.type("I measured it")
+    press(page, "Enter", "3")
+    wait_saved(page)
+    label = read_labels(desk_app, round_id, "ana")[first]
+    assert (label.verdict, label.reason) == ("unverifiable", "I measured it")
+
+
+def test_payload_holds_no_verdict_of_others(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ben", "/label")
+    for _ in range(6):
+        press(page, "2")
+        page.wait_for_timeout(120)
+    page.wait_for_selector("#finished:not([hidden])")
+    other = visit("ana", f"/label/{round_id}")
+    texts = [other.locator("#desk-data").inner_text()]
+    for held in (1, 2):
+        answer = other.request.get(f"{desk_app.url}/api/rounds/{round_id}/next?held={held}")
+        texts.append(answer.text())
+    for text in texts:
+        found = json.loads(text)
+        shown = found.get("first", found)
+        assert shown["task"]["mine"] is None
+        assert shown["before"] is None
+        assert set(shown) == {"task", "progress", "stale", "left_in_answer", "before"}
+        assert set(shown["progress"]) == {"slots", "done"}
+        for word in ("verdict", "label_kind", "supporting_span", "labeler", "confidence", "ben"):
+            assert f'"{word}"' not in text
+
+
+def test_hostile_texts_stay_text(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "hostile")
+    page = visit("ana", "/label")
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("document.getElementById('source-text').textContent") == HOSTILE
+    assert page.evaluate("document.getElementById('answer').textContent") == HOSTILE_ANSWER
+    assert read_claim(page) == "The door code is <b>1234</b>."
+    assert page.locator("#desk b, #desk img, #desk a[href^=javascript]").count() == 0
+    pick(page, "<b>1234</b>")
+    press(page, "1")
+    page.wait_for_selector("#finished:not([hidden])")
+    label = read_labels(desk_app, round_id, "ana")["The door code is <b>1234</b>."]
+    assert label.supporting_span == "<b>1234</b>."
+    page.goto(f"{desk_app.url}/label?all=1")
+    assert page.locator("table.did").inner_text().count("<b>1234</b>") == 1
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.parametrize(
+    ("words", "keys", "span"),
+    [
+        ("139 m", (), "139 m"),
+        ("Turm", ("Control+Shift+ArrowRight",), "Turm ist 139 m hoch."),
+        ("geöffnet", ("Shift+ArrowLeft",), "👩‍👩‍👧 geöffnet."),
+        ("Cafe\u0301", ("Shift+ArrowLeft",), "hoch.\r\nCafe\u0301"),
+        ("פתוח", ("Shift+ArrowRight",), "פתוח כל"),
+        ("全年", ("Shift+ArrowRight",), "全年开放。"),
+        ("🎉 of it", ("Backspace",), "🎉 of it"),
+        ("End", ("Shift+ArrowRight",), "End 🎉"),
+    ],
+)
+def test_offsets_count_characters(
+    desk_app: RunningApp, visit: Visit, words: str, keys: tuple[str, ...], span: str
+) -> None:
+    round_id = start_round(desk_app, "unicode")
+    page = visit("ana", "/label")
+    assert page.locator("#answer mark").inner_text() == "Die 🗼 ist 139 m hoch."
+    page.keyboard.press("/")
+    page.keyboard.insert_text(words)
+    press(page, "Enter", "Escape", "s", *keys, "Enter", "4")
+    page.wait_for_selector("#finished:not([hidden])")
+    label = read_labels(desk_app, round_id, "ana")["Die 🗼 ist 139 m hoch."]
+    assert label.supporting_span == span
+    assert label.span_start == UNICODE.index(span)
+
+
+def test_searching_a_megabyte_stays_quick(desk_app: RunningApp, visit: Visit) -> None:
+    start_round(desk_app, "tower")
+    long = "".join(f"Line {n} of the long record says little. " for n in range(27_000)) + "The end."
+    assert len(long) > 1_000_000
+    with desk_app.open() as store:
+        store.execute_all(
+            [("update sources set source_text = :text where source_id = 'garden'", {"text": long})]
+        )
+    page = visit("ana", "/label")
+    press(page, "]")
+    took = page.evaluate(
+        """() => {
+          const started = performance.now();
+          const field = document.getElementById('search');
+          field.value = 'the END.';
+          field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', cancelable: true}));
+          return performance.now() - started;
+        }"""
+    )
+    assert page.locator("#search-count").inner_text() == "1 of 1"
+    assert took < 1000
+    press(page, "s", "Shift+ArrowRight", "Enter")
+    assert page.locator("#evidence q").inner_text() == "The end."
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_phone_shows_claim_first_and_verdicts_at_hand(
+    desk_app: RunningApp, visit: Visit, scheme: str
+) -> None:
+    start_round(desk_app, "tower")
+    page = visit("ana", "/label", width=390, scheme=scheme)
+    overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert overflow <= 0
+    tops = page.evaluate(
+        "['claim-text', 'source-box'].map(id => document.getElementById(id)"
+        ".getBoundingClientRect().top)"
+    )
+    assert tops[0] < tops[1]
+    bar = page.locator(".desk-verdict").bounding_box()
+    assert bar is not None
+    assert bar["y"] + bar["height"] == pytest.approx(844, abs=2)
+    for button in page.locator("button:visible, a.button:visible").all():
+        box = button.bounding_box()
+        assert box is not None
+        assert box["height"] >= 44, button.inner_text()
+    ink, paper = page.evaluate(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    )
+    assert (paper == "rgb(23, 24, 27)") == (scheme == "dark")
+    assert ink != paper
+
+
+def test_what_i_did_reopens_a_label(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    first = read_claim(page)
+    press(page, "2")
+    wait_saved(page)
+    page.goto(f"{desk_app.url}/label?all=1")
+    page.locator("table.did a").click()
+    wait_ready(page)
+    assert read_claim(page) == first
+    assert "You labelled this claim: unlinked" in page.locator("#status").inner_text()
+    pick(page, "dogs")
+    press(page, "4")
+    wait_saved(page)
+    assert read_labels(desk_app, round_id, "ana")[first].verdict == "contradicted"
+    assert read_claim(page) != first

@@ -1,0 +1,134 @@
+"""The app on a real server in this process, and people who use it over HTTP."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx2
+import uvicorn
+
+from claimwise.annotate.app import Site, build_app
+from claimwise.annotate.pool import StorePool
+from claimwise.annotate.security import list_hosts
+from claimwise.annotate.server import ServeOptions, bind_socket
+from claimwise.config import Project
+from claimwise.store import Store, open_store
+from claimwise.store.accounts import create_account
+from claimwise.store.sqlite import SQLiteEngine
+from claimwise.types.annotation import Role
+
+PASSWORD = "four plain words here"
+_TOKEN = re.compile(r'name="csrf" value="([^"]+)"')
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def fill_path(store: Store, path: str) -> str:
+    """Return a route's path with ids that exist."""
+    values = {
+        "{round_id}": "select round_id from annotation_rounds",
+        "{task_id}": "select task_id from annotation_tasks",
+        "{run_id:path}": "select run_id from runs order by run_id",
+        "{version:path}": "select guide_version from guide_versions",
+    }
+    for name, sql in values.items():
+        path = path.replace(name, store.query(sql)[0][0])
+    return re.sub(r"\{[\w:]+\}", "faithfulness", path)
+
+
+class Person:
+    """A browser without scripts: keeps cookies, and sends the form token it was given."""
+
+    def __init__(self, url: str, headers: dict[str, str] | None = None) -> None:
+        self.web = httpx2.Client(base_url=url, headers=headers, timeout=30)
+        self.csrf = ""
+
+    def get(self, path: str, **extra: str) -> httpx2.Response:
+        answer = self.web.get(path, headers=extra)
+        found = _TOKEN.search(answer.text)
+        if found:
+            self.csrf = found[1]
+        return answer
+
+    def post(self, path: str, **fields: str) -> httpx2.Response:
+        return self.web.post(path, data={"csrf": self.csrf, **fields})
+
+    def post_json(self, path: str, value: object) -> httpx2.Response:
+        return self.web.post(path, json=value, headers={"x-csrf-token": self.csrf})
+
+    def log_in(self, name: str, password: str = PASSWORD) -> httpx2.Response:
+        self.get("/login")
+        answer = self.post("/login", name=name, password=password)
+        if answer.status_code == 303:
+            self.get("/account")
+        return answer
+
+
+class RunningApp:
+    """The app, where it is, and its store."""
+
+    def __init__(self, url: str, place: str, ends: ExitStack) -> None:
+        self.url = url
+        self.place = place
+        self._ends = ends
+
+    def visit(self, **headers: str) -> Person:
+        """Return someone who is not logged in."""
+        person = Person(self.url, headers)
+        self._ends.callback(person.web.close)
+        return person
+
+    def enter(self, name: str, role: Role = "labeler") -> Person:
+        """Make an account and log in."""
+        with self.open() as store:
+            create_account(store, name, role, PASSWORD, utc_now())
+        person = self.visit()
+        assert person.log_in(name).status_code == 303
+        return person
+
+    def open(self) -> Store:
+        """Open the store beside the app."""
+        return open_store(self.place)
+
+
+def open_impatiently(place: str) -> Store:
+    """Open a store that tells of a lock after a second, not a minute."""
+    if "://" in place:
+        return open_store(place)
+    return Store(SQLiteEngine(Path(place), create=False, busy_seconds=1))
+
+
+@contextmanager
+def run_app(place: str, folder: Path, *, behind_https: bool = False) -> Iterator[RunningApp]:
+    """Serve the store at a place on a free port until the block ends."""
+    pool = StorePool(lambda: open_impatiently(place))
+    site = Site(
+        pool=pool,
+        project=Project(folder),
+        hosts=list_hosts("127.0.0.1", ["claims.example"]),
+        behind_https=behind_https,
+    )
+    bound = bind_socket(ServeOptions(port=0))
+    config = uvicorn.Config(build_app(site), log_level="warning", lifespan="off", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        with ExitStack() as ends:
+            yield RunningApp(f"http://127.0.0.1:{bound.getsockname()[1]}", place, ends)
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        bound.close()
+        pool.close()
