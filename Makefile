@@ -47,7 +47,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.base: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install --quiet --editable ".[encoder]"
+	$(BIN)/pip install --quiet --editable ".[encoder,web]"
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml

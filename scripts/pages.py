@@ -36,11 +36,16 @@ def write_cli() -> None:
     for name in ("", *COMMANDS):
         command = cli if not name else LazyGroup.get_command(cli, click.Context(cli), name)
         assert command is not None
-        context = click.Context(
-            command, info_name=f"claimwise {name}".strip(), max_content_width=90, terminal_width=90
-        )
         title = f"claimwise {name}".strip()
-        cog.outl(f"\n## {title}\n\n```text\n{command.get_help(context)}\n```")
+        _write_help(f"## {title}", title, command)
+        if name and isinstance(command, click.Group):
+            for part, inner in command.commands.items():
+                _write_help(f"### {title} {part}", f"{title} {part}", inner)
+
+
+def _write_help(heading: str, title: str, command: click.Command) -> None:
+    context = click.Context(command, info_name=title, max_content_width=90, terminal_width=90)
+    cog.outl(f"\n{heading}\n\n```text\n{command.get_help(context)}\n```")
 
 
 def write_kinds() -> None:

@@ -62,7 +62,7 @@ _SELECTS: dict[type[Row], str] = {
             timestamp '2026-01-02' as labeled_at, 'verifier' as label_kind,
             null::varchar as guide_version, 1920::integer as span_start,
             0.9::double as confidence, null::varchar as reason,
-            null::double as inclusion_probability
+            null::double as inclusion_probability, null::varchar as covered_text
         from range({items}) as t(i), range(10) as u(j) order by item_id, claim_id""",
 }
 

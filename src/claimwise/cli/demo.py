@@ -47,6 +47,7 @@ def command(folder: Path) -> None:
         f"{judged.judged} claims judged by {judged.labeler} in {judged.seconds:.1f} s", err=True
     )
     click.echo(
-        f"try: cd {folder} && claimwise check --answer check/answer.txt --source check/delays.md",
+        f"try: cd {folder} && claimwise check --answer check/answer.txt --source check/delays.md\n"
+        "     claimwise serve",
         err=True,
     )

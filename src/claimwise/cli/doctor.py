@@ -19,6 +19,7 @@ from claimwise.cli.common import (
 )
 from claimwise.errors import ClaimwiseError
 from claimwise.measure import check_settings, load_metrics
+from claimwise.measure.standing import read_standings
 from claimwise.store import Store
 
 _EXTRAS = {"postgres": "asyncpg", "parquet": "duckdb"}
@@ -114,4 +115,8 @@ def _look_at_store(store: Store) -> list[Finding]:
         count = store.query(sql)[0][0]
         if count:
             findings.append(Finding("advice", f"{count:,} {what}"))
+    for labeler in read_standings(store).list_expired():
+        findings.append(
+            Finding("advice", f"the calibration of {labeler} has expired: claimwise calibrate")
+        )
     return findings

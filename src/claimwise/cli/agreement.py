@@ -1,0 +1,95 @@
+"""``claimwise agreement``."""
+
+from __future__ import annotations
+
+import click
+
+from claimwise.annotate.agreement import make_rule_finder
+from claimwise.cli.common import (
+    choose_run,
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.cli.compare import read_columns
+from claimwise.errors import MetricError
+from claimwise.measure.raters import measure_people
+from claimwise.report.agreeing import (
+    print_agreement,
+    render_agreement_markdown,
+    to_agreement_document,
+)
+from claimwise.store import Store
+from claimwise.store.rounds import read_round
+from claimwise.types.rows import Judgement
+
+
+@click.command("agreement", short_help="How far people agree on the claims they both labelled.")
+@click.option("--run", "run_id", metavar="RUN", help="The run; else the latest.")
+@click.option("--round", "round_id", metavar="ROUND", help="Only claims that this round asked for.")
+@click.option("--closed-book", is_flag=True, help="Labels that were given without sources.")
+@click.option("--by", metavar="A,B", help="Columns to slice by, as claim_type; '' for none.")
+@click.option("--confidence", type=float, default=0.95, show_default=True,
+              help="Confidence of intervals.")  # fmt: skip
+@store_option
+@format_option("text", "markdown", "json")
+def command(
+    run_id: str | None,
+    round_id: str | None,
+    closed_book: bool,
+    by: str | None,
+    confidence: float,
+    store: str | None,
+    form: str,
+) -> None:
+    """Measure how far people agree, and list what they differ on by the guide's rules.
+
+    \b
+    raw, Fleiss, Krippendorff, Cohen, Gwet   with intervals over items
+    by verdict, pair of people, slice        the lowest first
+    disagreements                            by pair of verdicts, the most frequent first
+
+    A kappa whose interval reaches below 0.6 says that the guide is unclear, not that people are
+    bad at it.
+    """
+    project = current_project()
+    columns = read_columns(by, project.config.metrics.by)
+    if not 0.5 < confidence <= 0.9999:
+        raise MetricError(
+            f"found the confidence {confidence}, expected a share above 0.5, up to 0.9999"
+        )
+    with open_project_store(project, store) as opened, opened.snapshot():
+        chosen, judgement = choose_labels(opened, run_id, round_id, closed_book=closed_book)
+        agreement = measure_people(
+            opened,
+            chosen,
+            judgement=judgement,
+            round_id=round_id,
+            by=columns,
+            confidence=confidence,
+            find_rules=make_rule_finder(opened, project.folder),
+        )
+    if form == "json":
+        print_json(to_agreement_document(agreement))
+    elif form == "markdown":
+        click.echo(render_agreement_markdown(agreement))
+    else:
+        print_agreement(agreement, console())
+
+
+def choose_labels(
+    store: Store, run_id: str | None, round_id: str | None, *, closed_book: bool
+) -> tuple[str, Judgement]:
+    """Return the run and the kind of labels: a round's own, where one is named."""
+    if round_id is None:
+        return choose_run(store, run_id), "closed_book" if closed_book else "grounded"
+    found = read_round(store, round_id)
+    if run_id not in (None, found.run_id):
+        raise MetricError(
+            f"round {round_id}: found the run {run_id!r}, expected {found.run_id!r}; leave out "
+            "--run"
+        )
+    return found.run_id, found.judgement

@@ -1,0 +1,73 @@
+"""``claimwise annotate``."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import click
+
+from claimwise.annotate.guide import read_guide
+from claimwise.annotate.server import ServeOptions, serve_app
+from claimwise.cli.common import current_project, store_option
+from claimwise.cli.serve import locate_store, say, serve_options
+from claimwise.config import Project
+from claimwise.pipeline.rounds import draw_round
+from claimwise.store import open_store
+from claimwise.store.accounts import COMMAND_LINE, add_event
+from claimwise.store.rounds import add_guide, list_rounds
+from claimwise.types.rows import Judgement
+
+
+@click.command("annotate", short_help="Serve the app at its labelling page.")
+@click.option("--run", "run_id", metavar="RUN", help="Make a round of this run if none is open.")
+@click.option("--closed-book", is_flag=True, help="Judge truth without sources, not support.")
+@click.option("--size", type=click.IntRange(1), help="How many claims the round draws; else all.")
+@serve_options
+@store_option
+def command(
+    run_id: str | None,
+    closed_book: bool,
+    size: int | None,
+    options: ServeOptions,
+    store: str | None,
+) -> None:
+    """Serve the app as `claimwise serve` does, and print where to label.
+
+    With --run it first makes a round of that run, unless one is open; `claimwise rounds create`
+    has more to choose.
+    """
+    project = current_project()
+    place = locate_store(project, store)
+    judgement: Judgement = "closed_book" if closed_book else "grounded"
+    page = "/label"
+    if run_id is not None:
+        page = f"/label/{_find_or_draw(project, place, run_id, judgement, size)}"
+    serve_app(project, place, options, say, first_page=page)
+
+
+def _find_or_draw(
+    project: Project, place: str, run_id: str, judgement: Judgement, size: int | None
+) -> str:
+    """Return the open round of a run, made now when there is none."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    guide = read_guide(judgement, folder=project.folder)
+    with open_store(place) as opened, opened.write():
+        for one in list_rounds(opened, open_only=True):
+            if (one.run_id, one.judgement) == (run_id, judgement):
+                return one.round_id
+        add_guide(opened, guide.version, guide.text, now)
+        made = draw_round(
+            opened,
+            run_id,
+            judgement,
+            title=None,
+            size=size,
+            created_by=COMMAND_LINE,
+            guide_version=guide.version,
+            now=now,
+        )
+        add_event(
+            opened, "round made", account=None, subject=made.round_id, detail=COMMAND_LINE, now=now
+        )
+    say(f"made the round «{made.title}» ({made.round_id})")
+    return made.round_id

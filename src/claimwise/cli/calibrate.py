@@ -1,0 +1,89 @@
+"""``claimwise calibrate``."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import click
+
+from claimwise.cli.common import (
+    NumberRange,
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.cli.compare import read_columns
+from claimwise.pipeline.calibrating import calibrate_verifier
+from claimwise.report.calibrating import (
+    print_calibrated,
+    render_calibrated_markdown,
+    to_calibration_document,
+)
+from claimwise.types.calibrating import Rule
+
+_RULE = Rule()
+
+
+@click.command("calibrate", short_help="What a verifier or judge is worth by people's labels.")
+@click.option("--verifier", "name", metavar="NAME", required=True,
+              help="The verifier or judge, or an unambiguous part of its name.")  # fmt: skip
+@click.option("--run", "runs", metavar="RUN", multiple=True,
+              help="A run whose labels count; else all runs.")  # fmt: skip
+@click.option("--by", metavar="A,B", default="domain", show_default=True,
+              help="Columns of items to slice by; '' for none.")  # fmt: skip
+@click.option("--closed-book", is_flag=True, help="Its verdicts without sources.")
+@click.option("--days", type=click.IntRange(1, 3650), default=_RULE.days, show_default=True,
+              help="How long it holds.")  # fmt: skip
+@click.option("--min-claims", type=click.IntRange(2), default=_RULE.min_claims, show_default=True,
+              help="With fewer, a slice is unknown.")  # fmt: skip
+@click.option("--level", type=NumberRange(0.5, 1), default=_RULE.level, show_default=True,
+              help="Balanced accuracy to lie above.")  # fmt: skip
+@click.option("--margin", type=NumberRange(0, 1), default=_RULE.margin, show_default=True,
+              help="Kappa that it may be behind people.")  # fmt: skip
+@click.option("--precision", type=NumberRange(0.5, 1), default=_RULE.precision, show_default=True,
+              help="To find a second threshold for.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Show it and keep nothing.")
+@store_option
+@format_option("text", "markdown", "json")
+def command(
+    name: str,
+    runs: tuple[str, ...],
+    by: str,
+    closed_book: bool,
+    days: int,
+    min_claims: int,
+    level: float,
+    margin: float,
+    precision: float,
+    dry_run: bool,
+    store: str | None,
+    form: str,
+) -> None:
+    """Measure an instrument on claims that people labelled, and say where it can be trusted.
+
+    The result is kept: gates let it decide which of the instrument's labels may make a slice
+    pass, and reports name it, until it expires. Runs with a round of labels also get a corrected
+    rate.
+    """
+    project = current_project()
+    rule = Rule(days=days, min_claims=min_claims, level=level, margin=margin, precision=precision)
+    with open_project_store(project, store) as opened:
+        found = calibrate_verifier(
+            opened,
+            name,
+            now=datetime.now(UTC).replace(tzinfo=None),
+            judgement="closed_book" if closed_book else "grounded",
+            runs=runs,
+            by=read_columns(by, ()),
+            rule=rule,
+            keep=not dry_run,
+        )
+    if form == "json":
+        print_json(to_calibration_document(found))
+    elif form == "markdown":
+        click.echo(render_calibrated_markdown(found))
+    else:
+        print_calibrated(found, console())

@@ -1,0 +1,77 @@
+"""``claimwise serve``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from claimwise.annotate.server import ServeOptions, serve_app
+from claimwise.cli.common import current_project, store_option
+from claimwise.config import Project
+from claimwise.errors import make_printable
+
+
+def serve_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say where the app is served; they arrive as ``options``."""
+    options = (
+        click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind to."),
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            default=8700,
+            show_default=True,
+            help="Port to bind to; 0 takes a free one.",
+        ),
+        click.option(
+            "--host-name",
+            "host_names",
+            metavar="NAME",
+            multiple=True,
+            help="A name that browsers may use for this server, besides localhost.",
+        ),
+        click.option(
+            "--behind-https",
+            is_flag=True,
+            help="A proxy before it speaks HTTPS: cookies are for HTTPS alone, and the proxy's "
+            "X-Forwarded-For is believed.",
+        ),
+    )
+
+    @wraps(function)
+    def gather(
+        host: str, port: int, host_names: tuple[str, ...], behind_https: bool, **arguments: Any
+    ) -> None:
+        chosen = ServeOptions(
+            host=host, port=port, host_names=host_names, behind_https=behind_https
+        )
+        function(options=chosen, **arguments)
+
+    for option in reversed(options):
+        gather = option(gather)
+    return gather
+
+
+@click.command("serve", short_help="Serve the app: labelling, dashboards, accounts.")
+@serve_options
+@store_option
+def command(options: ServeOptions, store: str | None) -> None:
+    """Serve the app to browsers until Ctrl-C.
+
+    On the first start it prints a link that makes the admin's account; the admin invites the
+    others. Only this machine can reach it unless --host says otherwise.
+    """
+    project = current_project()
+    serve_app(project, locate_store(project, store), options, say)
+
+
+def locate_store(project: Project, store: str | None) -> str:
+    """Return the path or URL of the store that an option names, or the project's."""
+    return store or click.get_current_context().find_root().obj or project.store_place
+
+
+def say(line: str) -> None:
+    """Print a line about the server to standard error, at once."""
+    click.echo(make_printable(line), err=True)

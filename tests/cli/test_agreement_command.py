@@ -1,0 +1,99 @@
+"""``claimwise agreement`` as a user types it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from claimwise.cli.main import run
+from claimwise.demo import list_demo_files
+
+Say = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def say(say_here: Say) -> Say:
+    """Commands in a folder with the demo's data."""
+    assert run(["init"]) == 0
+    assert run(["import", *map(str, list_demo_files())]) == 0
+    return say_here
+
+
+def test_the_figures_lead_to_the_sentence_to_mend(say: Say) -> None:
+    code, out, _ = say("agreement", "--run", "baseline", "--by", "query_type")
+    assert code == 0
+    said = " ".join(out.split())
+    assert "67 claims with two labels or more (19 items), 178 with one" in said
+    assert "Fleiss' kappa 0.645 [0.319, 0.827]" in said
+    assert "Fix the guide first: kappa may be as low as 0.319" in said
+    assert "Start with supported or stale: 4 of the 8 claims that people differ on." in said
+    assert "Mind the prevalence: 81% of the labels are supported" in said
+    assert "query_type=ambiguous" in said
+    assert "lookup-13: «The Thornwick ticket office" in said
+
+
+def test_json_holds_what_the_text_says(say: Say) -> None:
+    code, out, _ = say("agreement", "--run", "baseline", "--format", "json", "--by", "")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["format"], found["advice"], found["prevalence_trap"]) == (
+        1,
+        "fix the guide",
+        True,
+    )
+    assert found["overall"]["fleiss"]["value"] == pytest.approx(0.6454, abs=5e-5)
+    assert found["several_labels"] == found["overall"]["claims"] == 67
+    assert found["slices"] == []
+    assert [len(pair["claims"]) for pair in found["disagreements"]] == [4, 1, 1, 1, 1]
+
+
+def test_markdown(say: Say) -> None:
+    code, out, _ = say("agreement", "--run", "baseline", "--format", "markdown")
+    assert code == 0
+    assert out.startswith("# How far people agree on the claims of baseline")
+    assert "| Fleiss' kappa | 0.645 | [0.319, 0.827] |" in out
+    assert "### supported or stale: 4 claims" in out
+
+
+def test_the_latest_run_is_chosen(say: Say) -> None:
+    code, out, err = say("agreement")
+    assert code == 0
+    assert "the latest run: candidate" in err
+    assert "claims of candidate" in out
+
+
+def test_labels_without_sources(say: Say) -> None:
+    code, out, _ = say("agreement", "--run", "baseline", "--closed-book")
+    assert code == 0
+    assert "judged without sources" in out
+
+
+def test_an_export_can_be_measured_too(say: Say) -> None:
+    """Parquet files hold labels and no rounds."""
+    assert say("export", "out", "--format", "parquet")[0] == 0
+    _, stored, _ = say("agreement", "--run", "baseline", "--format", "json")
+    code, exported, err = say(
+        "agreement", "--run", "baseline", "--format", "json", "--store", "out"
+    )
+    assert code == 0, err
+    assert json.loads(exported) == json.loads(stored)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--run", "nope"), "found the run 'nope', expected one of: baseline, candidate"),
+        (("--round", "nope"), "round 'nope'"),
+        (("--by", "nope"), "found the slice 'nope', expected one of"),
+        (("--confidence", "1"), "found the confidence 1.0"),
+        (("--confidence", "nan"), "found the confidence nan"),
+    ],
+)
+def test_bad_options_are_one_line(say: Say, arguments: tuple[str, ...], told: str) -> None:
+    code, out, err = say("agreement", *arguments)
+    assert code == 1
+    assert out == ""
+    [line] = [line for line in err.splitlines() if line.startswith("error:")]
+    assert told in line

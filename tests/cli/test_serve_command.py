@@ -1,0 +1,173 @@
+"""``claimwise serve``, ``annotate`` and ``accounts``, as processes and as commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+from click.testing import CliRunner
+
+from claimwise.annotate.server import ServeOptions, bind_socket, serve_app
+from claimwise.cli.main import cli, run
+from claimwise.config import Project
+from claimwise.demo import list_demo_files
+from claimwise.errors import ClaimwiseError, MissingExtraError
+from claimwise.pipeline import import_files
+from claimwise.store import open_store
+from claimwise.store.accounts import list_accounts, read_invite
+from claimwise.store.rounds import list_rounds
+from support.app_server import utc_now
+
+COMMAND = [sys.executable, "-c", "from claimwise.cli.main import main; main()"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    where = str(tmp_path / "claimwise.db")
+    with open_store(where, create=True) as store:
+        import_files(store, list_demo_files())
+    return where
+
+
+def start(place: str, *arguments: str) -> tuple[subprocess.Popen[str], list[str]]:
+    """Start a server; return it and what it said until it serves."""
+    process = subprocess.Popen(
+        [*COMMAND, *arguments, "--port", "0", "--store", place],
+        cwd=Path(place).parent, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    lines: list[str] = []
+    for line in process.stderr:
+        lines.append(line.rstrip())
+        if line.startswith("serving "):
+            return process, lines
+    raise AssertionError("\n".join(lines))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_first_start_prints_a_link_and_a_signal_ends_it(place: str, number: int) -> None:
+    process, lines = start(place, "serve")
+    setup = re.search(r"(http://127\.0\.0\.1:\d+/setup/\S+)", lines[0])
+    assert setup
+    with httpx2.Client(timeout=30) as web:
+        page = web.get(setup[1])
+        assert page.status_code == 200
+        token = re.search(r'name="csrf" value="([^"]+)"', page.text)
+        assert token
+        fields = {"csrf": token[1], "name": "root"}
+        words = {"password": "four plain words", "again": "four plain words"}
+        assert web.post(setup[1], data=fields | words).status_code == 303
+    process.send_signal(number)
+    assert process.stderr is not None
+    rest = process.stderr.read().splitlines()
+    assert process.wait(20) == 0
+    assert rest == ["stopped"], "no traceback"
+    again, lines = start(place, "serve")
+    again.send_signal(signal.SIGINT)
+    assert again.wait(20) == 0
+    assert again.stderr is not None
+    again.stderr.close()
+    process.stderr.close()
+    assert len(lines) == 1, "with an admin there is no setup link"
+
+
+def test_annotate_makes_one_round_and_prints_where_to_label(place: str) -> None:
+    for made in (True, False):
+        process, lines = start(place, "annotate", "--run", "baseline", "--size", "5")
+        os.kill(process.pid, signal.SIGINT)
+        assert process.wait(20) == 0
+        assert process.stderr is not None
+        process.stderr.close()
+        with open_store(place) as store:
+            (one,) = list_rounds(store)
+        assert f"/label/{one.round_id} " in lines[-1]
+        assert any("made the round" in line for line in lines) == made
+
+
+def test_an_unknown_run_is_one_line(place: str) -> None:
+    done = subprocess.run(
+        [*COMMAND, "annotate", "--run", "nope", "--store", place],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_taken_port_is_one_line(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert run(["serve", "--port", str(port), "--store", place]) == 1
+    told = capsys.readouterr().err
+    assert told == f"error: 127.0.0.1:{port}: something else is using it; choose another --port\n"
+
+
+def test_an_address_that_is_not_ours_is_one_line() -> None:
+    with pytest.raises(ClaimwiseError, match=r"192\.0\.2\.1:8700: can't be used"):
+        bind_socket(ServeOptions(host="192.0.2.1"))
+
+
+def test_no_store_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = str(tmp_path / "none.db")
+    assert run(["serve", "--port", "0", "--store", missing]) == 1
+    assert "no store there" in capsys.readouterr().err
+
+
+def test_without_the_extra_it_says_what_to_install(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingExtraError, match=r"claimwise\[web\]"):
+        serve_app(Project(Path()), place, ServeOptions(port=0), print)
+
+
+def test_binding_beyond_this_machine_is_warned_of(place: str) -> None:
+    process, lines = start(place, "serve", "--host", "0.0.0.0")
+    process.send_signal(signal.SIGINT)
+    process.wait(20)
+    assert process.stderr is not None
+    process.stderr.close()
+    assert lines[0].startswith("warning: 0.0.0.0 can be reached from other machines")
+    quiet, lines = start(place, "serve", "--host", "0.0.0.0", "--behind-https",
+                         "--host-name", "claims.example")  # fmt: skip
+    quiet.send_signal(signal.SIGINT)
+    quiet.wait(20)
+    assert quiet.stderr is not None
+    quiet.stderr.close()
+    assert not any(line.startswith("warning") for line in lines)
+    assert "https://claims.example/" in lines[-1]
+
+
+def test_accounts_from_the_command_line(place: str) -> None:
+    def call(*arguments: str) -> str:
+        done = CliRunner().invoke(cli, ["accounts", *arguments, "--store", place])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    assert "no accounts yet" in call("list")
+    link = call("invite", "--role", "adjudicator", "--address", "https://claims.example/").strip()
+    assert link.startswith("https://claims.example/invite/")
+    with open_store(place) as store:
+        invite = read_invite(store, link.rpartition("/")[2], utc_now())
+        assert invite is not None
+        assert (invite.role, invite.account) == ("adjudicator", None)
+        from claimwise.store.accounts import create_account
+
+        create_account(store, "root", "admin", "four plain words", utc_now())
+        create_account(store, "anna", "labeler", "four plain words", utc_now())
+    assert '"role": "labeler"' in call("list", "--format", "json")
+    reset = call("reset", "anna").strip().rpartition("/")[2]
+    assert "anna is disabled" in call("disable", "anna")
+    assert "disabled" in call("list")
+    with open_store(place) as store:
+        assert read_invite(store, reset, utc_now()) is None, "disabling ends her links"
+        assert [one.account for one in list_accounts(store) if one.disabled_at] == ["anna"]
+    assert run(["accounts", "disable", "root", "--store", place]) == 1
+    assert run(["accounts", "reset", "nobody", "--store", place]) == 1
