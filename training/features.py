@@ -83,7 +83,7 @@ def weigh_rows(name: str, rows: list[dict[str, Any]], encoder: Encoder) -> Itera
         source = Source(source_id="d", corpus_ver="-", source_text=row["document"])
         index = EvidenceIndex([source])
         parts = [weigh_part(text, index) for text in split_parts(row["claim"])]
-        pairs += [(index.join(part.digest), part.text) for part in parts]
+        pairs += [(index.join(index.read_passage(part.digest)), part.text) for part in parts]
         weighed.append(parts)
     logits = encoder.score_pairs(pairs)
     at = 0

@@ -21,7 +21,21 @@ from claimwise.text.sentences import find_sentences
 SUPPORTS, CONTRADICTS, NEITHER = 0, 1, 2
 NOT_SUPPORTED = 3  # contradicts or neither: the label does not say which
 _NLI = {"entailment": SUPPORTS, "contradiction": CONTRADICTS, "neutral": NEITHER}
+NLI_SETS = ("snli", "mnli", "cad_nli")
 _WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d[\d,.]*\d|\d")
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+# Words whose exchange changes what is said.
+_OTHER_WORD = {
+    "some": "all", "most": "all", "many": "all", "may": "will", "might": "will", "often": "always",
+    "usually": "never", "about": "exactly", "first": "second", "last": "first", "before": "after",
+    "after": "before", "more": "less", "less": "more", "increased": "decreased", "north": "south",
+    "decreased": "increased", "larger": "smaller", "smaller": "larger", "south": "north",
+    "east": "west", "west": "east", "only": "also", "both": "neither", "all": "some",
+    "always": "sometimes", "never": "often", "won": "lost", "lost": "won", "began": "ended",
+    "oldest": "youngest", "largest": "smallest", "higher": "lower", "lower": "higher",
+    "because": "although", "between": "outside", "during": "before", "until": "since",
+}  # fmt: skip
 _COMMON = frozenset({
     "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "did", "do", "does", "for",
     "from", "had", "has", "have", "he", "her", "his", "how", "in", "is", "it", "its", "of", "on",
@@ -65,14 +79,12 @@ def detokenize(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def read_pairs(folder: Path, seed: int = 0) -> list[Pair]:
-    """Return the human-labelled pairs; SNLI and its counterfactuals are thinned out."""
-    rng = random.Random(seed)
+def read_pairs(folder: Path) -> list[Pair]:
+    """Return all human-labelled pairs."""
     pairs: list[Pair] = []
-    for name, share in (("snli", 0.35), ("mnli", 1.0), ("cad_nli", 0.5)):
+    for name in NLI_SETS:
         for row in read_rows(folder, name):
-            if rng.random() < share:
-                pairs.append(Pair(row["premise"], row["hypothesis"], _NLI[row["label"]], name))
+            pairs.append(Pair(row["premise"], row["hypothesis"], _NLI[row["label"]], name))
     for name, other in (
         ("fever", CONTRADICTS),
         ("fool_me_twice", CONTRADICTS),
@@ -85,6 +97,12 @@ def read_pairs(folder: Path, seed: int = 0) -> list[Pair]:
             pairs.append(Pair(detokenize(row["document"]), detokenize(row["claim"]), label, name))
     pairs += list(_read_boolq(folder))
     return [p for p in pairs if p.evidence.strip() and p.claim.strip()]
+
+
+def thin_pairs(pairs: list[Pair], rng: random.Random) -> list[Pair]:
+    """Return the pairs with fewer captions: SNLI and its counterfactuals are all of one kind."""
+    share = {"snli": 0.35, "cad_nli": 0.5}
+    return [pair for pair in pairs if rng.random() < share.get(pair.origin, 1.0)]
 
 
 def _read_boolq(folder: Path) -> Iterator[Pair]:
@@ -147,22 +165,99 @@ def make_windows(
 ) -> list[str]:
     """Return stretches of evidence of several kinds for one claim about a passage.
 
-    The whole passage or its best part; the best two sentences; the passage without its best
-    sentence, so that a claim is also seen with its evidence gone; and now and then the best part
-    of another passage on the same subject.
+    The best part of the passage; the best one or two sentences; the passage without its best
+    sentence, so that a claim is also seen with its evidence gone; a stretch from anywhere; and
+    now and then the best part of another passage on the same subject.
     """
     sentences = passage.sentences
     order = rank_sentences(sentences, claim)
     windows = [join_sentences(sentences, order[: rng.choice((3, 4, 5))])]
-    if rng.random() < 0.5:
+    if rng.random() < 0.6:
         windows.append(join_sentences(sentences, order[: rng.choice((1, 2))]))
-    if len(sentences) > 2 and rng.random() < 0.7:
-        windows.append(join_sentences(sentences, order[1:4]))
-    if siblings and rng.random() < 0.2:
+    if len(sentences) > 2 and rng.random() < 0.8:
+        windows.append(join_sentences(sentences, order[1 : rng.choice((3, 4, 5))]))
+    if len(sentences) > 5 and rng.random() < 0.25:
+        at = rng.randrange(len(sentences) - 3)
+        windows.append(join_sentences(sentences, list(range(at, at + 4))))
+    if siblings and rng.random() < 0.3:
         other = rng.choice(siblings)
         best = rank_sentences(other.sentences, claim)[:3]
         windows.append(join_sentences(other.sentences, best))
     return list(dict.fromkeys(windows))
+
+
+def edit_claim(claim: str, passage: str, rng: random.Random) -> str | None:
+    """Return the claim with one thing changed: a number, a name, a small word, or a "not" more.
+
+    Other numbers and names are taken from the passage, so that they are no sign by themselves.
+    """
+    ways = [_edit_number, _edit_name, _edit_word, _negate]
+    rng.shuffle(ways)
+    for way in ways:
+        edited = way(claim, passage, rng)
+        if edited is not None and edited != claim:
+            return edited
+    return None
+
+
+def _edit_number(claim: str, passage: str, rng: random.Random) -> str | None:
+    found = list(_NUMBER.finditer(claim))
+    if not found:
+        return None
+    chosen = rng.choice(found)
+    others = [n for n in _NUMBER.findall(passage) if n not in claim]
+    alike = [n for n in others if len(n) == len(chosen[0])]
+    digit = str(rng.randrange(1, 10))
+    other = rng.choice(alike) if alike else chosen[0][:-1] + digit
+    return claim[: chosen.start()] + other + claim[chosen.end() :]
+
+
+def _edit_name(claim: str, passage: str, rng: random.Random) -> str | None:
+    found = list(_NAME.finditer(claim))
+    others = sorted({n for n in _NAME.findall(passage) if n not in claim})
+    if not found or not others:
+        return None
+    chosen = rng.choice(found)
+    return claim[: chosen.start()] + rng.choice(others) + claim[chosen.end() :]
+
+
+def _edit_word(claim: str, passage: str, rng: random.Random) -> str | None:
+    words = claim.split()
+    places = [i for i, word in enumerate(words) if word in _OTHER_WORD]
+    if not places:
+        return None
+    at = rng.choice(places)
+    words[at] = _OTHER_WORD[words[at]]
+    return " ".join(words)
+
+
+def _negate(claim: str, passage: str, rng: random.Random) -> str | None:
+    """Put a "not" behind the first form of "to be" or a modal verb, or take it away."""
+    words = claim.split()
+    for i, word in enumerate(words[1:], 1):
+        if word in ("is", "was", "are", "were", "can", "could", "has", "had", "will"):
+            following = words[i + 1] if i + 1 < len(words) else ""
+            if following in ("not", "never"):
+                return " ".join([*words[: i + 1], *words[i + 2 :]])
+            return " ".join([*words[: i + 1], "not", *words[i + 1 :]])
+    return None
+
+
+def cross_pairs(pairs: list[Pair], rng: random.Random) -> list[tuple[str, str]]:
+    """Return each claim with the evidence of another claim that shares its rarest words."""
+    words = [content_words(pair.claim) for pair in pairs]
+    holders: dict[str, list[int]] = defaultdict(list)
+    for number, own in enumerate(words):
+        for word in own:
+            holders[word].append(number)
+    crossed = []
+    for number, pair in enumerate(pairs):
+        shared = [w for w in words[number] if 1 < len(holders[w]) <= 200]
+        rare = sorted(shared, key=lambda w: (len(holders[w]), w))[:2]
+        near = [n for w in rare for n in holders[w] if pairs[n].evidence != pair.evidence]
+        if near:
+            crossed.append((pairs[rng.choice(near)].evidence, pair.claim))
+    return crossed
 
 
 def group_siblings(passages: list[Passage]) -> dict[str, list[Passage]]:

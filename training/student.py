@@ -16,6 +16,7 @@ from transformers import BertModel
 
 from teacher import bucket
 
+MAX_CLAIM = 330  # characters: what the training data's oddest claims fit in with
 MAX_TOKENS = 256
 
 
@@ -54,8 +55,11 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 def encode_pairs(
     tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]
 ) -> list[tuple[list[int], list[int]]]:
-    """Return token ids and segment ids of each pair."""
-    cut = [(e, " ".join(c.split()[:120])) for e, c in pairs]
+    """Return token ids and segment ids of each pair.
+
+    Claims are cut too: the tokenizer refuses a pair whose claim alone is over the limit.
+    """
+    cut = [(e, " ".join(c.split()[:120])[:MAX_CLAIM]) for e, c in pairs]
     return [(e.ids, e.type_ids) for e in tokenizer.encode_batch(cut)]
 
 
@@ -77,6 +81,32 @@ def make_batch(
     )
 
 
+class Lessons:
+    """All rows on the device at once: a batch is then picked there, in no time."""
+
+    def __init__(
+        self, rows: Sequence[tuple[list[int], list[int]]], targets: Tensor, device: torch.device
+    ) -> None:
+        self.lengths = [len(ids) for ids, _ in rows]
+        table = np.zeros((len(rows), MAX_TOKENS), dtype=np.int32)
+        for i, (ids, _) in enumerate(rows):
+            table[i, : len(ids)] = ids
+        self._table = torch.from_numpy(table).to(device)
+        self._sizes = torch.tensor(self.lengths, device=device)
+        self._firsts = torch.tensor([types.count(0) for _, types in rows], device=device)
+        self._targets = targets.to(device)
+        self._places = torch.arange(MAX_TOKENS, device=device)
+
+    def pick(self, chosen: Sequence[int]) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
+        """Return ids, mask and segments, and the targets; few widths, so kernels are reused."""
+        width = min(MAX_TOKENS, -(-max(self.lengths[i] for i in chosen) // 16) * 16)
+        index = torch.tensor(chosen, device=self._table.device)
+        mask = self._places[:width] < self._sizes[index, None]
+        segments = (self._places[:width] >= self._firsts[index, None]) & mask
+        ids = self._table[index, :width].long()
+        return (ids, mask.long(), segments.long()), self._targets[index]
+
+
 def train_student(
     student: Student,
     tokenizer: Tokenizer,
@@ -91,15 +121,14 @@ def train_student(
 ) -> None:
     """Minimise cross-entropy against soft targets; the rate decays to zero as time or data end."""
     device = next(student.parameters()).device
-    rows = encode_pairs(tokenizer, pairs)
-    lengths = [len(ids) for ids, _ in rows]
+    lessons = Lessons(encode_pairs(tokenizer, pairs), targets, device)
     rng = random.Random(seed)
     optimizer = torch.optim.AdamW(
         student.parameters(), lr=rate, weight_decay=0.01, fused=device.type == "cuda"
     )
     plan: list[list[int]] = []
     for _ in range(math.ceil(epochs)):
-        plan += bucket(lengths, batch_tokens, rng)
+        plan += bucket(lessons.lengths, batch_tokens, rng)
     plan = plan[: int(len(plan) * epochs / math.ceil(epochs))]
     started, running = time.time(), torch.zeros((), device=device)
     student.train()
@@ -110,10 +139,10 @@ def train_student(
         scale = min(1.0, (step + 1) / 300) * (1 - done)
         for group in optimizer.param_groups:
             group["lr"] = rate * scale
-        batch = make_batch([rows[i] for i in chosen], device)
+        inputs, wanted = lessons.pick(chosen)
         with torch.autocast(device.type, dtype=torch.bfloat16):
-            logits = student(*batch)
-        loss = -(targets[chosen].to(device) * logits.float().log_softmax(-1)).sum(-1).mean()
+            logits = student(*inputs)
+        loss = -(wanted * logits.float().log_softmax(-1)).sum(-1).mean()
         loss.backward()
         nn.utils.clip_grad_norm_(student.parameters(), 1.0)
         optimizer.step()

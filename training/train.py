@@ -29,36 +29,40 @@ import torch
 import student as students
 import teacher as teachers
 from pairs import (
+    CONTRADICTS,
+    NEITHER,
+    NLI_SETS,
     NOT_SUPPORTED,
     SUPPORTS,
     Pair,
     Passage,
+    cross_pairs,
+    edit_claim,
     group_siblings,
     join_sentences,
     make_windows,
     rank_sentences,
     read_pairs,
     read_passages,
+    thin_pairs,
 )
 from prompts import STATE, STATE_TOKENS, WRITING, read_lines
 
 SEED = 20_261_115
-PASSAGES = 2_600  # passages that are written about: more take longer and teach little more
+CHUNK = 2_646  # passages that are written about at a time
+UNTIL = ("label", "learn", "export")
 TOKENIZER = "qwen-tokenizer.json"  # beside the GGUF file
-QUESTIONS = 3  # questions a passage that are turned into statements
+QUESTIONS = 6  # questions a passage that are turned into statements
 
 
 def main() -> None:
     """Run the steps that are missing."""
     options = _parse_options()
     options.work.mkdir(parents=True, exist_ok=True)
-    if not (options.work / "pool.json.xz").exists():
-        make_pool(options)
-    if not (options.work / "student.pt").exists():
-        learn(options)
-    students_path = options.work / "encoder.onnx"
-    if not options.no_export and not students_path.exists():
-        export(options)
+    steps = [("pool.json.xz", make_pool), ("student.pt", learn), ("encoder.int8.onnx", export)]
+    for result, step in steps[: UNTIL.index(options.until) + 1]:
+        if not (options.work / result).exists():
+            step(options)
 
 
 def _parse_options() -> argparse.Namespace:
@@ -68,13 +72,14 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, required=True, help="where results go")
     parser.add_argument("--base", default="all-MiniLM-L6-v2", help="base of the student")
     parser.add_argument("--small", action="store_true", help="a few rows, to try the code")
-    parser.add_argument("--no-export", action="store_true")
+    parser.add_argument("--until", choices=UNTIL, default="export", help="the last step")
     parser.add_argument("--probe", type=Path, help="extra pairs to score, for measuring only")
-    parser.add_argument("--teach-seconds", type=float, default=220)
-    parser.add_argument("--pool", type=int, default=140_000, help="most pairs to label")
-    parser.add_argument("--epochs", type=float, default=6)
-    parser.add_argument("--rate", type=float, default=2e-4)
-    parser.add_argument("--learn-seconds", type=float, default=230)
+    parser.add_argument("--write-seconds", type=float, default=220)
+    parser.add_argument("--teach-seconds", type=float, default=230)
+    parser.add_argument("--pool", type=int, default=300_000, help="most unlabelled pairs to label")
+    parser.add_argument("--epochs", type=float, default=8)
+    parser.add_argument("--rate", type=float, default=2.5e-4)
+    parser.add_argument("--learn-seconds", type=float, default=500)
     return parser.parse_args()
 
 
@@ -82,7 +87,7 @@ def make_pool(options: argparse.Namespace) -> None:
     """Write claims, teach the teacher, label the pairs; keep pairs and probabilities."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     clock = time.time()
-    human = read_pairs(options.data, SEED)
+    human = read_pairs(options.data)
     passages = read_passages(options.data)
     random.Random(SEED).shuffle(passages)
     if options.small:
@@ -91,10 +96,13 @@ def make_pool(options: argparse.Namespace) -> None:
     model = teachers.load_model(options.models / teachers.GGUF)
     print(f"{len(human)} pairs, {len(passages)} passages, {time.time() - clock:.0f} s", flush=True)
     writer = model.to(device, torch.bfloat16)
-    stated, written = write_claims(writer, tokenizer, passages, small=options.small)
+    stated, written = write_claims(
+        writer, tokenizer, passages, seconds=options.write_seconds, small=options.small
+    )
     print(f"{len(stated)} stated, {len(written)} written, {time.time() - clock:.0f} s", flush=True)
     judge = teachers.Judge(model.float()).to(device)
-    lessons = human + make_lessons(passages, stated)
+    own = make_lessons(passages, stated)
+    lessons = thin_pairs(human, random.Random(SEED)) + own
     teachers.train_judge(
         judge,
         tokenizer,
@@ -107,11 +115,11 @@ def make_pool(options: argparse.Namespace) -> None:
     print(f"taught on {len(lessons)} pairs, {time.time() - clock:.0f} s", flush=True)
     if options.probe:
         _score_probe(options, "teacher", lambda p: teachers.judge_pairs(judge, tokenizer, p))
-    pool = make_pairs(passages, stated, written)[: options.pool]
-    everything = [(p.evidence, p.claim) for p in lessons] + [(e, c) for e, c, _ in pool]
-    soft = teachers.judge_pairs(judge, tokenizer, everything)
-    rows = [(p.evidence, p.claim, p.label, p.origin) for p in lessons]
-    rows += [(e, c, -1, kind) for e, c, kind in pool]
+    pool = make_pairs(passages, stated, written) + mix_pairs(human)
+    random.Random(SEED).shuffle(pool)
+    rows = [(p.evidence, p.claim, p.label, p.origin) for p in human + own]
+    rows += [(e, c, -1, kind) for e, c, kind in pool[: options.pool]]
+    soft = teachers.judge_pairs(judge, tokenizer, [(row[0], row[1]) for row in rows])
     np.save(options.work / "soft.npy", soft.half().numpy())
     with lzma.open(options.work / "pool.json.xz", "wt", preset=1, encoding="utf-8") as file:
         json.dump(rows, file)
@@ -130,16 +138,21 @@ def prepare_tokenizer(models: Path) -> Path:
 
 
 def write_claims(
-    model: Any, tokenizer: Any, passages: list[Passage], *, small: bool
+    model: Any, tokenizer: Any, passages: list[Passage], *, seconds: float, small: bool
 ) -> tuple[list[tuple[int, str, str]], list[tuple[int, str, str]]]:
-    """Return statements of the answered questions, and free claims: (passage, text, kind)."""
+    """Return statements of the answered questions, and free claims: (passage, text, kind).
+
+    The second are written until the time is up: one kind after the other for some passages, then
+    for the next ones.
+    """
+    started = time.time()
     asked = [(n, q, a) for n, p in enumerate(passages) for q, a in p.questions[:QUESTIONS]]
     replies = teachers.write_texts(
         model,
         tokenizer,
         [STATE.format(question=q, answer=a) for _, q, a in asked],
         max_new_tokens=STATE_TOKENS,
-        batch=4 if small else 1024,
+        batch=4 if small else 2048,
         seed=SEED,
     )
     stated = []
@@ -147,19 +160,24 @@ def write_claims(
         text = reply.splitlines()[0].strip() if reply else ""
         if text.endswith(".") and answer.lower() in text.lower() and len(text.split()) <= 50:
             stated.append((number, text, answer))
+    print(f"stated {len(stated)} of {len(asked)}, {time.time() - started:.0f} s", flush=True)
     written = []
-    for kind, (prompt, most) in WRITING.items():
-        replies = teachers.write_texts(
-            model,
-            tokenizer,
-            [prompt.format(passage=_shorten(p)) for p in passages[:PASSAGES]],
-            max_new_tokens=most,
-            batch=4 if small else 768,
-            seed=SEED,
-        )
-        print(f"wrote {kind}", flush=True)
-        for number, reply in enumerate(replies):
-            written += [(number, text, kind) for text in read_lines(reply)]
+    for first in range(0, len(passages), CHUNK):
+        chunk = passages[first : first + CHUNK]
+        for kind, (prompt, most) in WRITING.items():
+            if time.time() - started > seconds:
+                return stated, written
+            replies = teachers.write_texts(
+                model,
+                tokenizer,
+                [prompt.format(passage=_shorten(p)) for p in chunk],
+                max_new_tokens=most,
+                batch=4 if small else CHUNK // 2,
+                seed=SEED,
+            )
+            print(f"wrote {kind} from {first}, {time.time() - started:.0f} s", flush=True)
+            for number, reply in enumerate(replies, first):
+                written += [(number, text, kind) for text in read_lines(reply)]
     return stated, written
 
 
@@ -197,12 +215,11 @@ def make_lessons(passages: list[Passage], stated: list[tuple[int, str, str]]) ->
         if other and answer in text:
             window = join_sentences(passage.sentences, order[: rng.choice((2, 3, 4))])
             wrong = text.replace(answer, other, 1)
-            lessons.append(Pair(window, wrong, NOT_SUPPORTED, "swapped"))
+            label = CONTRADICTS if answer in window else NOT_SUPPORTED
+            lessons.append(Pair(window, wrong, label, "swapped"))
         rest = [i for i in order if answer not in passage.sentences[i]][:3]
         if dice > 0.5 and holding and rest:
-            lessons.append(
-                Pair(join_sentences(passage.sentences, rest), text, NOT_SUPPORTED, "left_out")
-            )
+            lessons.append(Pair(join_sentences(passage.sentences, rest), text, NEITHER, "left_out"))
     return lessons
 
 
@@ -224,32 +241,38 @@ def make_pairs(
     stated: list[tuple[int, str, str]],
     written: list[tuple[int, str, str]],
 ) -> list[tuple[str, str, str]]:
-    """Return the pairs that the teacher labels: (evidence, claim, recipe), in random order."""
+    """Return pairs from the passages for the teacher to label: (evidence, claim, recipe)."""
     rng = random.Random(SEED + 1)
     siblings = group_siblings(passages)
+    copied = [
+        (number, rng.choice(passage.sentences), "copied")
+        for number, passage in enumerate(passages)
+        for _ in range(2)
+    ]
     pool: list[tuple[str, str, str]] = []
-    for number, text, kind in [*((n, t, "stated") for n, t, _ in stated), *written]:
+    for number, text, kind in [*((n, t, "stated") for n, t, _ in stated), *written, *copied]:
         passage = passages[number]
         others = [p for p in siblings[passage.title] if p is not passage]
         pool += [(w, text, kind) for w in make_windows(passage, text, rng, others)]
-        if kind in ("stated", "restate") and rng.random() < 0.2:
-            negated = _negate(text)
-            if negated:
-                pool.append((make_windows(passage, text, rng, [])[0], negated, "negated"))
-    rng.shuffle(pool)
+        if kind not in ("distort", "overstate") and rng.random() < 0.6:
+            edited = edit_claim(text, passage.text, rng)
+            if edited:
+                pool.append((make_windows(passage, text, rng, [])[0], edited, "edited"))
     return pool
 
 
-def _negate(text: str) -> str | None:
-    """Put a "not" behind the first form of "to be" or a modal verb, where there is one."""
-    words = text.split()
-    for i, word in enumerate(words[1:], 1):
-        if word in ("is", "was", "are", "were", "can", "could", "has", "had", "will"):
-            following = words[i + 1] if i + 1 < len(words) else ""
-            if following in ("not", "never"):
-                return " ".join([*words[: i + 1], *words[i + 2 :]])
-            return " ".join([*words[: i + 1], "not", *words[i + 1 :]])
-    return None
+def mix_pairs(human: list[Pair]) -> list[tuple[str, str, str]]:
+    """Return pairs from the labelled ones: evidence and claim swapped, crossed, edited."""
+    rng = random.Random(SEED + 2)
+    short = [p for p in human if p.origin in NLI_SETS]
+    long = [p for p in human if p.origin not in (*NLI_SETS, "boolq")]
+    pool = [(p.claim, p.evidence, "turned") for p in short if rng.random() < 0.4]
+    pool += [(e, c, "crossed") for e, c in cross_pairs(long, rng)]
+    for pair in long:
+        edited = edit_claim(pair.claim, pair.evidence, rng) if pair.label == SUPPORTS else None
+        if edited:
+            pool.append((pair.evidence, edited, "edited"))
+    return pool
 
 
 def make_targets(labels: np.ndarray, soft: torch.Tensor) -> torch.Tensor:

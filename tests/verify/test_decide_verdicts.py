@@ -111,6 +111,27 @@ def test_a_reckoned_verdict_has_no_probability_to_show() -> None:
     assert "5 miles is 8 km" in found.reason or "telling word" in found.reason
 
 
+def test_a_second_statement_out_of_nowhere_is_no_support() -> None:
+    told = (
+        "Members can borrow up to ten books for four weeks. Loans can be renewed twice unless "
+        "somebody else has asked for the book. Members can borrow films for two weeks. A card "
+        "costs 20 euros a year."
+    )
+    added = "return them at any branch in Europe"
+    found = judge(f"Members can borrow films for two weeks and {added}.", told, tier="embedded")
+    assert found.scores is not None
+    assert found.scores.supports >= 0.35  # as a whole it looks supported
+    assert (found.verdict, found.exceeds, found.confidence) == ("overreach", added, None)
+    # The same words somewhere in the sources: the probability decides.
+    other = judge(
+        f"Members can borrow films for two weeks and {added}.",
+        f"{told} Our branch in Europe takes no return.",
+        tier="embedded",
+    )
+    assert other.scores is not None
+    assert (other.verdict == "supported") == (other.scores.supports >= 0.35)
+
+
 def test_overreach_names_what_exceeds() -> None:
     claim = "The Kestrel Tower is 139 m tall and was painted by Italian monks."
     found = judge(claim, TOWER, tier="embedded")

@@ -74,6 +74,17 @@ def test_the_digest_has_a_bound_in_words() -> None:
     assert index.choose([]) == []
 
 
+def test_the_encoder_reads_a_short_source_whole_and_of_a_long_one_the_digest() -> None:
+    short = SourceIndex([make_source("It rained. The pool was closed. Nobody came.")])
+    assert list(short.read_passage([])) == [0, 1, 2]
+    long = SourceIndex([make_source(" ".join(FILLER))])
+    digest = long.choose(rank(long, "The pool was sold."))
+    assert list(long.read_passage(digest)) == digest
+    # The limit is that of all sources together.
+    both = SourceIndex([make_source(" ".join(FILLER[:9])), make_source(" ".join(FILLER[9:18]))])
+    assert list(both.read_passage([3])) == [3]
+
+
 def test_more_sources_do_not_make_a_larger_digest() -> None:
     claim = "The council painted the park in spring."
     sizes = []

@@ -1,8 +1,8 @@
 """The embedded verifier: real verdicts offline, in two tiers.
 
 "lexical" weighs words, numbers, dates, names and negation and needs the base install alone;
-"embedded" adds the encoder's reading of the digest. Both give calibrated probabilities from the
-same linked evidence and decide by the same rules.
+"embedded" adds the encoder's reading of the digest, or of a short source. Both give calibrated
+probabilities from the same linked evidence and decide by the same rules.
 """
 
 from __future__ import annotations
@@ -106,7 +106,11 @@ class EmbeddedVerifier:
         ]
         found: dict[int, tuple[Scores, float]] = {}
         if self._encoder is not None and asked:
-            pairs = [(index.join(part.digest), part.text) for n in asked for part in parts[n]]
+            pairs = [
+                (index.join(index.read_passage(part.digest)), part.text)
+                for n in asked
+                for part in parts[n]
+            ]
             logits = self._encoder.score_pairs(pairs)
             at = 0
             for n in asked:
@@ -117,8 +121,8 @@ class EmbeddedVerifier:
         return [self._make(parts[n], lexical[n], found.get(n), index) for n in range(len(claims))]
 
     def _reads(self, parts: Sequence[Part], index: EvidenceIndex) -> bool:
-        """Tell whether the encoder can read a claim and its digest: only English."""
-        sentences = [index.sentences[p] for part in parts for p in part.digest]
+        """Tell whether the encoder can read a claim and its passage: only English."""
+        sentences = [index.sentences[p] for part in parts for p in index.read_passage(part.digest)]
         stems = [stem for part in parts for stem in part.reading.stems]
         stems += [stem for sentence in sentences for stem in sentence.stems]
         texts = [part.text for part in parts] + [sentence.text for sentence in sentences]

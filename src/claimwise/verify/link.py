@@ -57,8 +57,8 @@ class SourceIndex:
         self._titles = frozenset().union(*(read_stems(s.title or "") for s in self.sources))
         for number, source in enumerate(self.sources):
             self._add_source(number, source.source_text, frozenset(read_stems(source.title or "")))
-        words = sum(len(sentence.stems) for sentence in self.sentences)
-        average = max(words, 1) / max(len(self.sentences), 1)
+        self._words = sum(len(sentence.stems) for sentence in self.sentences)
+        average = max(self._words, 1) / max(len(self.sentences), 1)
         self._norms = [
             _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * (len(sentence.stems) / average))
             for sentence in self.sentences
@@ -133,6 +133,13 @@ class SourceIndex:
             chosen.append(position)
             room -= size
         return sorted(chosen)
+
+    def read_passage(self, digest: Sequence[int]) -> Sequence[int]:
+        """Return what the encoder reads: short sources whole, else the digest.
+
+        A paraphrase may share no word with its evidence.
+        """
+        return range(len(self.sentences)) if self._words <= DIGEST_WORDS else digest
 
     def surround(self, position: int) -> list[int]:
         """Return a sentence with its neighbours in the same source."""
