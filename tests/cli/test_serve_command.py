@@ -37,9 +37,9 @@ def place(tmp_path: Path) -> str:
 
 
 def start(place: str, *arguments: str) -> tuple[subprocess.Popen[str], list[str]]:
-    """Start a server; return it and what it said until it serves."""
+    """Start a server as a shell's background job; return it and what it said until it serves."""
     process = subprocess.Popen(
-        [*COMMAND, *arguments, "--port", "0", "--store", place],
+        ["env", "--ignore-signal=INT", *COMMAND, *arguments, "--port", "0", "--store", place],
         cwd=Path(place).parent, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stderr is not None

@@ -75,7 +75,9 @@ def serve_app(
             ws="none",
             timeout_graceful_shutdown=_LAST_SECONDS,
         )
-        signal.signal(signal.SIGTERM, _stop)
+        # SIGINT too: a shell's background jobs begin with it ignored.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _stop)
         with suppress(KeyboardInterrupt):
             with pool.borrow() as store:
                 _announce(store, bound, options, say, first_page)

@@ -17,7 +17,7 @@ from claimwise.decompose import words as w
 # Beyond this a «sentence» is a table, a dump or an attack; it is left whole.
 _LONGEST = 1500
 _LONGEST_SUBJECT = 12
-_TOKEN = re.compile(r"[€$£¥#]?[^\W_]+(?:[-–.'’:,/_&@][^\W_]+)*+%?|[;:,()\[\]“”\"«»–—]")
+_TOKEN = re.compile(r"[€$£¥#]?[^\W_]+(?:[-–.'’:,/_&@][^\W_]+)*%?|[;:,()\[\]“”\"«»–—]")
 # Words that, after the first, show that another clause has begun: «a man you could talk to».
 _BREAKS = w.SUBORDINATORS - {"that"} | {",", ";", ":", "–", "—"}
 _NEW_CLAUSE = {"i", "you", "he", "she", "it", "we", "they", "that"}

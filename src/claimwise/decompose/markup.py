@@ -20,8 +20,8 @@ _LONGEST_RANGE = 20
 # Before the first word of a sentence: quote marks, heading marks, bullets, numbers, checkboxes.
 _PREFIX = re.compile(
     r"[\s>]*+(?:(?P<heading>\#{1,6}(?=\s|$))"
-    r"|(?P<item>(?:[-*+–—•‣◦▪](?=\s)|[•‣◦▪]|\(?\d{1,3}[.)](?=\s)|\(?[a-z]\)(?=\s))))?+\s*+"
-    r"(?:\[[ xX]\](?=\s)\s*+)?+"
+    r"|(?P<item>(?:[-*+–—•‣◦▪](?=\s)|[•‣◦▪]|\(?\d{1,3}[.)](?=\s)|\(?[a-z]\)(?=\s))))?\s*+"
+    r"(?:\[[ xX]\](?=\s)\s*+)?"
 )
 _ONLY_MARKUP = re.compile(r"[-*_=|:#>+~\s\ue000]*+")
 _MARKUP = re.compile(
@@ -30,7 +30,7 @@ _MARKUP = re.compile(
     | !\[(?P<alt>[^\[\]\n]*+)\]\([^()\s]*+\)
     | (?P<link>\[(?P<label>[^\[\]\n]++)\]\((?P<url>[^()\s]++)(?:[ ]"[^"\n]*+")?\))
     | <(?P<auto>https?://[^<>\s]++)>
-    | (?P<numbers>\[\^?\d{1,4}(?:[ ]?[-–,;][ ]?\^?\d{1,4})*+\])
+    | (?P<numbers>\[\^?\d{1,4}(?:[ ]?[-–,;][ ]?\^?\d{1,4})*\])
     | (?P<named>\[(?:\^[\w.-]{1,40}
         | (?:doc|document|source|src|ref|chunk|passage|context|cite|citation)s?
           (?:[ _:\#-]{1,2}[\w./-]{1,60}|\d{1,6})

@@ -24,7 +24,7 @@ _LINE_KIND = re.compile(
       (?P<fence>```|~~~)
     | (?P<alone>\#{1,6}[ \t]            # heading
         | \|                            # table row
-        | (?:[-*_=][ \t]*+){3,}+$       # ruler, underlined heading
+        | (?:[-*_=][ \t]*+){3,}$       # ruler, underlined heading
         | \|?[ \t:]*+-{2,}+[-:|\ \t]*+$ # border between a table's head and body
       )
     | (?P<item>(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)]|\(?[a-z]\))[ \t]++(?=\S)|[•‣◦▪](?=\S))
