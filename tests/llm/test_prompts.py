@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.errors import PromptError
-from claimwise.llm.fencing import fence_items
+from claimwise.llm.fencing import fence_text
 from claimwise.llm.prompts import Prompt, list_prompts, load_prompt, name_judge
 
 HEAD = '+++\nname = "mine"\nversion = 3\ninputs = ["a", "b"]\nchangelog = ["3: mine"]\n+++\n'
@@ -91,7 +91,7 @@ def test_values_are_never_read_as_templates(a: str, b: str):
 
 
 def test_fenced_values_go_in_as_they_are():
-    fenced = fence_items({"s1": "One.", "s2": "Two."})
+    fenced = fence_text("One.", "s1")
     _, user = load_prompt("ping").render(word=fenced)
     assert user.endswith(fenced)
     assert "⟦word" not in user

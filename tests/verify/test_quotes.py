@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.llm.fencing import neutralise_text
-from claimwise.verify.quotes import LONGEST_GAP, Located, QuoteFinder, is_thin, locate_quote
+from claimwise.verify.quotes import LONGEST_GAP, Located, QuoteFinder, is_thin
 from verify.judged import make_source
 
 TEXT = (
@@ -21,7 +21,7 @@ TEXT = (
 
 def locate(quote: str, *texts: str, **options: str) -> Located | None:
     sources = [make_source(text, f"s{n}") for n, text in enumerate(texts or (TEXT,))]
-    found = locate_quote(quote, sources, **options)
+    found = QuoteFinder(sources).locate(quote, **options)
     if found is not None:
         text = next(s.source_text for s in sources if s.source_id == found.span.source_id)
         assert text[found.span.start : found.span.end] == found.span.text

@@ -12,7 +12,6 @@ text is character *n* of the original, and a quote found in one stands at the sa
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from hashlib import blake2b
 
 _LABEL = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?", re.ASCII)
@@ -77,8 +76,3 @@ def fence_text(text: str, label: str) -> Fenced:
     inner = neutralise_text(text)
     mark = blake2b(inner.encode(), digest_size=4, key=label.encode()[:64]).hexdigest()
     return Fenced(f"⟦{label} {mark}⟧\n{inner}\n⟦end {label} {mark}⟧")
-
-
-def fence_items(texts: Mapping[str, str]) -> Fenced:
-    """Return several texts, each in a fence of its own under its id."""
-    return Fenced("\n".join(fence_text(text, label) for label, text in texts.items()))

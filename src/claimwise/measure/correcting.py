@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from claimwise.errors import MetricError
 from claimwise.measure.calibration import SUPPORTED
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import wilson_interval
@@ -72,30 +71,6 @@ def correct_run(
     newer = begun[: begun.index(chosen)]
     told = tuple(_describe_newer(one) for one in newer if one.labelled)
     return found and replace(found, notes=(*found.notes, *told))
-
-
-def correct_rate(
-    store: Store,
-    drawn: DrawnRound,
-    run_id: str,
-    judgement: Judgement,
-    *,
-    confidence: float = 0.95,
-) -> CorrectedRate | None:
-    """Correct a run's rate by the labels of a round; None until the round has one.
-
-    Raises:
-        MetricError: the round was drawn from another run. Error rates don't travel: see
-            `measure/stratified.py`.
-    """
-    if drawn.run_id != run_id:
-        raise MetricError(
-            f"found the round {drawn.round_id} of the run {drawn.run_id!r}, expected one of "
-            f"{run_id!r}: labels correct the claims they were drawn from and no others; draw a "
-            "round (claimwise rounds create)"
-        )
-    tasks = read_round_labels(store, drawn, judgement)
-    return _correct(store, _Begun(drawn, tasks), judgement, confidence)
 
 
 def _correct(

@@ -51,13 +51,6 @@ class Located(NamedTuple):
     near: bool = False
 
 
-def locate_quote(
-    quote: str, sources: Sequence[Source], *, first: str | None = None
-) -> Located | None:
-    """Return where a quote stands in the sources, or None; see `QuoteFinder`."""
-    return QuoteFinder(sources).locate(quote, first=first)
-
-
 def is_thin(quote: str, claim: str) -> bool:
     """Tell whether a quote is too short to carry a claim.
 
