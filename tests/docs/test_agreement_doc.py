@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -23,16 +24,16 @@ SHOWN = re.findall(
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def folders(judged_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The projects of the page, by their runs."""
     demo, office = (tmp_path_factory.mktemp("docs") / name for name in ("agree", "office"))
+    shutil.copytree(judged_demo, demo)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [str(SCRIPT), str(office)])
         runpy.run_path(str(SCRIPT), run_name="__main__")
         patch.chdir(office)
         for command in re.findall(r"^\$ claimwise ((?:init|import).*)$", PAGE, re.MULTILINE):
             assert run(shlex.split(command)) == 0
-        assert run(["demo", str(demo)]) == 0
     return {"baseline": demo, "even": office, "mostly": office}
 
 

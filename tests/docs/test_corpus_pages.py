@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from claimwise.cli.main import run
-from claimwise.demo import write_demo
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -20,8 +20,8 @@ def read_shown(page: str, command: str) -> str:
 
 
 @pytest.fixture
-def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_demo(tmp_path / "demo")
+def demo(written_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(written_demo, tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
     monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
     monkeypatch.setenv("COLUMNS", "100")

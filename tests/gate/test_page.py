@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,13 +24,15 @@ def read_lines(text: str) -> list[str]:
 
 
 def test_the_page_shows_real_outputs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    judged_demo: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name in ("CLAIMWISE_STORE", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "104")
-    monkeypatch.chdir(tmp_path)
-    assert run(["demo", "first-gate"]) == 0
+    shutil.copytree(judged_demo, tmp_path / "first-gate")
     monkeypatch.chdir(tmp_path / "first-gate")
     settings = Path("claimwise.toml")
     before = settings.read_text(encoding="utf-8")

@@ -136,6 +136,18 @@ def test_the_interval_of_balanced_accuracy_covers() -> None:
     assert covered >= 0.9 * 200
 
 
+def test_the_interval_of_balanced_accuracy_by_hand() -> None:
+    """One claim to an item: sensitivity and specificity vary apart, so that reaches add up."""
+    judged = read_claims(claims(*MIXED, per_item=1), "grounded")
+    found = measure_balanced(judged)
+    yes = measure_share(judged, judged.says, judged.holds)
+    no = measure_share(judged, ~judged.says, ~judged.holds)
+    below = [(side.value or 0) - (side.low or 0) for side in (yes, no)]
+    above = [(side.high or 0) - (side.value or 0) for side in (yes, no)]
+    assert found.low == pytest.approx(0.75 - np.hypot(*below) / 2)
+    assert found.high == pytest.approx(0.75 + np.hypot(*above) / 2)
+
+
 def test_perfect_agreement_is_not_certainty() -> None:
     judged = read_claims(
         claims(("supported", "supported", 30), ("unlinked", "unlinked", 30)), "grounded"
@@ -187,6 +199,17 @@ def test_scores_lie_on_one_scale() -> None:
     assert error.low <= (error.value or 0) <= (error.high or 0)
 
 
+def test_a_score_knows_its_side() -> None:
+    """0.4 sure of «overreach» scores as 0.6 sure of «supported» does, and is another thing."""
+    sides = (("supported", 0.6), ("overreach", 0.4), ("stale", None), ("contradicted", 0.4))
+    rows = [one for said, sure in sides
+            for one in claims((said, "supported", 1), confidence=sure)]  # fmt: skip
+    scored = read_claims(rows, "grounded").scored
+    assert scored.scores == pytest.approx([0.6, 0.6, 0.6])
+    assert scored.rejected is not None
+    assert scored.rejected.tolist() == [False, True, True]
+
+
 def test_honest_scores_may_have_no_calibration_error() -> None:
     """Chance makes an error of honest scores look larger: intervals of 40 samples hold 0."""
     errors = [measure_honest(seed) for seed in range(40)]
@@ -235,13 +258,46 @@ def test_people_and_the_instrument_on_the_same_claims() -> None:
     assert found.gap.low < gap < (found.gap.high or 0)
 
 
+def test_the_gap_reaches_as_far_as_its_parts_and_no_further() -> None:
+    """Up: people's kappa may be higher, the instrument's lower; down: the other way round.
+
+    The instrument says what people say, and where they differ it sides with one of them, so both
+    kappas fall on the same claims: their difference varies less than the two of them apart.
+    """
+    rows = [
+        *(rated(v, v, v, v, item=n, number=n)
+          for n, v in enumerate(["supported"] * 40 + ["unlinked"] * 8)),
+        *(rated("supported", "unlinked", "supported", "unlinked", item=n, number=n)
+          for n in range(48, 54)),
+    ]  # fmt: skip
+    found = compare_with_people(read_claims(rows, "grounded"))
+    people, instrument, gap = found.kappa, found.instrument_kappa, found.gap
+    ends = (people, instrument, gap)
+    assert all(one.value is not None and one.low is not None and one.high is not None
+               for one in ends)  # fmt: skip
+    up = [(one.high or 0) - (one.value or 0) for one in ends]
+    down = [(one.value or 0) - (one.low or 0) for one in ends]
+    assert abs(up[0] - down[1]) <= up[2] < np.hypot(up[0], down[1])
+    assert abs(down[0] - up[1]) <= down[2] < np.hypot(down[0], up[1])
+    assert down[1] > 1.2 * up[1]  # lopsided, so that the ends can't be taken for each other
+    assert (down[2] > up[2]) == (down[0] > up[0])
+
+
 RULE = Rule()
 
 
-def people(kappa: float, low: float, high: float, gap: float, gap_low: float) -> PeopleAgreement:
+def people(
+    kappa: float,
+    low: float,
+    high: float,
+    gap: float,
+    gap_low: float | None,
+    gap_high: float | None = 0.15,
+) -> PeopleAgreement:
     return PeopleAgreement(
         claims=50, items=30, kappa=Figure(value=kappa, low=low, high=high),
-        instrument_kappa=Figure(value=kappa - gap), gap=Figure(value=gap, low=gap_low, high=1.0),
+        instrument_kappa=Figure(value=kappa - gap),
+        gap=Figure(value=gap, low=gap_low, high=gap_high),
     )  # fmt: skip
 
 
@@ -263,8 +319,10 @@ AGREE = people(0.7, 0.6, 0.8, 0.05, -0.1)
         (500, (0.8, 0.9), ALONE, "unknown", "no claim has labels of two people"),
         (500, (0.8, 0.9), people(0.2, 0.1, 0.39, 0.0, -0.2), "unknown", "mend the guide first"),
         (500, (0.8, 0.9), people(0.2, 0.1, 0.41, 0.0, -0.2), "trusted", "lies above"),
-        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.3, 0.16), "not trusted", "0.15 is allowed"),
-        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.3, 0.1), "unknown", "label more twice"),
+        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.3, 0.16, 0.5), "not trusted", "0.15 is allowed"),
+        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.3, 0.1, 0.5), "unknown", "claims twice"),
+        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.05, 0.0, 0.16), "unknown", "0.15 is allowed"),
+        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.0, None, None), "unknown", "not settled"),
     ],
 )
 def test_the_rule(
@@ -323,7 +381,10 @@ def test_whatever_the_claims_figures_are_figures(rows: list[Any]) -> None:
     for least, figures in ((0.0, shares), (-1.0, kappas)):
         for figure in figures:
             check_figure(figure, least)
-    assert people.gap.value is None or np.isfinite(people.gap.value)
+    gap = people.gap
+    assert gap.value is None or np.isfinite(gap.value)
+    if gap.low is not None and gap.high is not None:
+        assert gap.low - 1e-9 <= (gap.value or 0.0) <= gap.high + 1e-9
     status, reason = decide_trust(Rule(min_claims=0), len(rows), shares[0], people)
     assert status in ("trusted", "not trusted", "unknown")
     assert "nan" not in reason

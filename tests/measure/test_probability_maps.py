@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -97,6 +100,71 @@ def test_isotonic_rises_and_keeps_the_mean(claims: list[tuple[float, bool]]) -> 
     assert (np.diff(mapped) >= -1e-12).all()
 
 
+def test_isotonic_rises_where_a_small_level_is_pulled_further_than_a_large_one() -> None:
+    """19 of 20, then 1 of 1: pulled by one claim towards 0.5 the second would be the lower one."""
+    scores = [0.1] * 19 + [0.7] * 20 + [0.9]
+    found = fit_isotonic(make(scores, [0] * 19 + [0] + [1] * 20))
+    levels = [level for _, level in found.points]
+    assert levels == pytest.approx([0.5 / 20, 20.5 / 22])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(50, 300))
+def test_isotonic_rises_for_scores_that_all_differ(seed: int, claims: int) -> None:
+    scored = draw_three_ways(claims, seed)
+    found = fit_isotonic(scored)
+    assert (np.diff([level for _, level in found.points]) > 0).all()
+    steps = np.linspace(0, 1, 101)
+    for rejected in (np.zeros(101, dtype=bool), np.ones(101, dtype=bool)):
+        mapped = apply_map(found, steps, rejected)
+        assert (np.diff(mapped) >= -1e-12).all()
+        assert ((mapped > 0) & (mapped < 1)).all()
+
+
+def draw_three_ways(claims: int, seed: int) -> Scored:
+    """An instrument whose probabilities are right, and that knows two verdicts beside supported.
+
+    Of those it names the likelier one, so that its confidence may be a third where it is sure that
+    the claim is not supported.
+    """
+    generator = np.random.default_rng(seed)
+    shares = generator.dirichlet([2.0, 0.7, 0.7], claims)
+    rejected = shares[:, 0] < 0.5
+    scores = np.where(rejected, 1 - shares[:, 1:].max(axis=1), shares[:, 0])
+    return Scored(
+        scores=scores,
+        supported=generator.random(claims) < shares[:, 0],
+        weights=np.ones(claims),
+        items=np.arange(claims) // 4,
+        rejected=rejected,
+    )
+
+
+def test_a_doubtful_verdict_other_than_supported_is_no_sign_of_support() -> None:
+    """One of three verdicts: 0.4 sure of it leaves 0.6, most of which is the third verdict's."""
+    fit, fresh = fit_map(draw_three_ways(4_000, 1)), draw_three_ways(20_000, 2)
+    assert fit is not None
+    assert fresh.rejected is not None
+    assert fit.map.drop is not None
+    assert fit.map.drop > 0.5
+    mapped = apply_map(fit.map, fresh.scores, fresh.rejected)
+    for side in (fresh.rejected, ~fresh.rejected):
+        assert mapped[side].mean() == pytest.approx(fresh.supported[side].mean(), abs=0.03)
+    assert measure_ece(fresh, mapped) < 0.03
+    blind = fit_map(replace(draw_three_ways(4_000, 1), rejected=None))
+    assert blind is not None
+    assert fit.log_loss[fit.map.kind] < blind.log_loss[blind.map.kind] - 0.005
+
+
+def test_verdicts_other_than_supported_are_never_raised() -> None:
+    """People call what it rejects supported, and the rest not: that is no calibration."""
+    rejected = np.array([True] * 30 + [False] * 30)
+    scored = replace(make([0.4] * 30 + [0.6] * 30, [1] * 30 + [0] * 30), rejected=rejected)
+    for fitted in (fit_platt(scored), fit_isotonic(scored)):
+        assert fitted.drop == 0
+        low, high = apply_map(fitted, np.array([0.4, 0.6]), np.array([True, False]))
+        assert low == pytest.approx(high) == pytest.approx(0.5)
+
+
 def test_calibration_error_by_hand() -> None:
     """Bin 0.9-1: score 0.95 against 1/2; bin 0.2-0.3: 0.25 against 0: (2 · 0.45 + 0.25) / 3."""
     scored = make([0.95, 0.95, 0.25], [1, 0, 0])
@@ -178,8 +246,6 @@ def test_a_precision_that_no_score_reaches_has_no_threshold() -> None:
 
 
 def test_a_map_survives_json() -> None:
-    import msgspec
-
     fit = fit_map(draw(400, 8))
     assert fit is not None
     assert msgspec.json.decode(msgspec.json.encode(fit), type=type(fit)) == fit

@@ -12,19 +12,24 @@ from claimwise.errors import MetricError, StoreError
 from claimwise.measure.correcting import correct_run
 from claimwise.measure.raters import measure_people
 from claimwise.measure.standing import Standings, read_standings
+from claimwise.measure.weighing import weigh_samples
 from claimwise.pipeline.calibrating import calibrate_verifier
 from claimwise.pipeline.rounds import draw_round
 from claimwise.pipeline.transfer import export_store
+from claimwise.report.calibrating import describe_basis
+from claimwise.report.corrections import describe_correction
 from claimwise.store import Store, open_store
 from claimwise.store.annotation import save_label, take_task
 from claimwise.store.calibrations import (
     list_calibrations,
     list_measurable,
     read_calibration,
+    read_samples,
 )
 from claimwise.store.rounds import add_guide, list_rounds
 from claimwise.types.annotation import Choice
 from claimwise.types.calibrating import Calibrated, Calibration, Rule
+from claimwise.types.rows import Judgement
 from small_data import Record, answer, closed_label, item, label, load, run, source
 
 NOW = datetime(2026, 11, 15, 12)  # noqa: DTZ001 - stores keep times in UTC without a zone
@@ -346,12 +351,42 @@ def answer_round(store: Store, round_id: str, who: str = "ana", most: int = 999)
     return given
 
 
-def draw(store: Store, run_id: str = "r", now: datetime = NOW, **more: Any) -> str:
+def draw(
+    store: Store,
+    run_id: str = "r",
+    now: datetime = NOW,
+    judgement: Judgement = "grounded",
+    **more: Any,
+) -> str:
     add_guide(store, "g1", "Judge fairly.", NOW)
     return draw_round(
-        store, run_id, "grounded", title=None, verifier="v-1", overlap=0.0, created_by="amy",
+        store, run_id, judgement, title=None, verifier="v-1", overlap=0.0, created_by="amy",
         guide_version="g1", now=now, **more,
     ).round_id  # fmt: skip
+
+
+def reopen(store: Store, round_id: str, stratum: str) -> None:
+    """Undo the labels of a stratum, as if nobody had come to it."""
+    tasks = "from annotation_tasks as t where t.round_id = :round_id and t.stratum = :stratum"
+    params = {"round_id": round_id, "stratum": stratum}
+    store.execute_all([
+        ("update annotation_slots set state = 'open', labeler = null where task_id in (select "
+         f"t.task_id {tasks})", params),
+        (f"delete from labels where labeler = 'ana' and exists (select 1 {tasks} "
+         "and t.item_id = labels.item_id and t.claim_id = labels.claim_id)", params),
+    ])  # fmt: skip
+
+
+def load_late(store: Store, labeled_at: datetime, **more: Any) -> None:
+    """Import labels of seven claims that nobody has labelled."""
+    free = store.query(
+        "select item_id, claim_text from claims as c where not exists (select 1 from labels as l "
+        "where l.claim_id = c.claim_id and l.item_id = c.item_id and l.labeler = 'ana') "
+        "order by item_id, claim_text"
+    )
+    at = labeled_at.isoformat() + "Z"
+    load(store, *(give(name, text, "supported", "bo", labeled_at=at, **more)
+                  for name, text in free[:7]))  # fmt: skip
 
 
 def test_a_round_corrects_the_rate(store: Store) -> None:
@@ -387,7 +422,7 @@ def test_an_unfinished_round_says_what_is_missing(store: Store) -> None:
     found = correct_run(store, "r")
     assert found is not None
     assert (found.labels, found.missing) == (5, 55)
-    assert "55 claims of the round have no label" in found.notes[0]
+    assert "55 claims of the round have no label in it" in found.notes[0]
 
 
 def test_a_round_that_has_barely_begun_does_not_push_aside_a_finished_one(store: Store) -> None:
@@ -408,7 +443,8 @@ def test_a_round_that_has_barely_begun_does_not_push_aside_a_finished_one(store:
     answer_round(store, newer)
     found = correct_run(store, "r")
     assert found is not None
-    assert (found.round_id, found.labels, found.notes) == (newer, 240, ())
+    assert (found.round_id, found.labels, found.earlier) == (newer, 120, 120)
+    assert found.notes == ()
 
 
 def test_labels_from_before_a_round_stand_for_themselves(store: Store) -> None:
@@ -420,8 +456,214 @@ def test_labels_from_before_a_round_stand_for_themselves(store: Store) -> None:
     answer_round(store, round_id)
     found = correct_run(store, "r")
     assert found is not None
-    assert (found.claims, found.labels, found.notes) == (160, 100, ())
+    assert (found.claims, found.labels, found.earlier, found.notes) == (160, 60, 40, ())
     assert found.low < 0.75 < found.high
+
+
+def test_earlier_labels_are_no_labels_of_a_round_that_draws_again(store: Store) -> None:
+    load(store, VERIFIER, source(), run())
+    make_run(store, 40)
+    first = draw(store, size=60)
+    answer_round(store, first)
+    finished = correct_run(store, "r")
+    again = draw(store, size=60, seed=5, again=True, now=NOW + timedelta(days=1))
+    assert correct_run(store, "r") == finished  # nobody has labelled in it yet
+    assert answer_round(store, again, "bo", most=5) == 5
+    found = correct_run(store, "r")
+    assert found is not None
+    assert (found.round_id, found.labels, found.earlier, found.missing) == (first, 60, 0, 0)
+    assert f"the newer round {again} has labels on 5 of its 60 claims" in found.notes[-1]
+    answer_round(store, again, "bo", most=50)
+    found = correct_run(store, "r")
+    assert found is not None
+    assert (found.round_id, found.labels, found.earlier, found.missing) == (again, 55, 0, 5)
+    assert (found.claims, len(found.notes)) == (160, 1)
+
+
+def test_a_correction_leaves_out_what_its_round_did_whatever_came_later(store: Store) -> None:
+    """Labels imported later with an earlier date: no reason to forget what was left out."""
+    load(store, VERIFIER, source(), run())
+    make_run(store, 80)
+    answer_round(store, draw(store, size=100))
+    round_id = draw(store, size=60, floor=5, now=NOW + timedelta(days=1))
+    answer_round(store, round_id)
+    before = correct_run(store, "r")
+    assert before is not None
+    load_late(store, NOW + timedelta(hours=23))
+    found = correct_run(store, "r")
+    assert found == before
+    assert (found.round_id, found.labels, found.earlier, found.claims) == (round_id, 60, 100, 320)
+    told = f"(corrected by 60 labels of people in round {round_id} and 100 from before it, over 320"
+    assert told in describe_correction(found)
+
+
+def test_a_round_with_whole_strata_unlabelled_corrects_only_where_all_are_so(store: Store) -> None:
+    load(store, VERIFIER, source(), run())
+    make_run(store, 80)
+    first = draw(store, size=100)
+    answer_round(store, first, most=30)
+    later = draw(store, size=60, floor=5, seed=5, now=NOW + timedelta(days=1))
+    answer_round(store, later)
+    reopen(store, later, "unlinked")
+    found = correct_run(store, "r")
+    assert found is not None
+    assert (found.round_id, found.labels) == (first, 30)
+    reopen(store, first, "supported")
+    found = correct_run(store, "r")
+    assert found is not None
+    assert found.round_id == later
+    assert any("it could hold anything" in note for note in found.notes)
+
+
+def test_two_rounds_of_one_run_are_weighed_each_by_its_own_design(store: Store) -> None:
+    """The second round leaves out what the first labelled; all labels count, once each."""
+    load(store, VERIFIER, source(), run())
+    make_run(store, 80)
+    answer_round(store, draw(store, size=100))
+    answer_round(store, draw(store, size=60, floor=5, now=NOW + timedelta(days=1)))
+    samples = read_samples(store, "grounded")
+    assert sorted((len(one.labelled), len(one.left_out)) for one in samples) == [
+        (60, 100),
+        (100, 0),
+    ]
+    assert sum(weigh_samples(samples).values()) == pytest.approx(320)
+    found = calibrate(store).overall
+    assert (found.claims, found.unweighted_labels) == (160, 0)
+    assert found.prevalence.value == pytest.approx(0.75, abs=0.06)
+
+
+def test_a_round_that_draws_again_leaves_nothing_out(store: Store) -> None:
+    load(store, VERIFIER, source(), run())
+    make_run(store, 40)
+    answer_round(store, draw(store, size=60))
+    answer_round(store, draw(store, size=60, seed=5, again=True, now=NOW + timedelta(days=1)), "bo")
+    samples = read_samples(store, "grounded")
+    assert [one.left_out for one in samples] == [(), ()]
+    shared = set(samples[0].labelled) & set(samples[1].labelled)
+    assert shared
+    assert calibrate(store).overall.claims == 120 - len(shared)
+    assert sum(weigh_samples(samples).values()) == pytest.approx(160)
+
+
+def test_only_what_was_labelled_in_a_round_counts_for_it(store: Store) -> None:
+    """Drawn again and not yet labelled again, or labelled and taken back: neither is a label."""
+    load(store, VERIFIER, source(), run())
+    make_run(store, 40)
+    answer_round(store, draw(store, size=60))
+    draw(store, size=60, seed=5, again=True, now=NOW + timedelta(days=1))
+    [first] = read_samples(store, "grounded")
+    assert len(first.labelled) == 60
+    store.execute_all([(
+        "insert into label_retractions select run_id, item_id, claim_id, 'grounded', labeler, "
+        "labeled_at, labeled_at, 'amy' from labels where labeler = 'ana' and item_id = "
+        "(select min(item_id) from labels where labeler = 'ana')", {},
+    )])  # fmt: skip
+    [after] = read_samples(store, "grounded")
+    assert 0 < 60 - len(after.labelled) <= 4
+
+
+def test_what_got_its_label_after_a_round_was_not_left_out_of_it(store: Store) -> None:
+    load(store, VERIFIER, source(), run())
+    make_run(store, 40)
+    answer_round(store, draw(store, size=60))
+    draw(store, size=20, floor=5, now=NOW + timedelta(days=1))
+    answer_round(store, draw(store, size=20, floor=5, now=NOW + timedelta(days=1, hours=1)), "bo")
+    store.execute_all([(
+        "insert into label_retractions select run_id, item_id, claim_id, 'grounded', labeler, "
+        "labeled_at, labeled_at, 'amy' from labels where labeler = 'ana'", {},
+    )])  # fmt: skip
+    [last] = read_samples(store, "grounded")
+    assert (len(last.labelled), last.left_out) == (20, ())
+    load(store, *(give(f"i{n}", "claim 3", "supported", "cy", labeled_at="2027-01-01T00:00:00Z")
+                  for n in range(40)))  # fmt: skip
+    assert read_samples(store, "grounded")[0].left_out == ()
+
+
+def test_the_baseline_is_weighed_as_the_instrument_is(store: Store) -> None:
+    load(store, VERIFIER, source(), run())
+    make_run(store, 80)
+    words = "verifier:overlap-v0"
+    load(store, {"type": "labelers", "labeler": words, "labeler_kind": "verifier"},
+         *(give(f"i{n}", f"claim {c}", "unlinked" if c == 0 and n % 2 else "supported", words)
+           for n in range(80) for c in range(4)))  # fmt: skip
+    answer_round(store, draw(store, size=80, floor=30))
+    answer_round(store, draw(store, size=60, floor=5, now=NOW + timedelta(days=1)))
+    found = calibrate(store).overall
+    assert found.weighted
+    assert found.baseline is not None
+    assert found.baseline.balanced_accuracy == found.baseline.instrument == found.balanced_accuracy
+
+
+def test_a_grounded_round_weighs_no_closed_book_label(store: Store) -> None:
+    load(store, VERIFIER, source(), run())
+    make_run(store, 80)
+    answer_round(store, draw(store, size=120, floor=38))
+    load(
+        store,
+        *(
+            closed_label(f"i{n}", f"claim {c}", "true" if c else "false", labeler=who)
+            for n in range(40)
+            for c in range(4)
+            for who in ("verifier:v-1", "cy")
+        ),
+    )
+    found = calibrate(store, judgement="closed_book").overall
+    assert (found.claims, found.weighted, found.effective_claims) == (160, False, 160)
+
+
+def test_a_round_with_whole_strata_unlabelled_waits_and_is_counted(store: Store) -> None:
+    load(store, VERIFIER, source(), run())
+    make_run(store, 80)
+    answer_round(store, draw(store, size=100))
+    before = calibrate(store).overall
+    later = draw(store, size=60, floor=5, now=NOW + timedelta(days=1))
+    answer_round(store, later)
+    reopen(store, later, "unlinked")
+    found = calibrate(store).overall
+    assert found.waiting > 0
+    assert (found.claims, found.unweighted_labels) == (before.claims, 0)
+    assert found.prevalence == before.prevalence
+    assert any("they wait" in line for line in describe_basis(found))
+
+
+def test_labels_that_came_later_with_an_earlier_date_push_nothing_out(store: Store) -> None:
+    """The second round left 100 out, whatever else has a label of before by now."""
+    load(store, VERIFIER, source(), run())
+    make_run(store, 80)
+    answer_round(store, draw(store, size=100))
+    answer_round(store, draw(store, size=60, floor=5, now=NOW + timedelta(days=1)))
+    load_late(store, NOW + timedelta(hours=23))
+    samples = read_samples(store, "grounded")
+    assert sorted(len(one.left_out) for one in samples) == [0, 100]
+    assert sum(weigh_samples(samples).values()) == pytest.approx(320)
+    assert calibrate(store).overall.unweighted_labels == 7
+
+
+def test_labels_outside_any_round_stand_for_themselves_and_are_counted(store: Store) -> None:
+    load(store, VERIFIER, source(), run())
+    make_run(store, 40)
+    answer_round(store, draw(store, size=60))
+    load_late(store, NOW + timedelta(days=50), inclusion_probability=0.01)
+    found = calibrate(store).overall
+    assert (found.claims, found.unweighted_labels) == (67, 7)
+
+
+def test_a_closed_book_round_corrects_by_its_own_labels(store: Store) -> None:
+    load(store, VERIFIER, source(), run())
+    make_run(store, 20)  # the grounded verdicts in it play no part
+    load(store, *(closed_label(f"i{n}", f"claim {c}", "true", labeler="verifier:v-1")
+                  for n in range(20) for c in range(4)))  # fmt: skip
+    load(store, *(closed_label("i0", f"claim {c}", "true") for c in range(4)))
+    round_id = draw(store, judgement="closed_book", size=40)
+    while (task := take_task(store, round_id, "bo", NOW)) is not None:
+        told = "false" if task.claim_text == "claim 0" else "true"
+        save_label(store, task.task_id, "bo", Choice(verdict=told), NOW)
+    assert correct_run(store, "r") is None
+    found = correct_run(store, "r", "closed_book")
+    assert found is not None
+    assert (found.labels, found.earlier, found.claims, found.notes) == (40, 4, 80, ())
+    assert found.instrument.value == 1
+    assert found.low < 61 / 80 < found.high < 1  # the truth: claim 0 of all items but one is false
 
 
 def test_labels_of_one_run_correct_no_other(store: Store) -> None:

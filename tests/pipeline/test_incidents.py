@@ -1,22 +1,28 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from claimwise.errors import InputError, StoreError
 from claimwise.measure import load_metrics
 from claimwise.measure.counting import list_items
+from claimwise.pipeline import incidents
+from claimwise.pipeline.check import judge_pieces, split_request
 from claimwise.pipeline.incidents import make_trace, promote_trace
 from claimwise.pipeline.repeats import find_near, normalise_question
 from claimwise.store import Store
 from claimwise.store.incidents import find_answer, list_queue, list_standings, read_incidents
+from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
 from claimwise.types.incidents import ItemChoice, Passage, Promotion, Trace
-from claimwise.types.rows import QueueEntry
+from claimwise.types.rows import QueueEntry, Source
 from claimwise.verify.verifier import load_verifier
+from pipeline.instruments import ExactVerifier
 from small_data import SOURCE, answer, item, label, load, run, source
 from store.builders import dump
 
@@ -272,6 +278,70 @@ def test_without_passages_nothing_is_called_wrong(golden: Store) -> None:
     [claim] = done.claims
     assert (claim.wrong, claim.verdict, claim.reason) == (None, None, "no_contexts")
     assert any("no claim was judged" in warning for warning in done.warnings)
+
+
+class Counting(ExactVerifier):
+    """Notes what it is asked to judge."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def judge_answer(
+        self, claims: Sequence[AnswerClaim], request: CheckRequest
+    ) -> tuple[list[ClaimVerdict], list[str]]:
+        self.asked += [claim.wording for claim in claims]
+        return super().judge_answer(claims, request)
+
+
+def test_what_an_answer_repeats_is_judged_once(golden: Store) -> None:
+    """An answer that is a log may say the same thousands of times."""
+    verifier = Counting()
+    said = ["A ride in the balloon costs 80 euros.", "Dogs may ride. [1]", "Dogs may ride. [2]"]
+    trace = change(answer="\n\n".join(said * 500))
+    choice = ItemChoice(item_id="balloon", answerable=True)
+    done = promote_trace(golden, trace, choice, who="ana", verifier=verifier)
+    assert sorted(verifier.asked) == [said[0], "Dogs may ride.", "Dogs may ride."]
+    assert [claim.claim_text for claim in done.claims] == [
+        said[0], "Dogs may ride.", "Dogs may ride."
+    ] * 500  # fmt: skip
+    assert [claim.verdict for claim in done.claims] == ["supported", "unlinked", "unlinked"] * 500
+
+
+class Looking(Counting):
+    """Looks at the answer where a claim stands, and hears what it cites and speaks of."""
+
+    def judge_answer(
+        self, claims: Sequence[AnswerClaim], request: CheckRequest
+    ) -> tuple[list[ClaimVerdict], list[str]]:
+        verdicts, warnings = super().judge_answer(claims, request)
+        for claim in claims:
+            assert request.answer[claim.start : claim.end] == claim.text
+            assert all(request.answer[m.start : m.end] == m.text for m in claim.marks)
+        told = [f"{c.wording} {c.antecedent} {[m.target for m in c.marks]}" for c in claims]
+        return [replace(v, reason=why) for v, why in zip(verdicts, told, strict=True)], warnings
+
+
+SAID = (
+    "A ride in the balloon costs 80 euros. It takes an hour.", "The museum is free.",
+    "The museum is free. It takes an hour.", "Dogs may ride. [1]", "Dogs may ride. [2]",
+    "It takes an hour.", "I think so.", "This is unjudgeable.",
+)  # fmt: skip
+
+
+@given(said=st.lists(st.sampled_from(SAID), min_size=1, max_size=12))
+def test_judging_once_is_judging_each(said: list[str]) -> None:
+    """What stands twice but speaks of something else or cites another source is not the same."""
+    trace = change(answer=" ".join(said))
+    sources = tuple(
+        Source(source_id=f"s{n}", corpus_ver="v1", source_text=text)
+        for n, text in enumerate(("Dogs may ride.", "The museum is free."))
+    )
+    request = CheckRequest(answer=trace.answer, sources=sources, question=trace.question)
+    each, _ = judge_pieces(split_request(request), request, Looking())
+    evidence = incidents._Evidence([], [], sources, [])
+    once = incidents._judge(trace, evidence, Looking(), None)
+    assert once == [incidents._take_verdict(verdict, "verifier:exact-1") for verdict in each]
 
 
 def test_a_person_says_which_claim_was_wrong(golden: Store) -> None:

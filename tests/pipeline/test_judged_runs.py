@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -244,14 +244,10 @@ KILLS, ANSWERS, CONCURRENCY = 50, 400, 4
 
 
 def test_killed_fifty_times_loses_and_repays_nothing(
-    place: str, monkeypatch: pytest.MonkeyPatch
+    place: str, forking: ForkServerContext
 ) -> None:
     """SIGKILL at random: stored labels stay, and no reply that was kept is asked for again."""
     prepare(place, ANSWERS)
-    # Imported once, by the process that all others are forked from; it does not see sys.path.
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["pipeline.judged_processes"])
     moments = random.Random(5)
     kept: set[str] = set()
     stored = asked = kills = 0
@@ -260,7 +256,7 @@ def test_killed_fifty_times_loses_and_repays_nothing(
             keys = {call.user: client.key_for(call) for call in plan_run(store, "r", judge)}
         assert len(set(keys.values())) == ANSWERS
         while kills < KILLS:
-            process = context.Process(target=judge_run, args=(place, server.url, CONCURRENCY))
+            process = forking.Process(target=judge_run, args=(place, server.url, CONCURRENCY))
             process.start()
             wait_for_request(server, asked, process)
             time.sleep(moments.uniform(0.0, 0.12))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ from pipeline import instruments
 from pipeline.instruments import ExactVerifier
 from small_data import SOURCE, answer, item, load, run, source
 
-SPAWN = get_context("spawn")
 TEXT = "The tower is 139 m tall. Entry costs 9 euros. Cats may come in."
 ANSWERS = 60
 
@@ -54,10 +53,10 @@ def check_whole(place: str) -> None:
 @pytest.mark.parametrize("die", [instruments.die_after, instruments.die_while_writing])
 @pytest.mark.parametrize("answers", [0, 25])
 def test_killed_process_is_resumed(
-    place: str, die: Callable[[str, str, int], None], answers: int
+    place: str, forking: ForkServerContext, die: Callable[[str, str, int], None], answers: int
 ) -> None:
     prepare(place)
-    process = SPAWN.Process(target=die, args=(place, "r", answers))
+    process = forking.Process(target=die, args=(place, "r", answers))
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL
@@ -70,12 +69,12 @@ def test_killed_process_is_resumed(
     check_whole(place)
 
 
-def test_killed_at_any_instant(place: str) -> None:
+def test_killed_at_any_instant(place: str, forking: ForkServerContext) -> None:
     """Kill it again and again, wherever it is: what is stored is whole, and the end is reached."""
     prepare(place)
     stored = 0
     for _ in range(4):
-        process = SPAWN.Process(target=instruments.verify_slowly, args=(place, "r", 0.03))
+        process = forking.Process(target=instruments.verify_slowly, args=(place, "r", 0.03))
         process.start()
         deadline = time.monotonic() + 30
         with open_store(place) as store:
@@ -96,10 +95,11 @@ def test_killed_at_any_instant(place: str) -> None:
     check_whole(place)
 
 
-def test_processes_share_a_run(place: str) -> None:
+def test_processes_share_a_run(place: str, forking: ForkServerContext) -> None:
     prepare(place)
     processes = [
-        SPAWN.Process(target=instruments.verify_slowly, args=(place, "r", 0.005)) for _ in range(3)
+        forking.Process(target=instruments.verify_slowly, args=(place, "r", 0.005))
+        for _ in range(3)
     ]
     for process in processes:
         process.start()

@@ -170,6 +170,7 @@ def test_json_has_every_field() -> None:
         "question": "How tall?",
         "verifier": "verifier:x-1",
         "agreement": None,
+        "calibration": None,
         "rate": 0.0,
         "judged": 1,
         "unscored": 0,
@@ -189,6 +190,7 @@ def test_json_has_every_field() -> None:
                 "marks": [{"text": "[1]", "start": 17, "end": 20, "target": "1"}],
                 "verdict": "contradicted",
                 "confidence": 0.8,
+                "calibrated": None,
                 "scores": {"supports": 0.1, "contradicts": 0.8, "neither": 0.1},
                 "span": {
                     "source_id": "policy.md",

@@ -12,16 +12,22 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from claimwise.errors import MissingExtraError
 from claimwise.types.rows import Row, column_types
 
+if TYPE_CHECKING:
+    import duckdb
+
 Rows = Iterable[dict[str, Any]]
+Writer = Callable[[Path, type[Row], Iterator[Row]], int]
 
 
 def write_files(
@@ -38,15 +44,30 @@ def write_files(
     work = Path(tempfile.mkdtemp(prefix=".export-", dir=folder))
     try:
         written = []
-        for row_type, rows in tables:
-            name = f"{row_type.kind}.{form}"
-            count = _WRITERS[form](work / name, row_type, _typed(row_type, rows))
-            written.append((folder / name, count))
+        with _open_writer(form) as write:
+            for row_type, rows in tables:
+                name = f"{row_type.kind}.{form}"
+                count = write(work / name, row_type, _typed(row_type, rows))
+                written.append((folder / name, count))
         for path, _ in written:
             os.replace(work / path.name, path)
         return written
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+@contextmanager
+def _open_writer(form: str) -> Iterator[Writer]:
+    """Yield what writes one file; all Parquet files share a DuckDB, which takes time to start."""
+    if form != "parquet":
+        yield _WRITERS[form]
+        return
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingExtraError("a Parquet file", "parquet") from error
+    with duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"}) as db:
+        yield partial(_write_parquet, db)
 
 
 def _typed(row_type: type[Row], rows: Rows) -> Iterator[Row]:
@@ -81,24 +102,21 @@ def _write_csv(path: Path, row_type: type[Row], rows: Iterator[Row]) -> int:
     return count
 
 
-def _write_parquet(path: Path, row_type: type[Row], rows: Iterator[Row]) -> int:
+def _write_parquet(
+    db: duckdb.DuckDBPyConnection, path: Path, row_type: type[Row], rows: Iterator[Row]
+) -> int:
     """Go through JSON Lines, which DuckDB reads far faster than it binds rows."""
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError("a Parquet file", "parquet") from error
     raw = path.with_suffix(".jsonl")
     count = _write_jsonl(raw, row_type, rows)
     types = column_types(row_type)
     columns = ", ".join(f"{name}: '{_SQL_TYPES[kind]}'" for name, kind in types.items())
     target = str(path).replace("'", "''")
-    with duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"}) as db:
-        db.execute(
-            f"copy (select * from read_json(?, columns = {{{columns}}}, "
-            "format = 'newline_delimited', maximum_object_size = 268435456)) "
-            f"to '{target}' (format parquet, compression zstd)",
-            [str(raw)],
-        )
+    db.execute(
+        f"copy (select * from read_json(?, columns = {{{columns}}}, "
+        "format = 'newline_delimited', maximum_object_size = 268435456)) "
+        f"to '{target}' (format parquet, compression zstd)",
+        [str(raw)],
+    )
     raw.unlink()
     return count
 
@@ -112,8 +130,4 @@ _SQL_TYPES: dict[type, str] = {
     date: "date",
 }
 
-_WRITERS: dict[str, Callable[[Path, type[Row], Iterator[Row]], int]] = {
-    "jsonl": _write_jsonl,
-    "csv": _write_csv,
-    "parquet": _write_parquet,
-}
+_WRITERS: dict[str, Writer] = {"jsonl": _write_jsonl, "csv": _write_csv}

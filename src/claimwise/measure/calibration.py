@@ -1,8 +1,9 @@
 """What an instrument's verdicts are worth, measured on claims that people labelled too.
 
-Claims of one item are right or wrong together, so every interval rests on items. Where a round
-drew claims with unequal chances, each counts for as many as it was drawn from (1 / probability);
-a claim without a probability was not drawn at all and counts for itself.
+Claims of one item are right or wrong together, so every interval rests on items. Where rounds
+drew claims with unequal chances, each counts for as many as it was drawn from (measure/weighing.py
+says how many that is; for labels of rounds that the store does not know, 1 / probability); a claim
+that was not drawn at all counts for itself.
 
 The instrument's score of a claim is its confidence where it says «supported», and one minus its
 confidence elsewhere: one scale for both sides of the decision that rates and gates rest on.
@@ -26,7 +27,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from claimwise.measure.agreement import find_kappas, measure_fleiss, measure_tables, rate_units
 from claimwise.measure.histogram import Histogram
@@ -82,7 +82,13 @@ class Judged:
         """The claims that have a confidence, with their scores."""
         scores = np.where(self.says, self.confidences, 1 - self.confidences)
         known = ~np.isnan(scores)
-        whole = Scored(scores=scores, supported=self.holds, weights=self.weights, items=self.items)
+        whole = Scored(
+            scores=scores,
+            supported=self.holds,
+            weights=self.weights,
+            items=self.items,
+            rejected=~self.says,
+        )
         return whole.take(known)
 
     def _find_supported(self, verdicts: NDArray[np.intp]) -> Flags:
@@ -93,14 +99,14 @@ class Judged:
 def read_claims(
     claims: Sequence[JudgedClaim], judgement: Judgement, confidence: float = 0.95
 ) -> Judged:
-    """Turn claims into arrays, and inclusion probabilities into weights.
+    """Turn claims into arrays, and scale their weights.
 
     Weights are scaled to add up to (sum w)^2 / sum w^2: the number of claims, drawn with equal
     chances, that would say as much (Kish).
     """
     choices = {verdict: number for number, verdict in enumerate(CHOICES[judgement])}
     _, items = np.unique([claim.item_id for claim in claims], return_inverse=True)
-    raw = np.array([1 / (claim.inclusion_probability or 1.0) for claim in claims])
+    raw = np.array([claim.weight or 1 / (claim.inclusion_probability or 1.0) for claim in claims])
     worth = float(raw.sum() ** 2 / (raw @ raw)) if len(raw) else 0.0
     counts = np.zeros((len(claims), len(choices)), dtype=np.intp)
     for row, claim in enumerate(claims):
@@ -148,7 +154,8 @@ def measure_balanced(judged: Judged) -> Figure:
         return Figure(value=middle, low=0.0, high=1.0)
     below = [(side.value or 0.0) - (side.low or 0.0) for side in sides]
     above = [(side.high or 0.0) - (side.value or 0.0) for side in sides]
-    low, high = middle - _add_reaches(below, together), middle + _add_reaches(above, together)
+    low = middle - _add_reaches(below, together) / 2
+    high = middle + _add_reaches(above, together) / 2
     return Figure(value=middle, low=max(0.0, low), high=min(1.0, high))
 
 
@@ -184,8 +191,7 @@ def compare_with_people(judged: Judged) -> PeopleAgreement:
     """Measure people among themselves, and the instrument with them, on the same claims.
 
     Claims that several people labelled count; adjudications don't, as nobody has to agree with
-    them. The instrument is compared with each person's label, each claim weighing the same. The
-    interval of the gap leaves out one item at a time in both figures at once.
+    them. The instrument is compared with each person's label, each claim weighing the same.
     """
     several = judged.counts.sum(axis=1) >= 2
     if not several.any():
@@ -204,7 +210,7 @@ def compare_with_people(judged: Judged) -> PeopleAgreement:
         items=len(names),
         kappa=people,
         instrument_kappa=instrument,
-        gap=_measure_gap(people, instrument, among, with_people, judged.confidence),
+        gap=_measure_gap(people, instrument, among, with_people),
     )
 
 
@@ -287,20 +293,25 @@ def _count_share(judged: Judged, hits: Flags, among: Flags) -> Histogram:
 
 def _correlate(judged: Judged, one: tuple[Flags, Flags], other: tuple[Flags, Flags]) -> float:
     """Return how far two shares vary together over items; 0 where one does not vary."""
-    residuals = []
+    residuals: list[Floats] = []
     for hits, among in (one, other):
         weights = np.where(among, judged.weights, 0.0)
         share = float(weights[hits].sum() / weights.sum())
-        residuals.append(
-            np.bincount(judged.items, weights=weights * (hits - share), minlength=judged.item_count)
-        )
-    size = sqrt(float(residuals[0] @ residuals[0]) * float(residuals[1] @ residuals[1]))
-    return float(residuals[0] @ residuals[1]) / size if size else 0.0
+        parts = weights * (hits - share)
+        residuals.append(np.bincount(judged.items, parts, judged.item_count).astype(np.float64))
+    return _relate(residuals[0], residuals[1])
+
+
+def _relate(one: Floats, other: Floats) -> float:
+    """Return the correlation of residuals; 0 where one does not vary."""
+    size = sqrt(float(one @ one) * float(other @ other))
+    return float(one @ other) / size if size else 0.0
 
 
 def _add_reaches(reaches: Sequence[float], together: float) -> float:
+    """Return how far a sum reaches, from how far its two parts do and how they correlate."""
     one, other = reaches
-    return sqrt(max(0.0, one**2 + other**2 + 2 * together * one * other)) / 2
+    return sqrt(max(0.0, one**2 + other**2 + 2 * together * one * other))
 
 
 def _restrict(judged: Judged, rows: Flags) -> Judged:
@@ -339,20 +350,28 @@ def _tabulate_pairs(
     return among, with_people
 
 
-def _measure_gap(
-    people: Figure, instrument: Figure, among: Floats, with_people: Floats, confidence: float
-) -> Figure:
-    """Return people's kappa minus the instrument's; the items' jackknife is its spread."""
+def _measure_gap(people: Figure, instrument: Figure, among: Floats, with_people: Floats) -> Figure:
+    """Return people's kappa minus the instrument's.
+
+    The distances from either to the ends of its own interval are added as variances are, with the
+    correlation that leaving out one item at a time shows. Intervals of kappa lean towards 0, and
+    so does this one: a symmetric one missed a gap at the margin twice as often as it may when few
+    claims were labelled twice (benchmarks/trust.py).
+    """
     if people.value is None or instrument.value is None:
         return Figure(value=None, why=people.why or instrument.why)
     value = people.value - instrument.value
-    items = len(among)
-    if items < 2:
+    if len(among) < 2:
         return Figure(value=value, why="no interval: all claims belong to one item")
-    left = find_kappas(among.sum(axis=0) - among)
-    left -= find_kappas(with_people.sum(axis=0) - with_people)
-    if np.isnan(left).any():
+    one, other = (find_kappas(tables.sum(axis=0) - tables) for tables in (among, with_people))
+    if np.isnan(one + other).any() or people.low is None or instrument.low is None:
         return Figure(value=value, why="no interval: one item holds all that differs")
-    error = sqrt((items - 1) / items * float(((left - left.mean()) ** 2).sum()))
-    reach = float(special.stdtrit(items - 1, (1 + confidence) / 2)) * error
-    return Figure(value=value, low=value - reach, high=value + reach)
+    # A difference: what moves both the same way cancels out.
+    together = -_relate(one - one.mean(), other - other.mean())
+    below = people.value - people.low, (instrument.high or 0.0) - instrument.value
+    above = (people.high or 0.0) - people.value, instrument.value - instrument.low
+    return Figure(
+        value=value,
+        low=value - _add_reaches(below, together),
+        high=value + _add_reaches(above, together),
+    )

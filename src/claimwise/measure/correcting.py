@@ -12,13 +12,15 @@ from claimwise.measure.calibration import SUPPORTED
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import wilson_interval
 from claimwise.measure.stratified import StratumLabel, estimate_stratified
+from claimwise.measure.weighing import is_whole
 from claimwise.store import Store
 from claimwise.store.calibrations import (
-    DrawnLabel,
     DrawnRound,
+    Sample,
     count_verdicts_by_item,
     list_rounds_of,
-    read_round_labels,
+    read_sample,
+    read_told,
 )
 from claimwise.types.agreeing import Figure
 from claimwise.types.calibrating import CorrectedRate
@@ -31,22 +33,22 @@ class _Begun(NamedTuple):
     """A round as far as people have labelled it."""
 
     drawn: DrawnRound
-    tasks: Sequence[DrawnLabel]
+    sample: Sample
 
     @property
-    def labelled(self) -> Counter[str]:
-        """The claims of every stratum that have a label."""
-        return Counter(one.stratum for one in self.tasks if one.stratum and one.told is not None)
+    def labels(self) -> int:
+        """How many claims were labelled in the round."""
+        return len(self.sample.labelled)
 
     @property
-    def asked(self) -> Counter[str]:
-        """The claims of every stratum that were drawn."""
-        return Counter(one.stratum for one in self.tasks if one.stratum)
+    def tasks(self) -> int:
+        """How many claims were drawn."""
+        return sum(self.drawn.chosen.values())
 
     def is_far(self) -> bool:
         """Tell whether half of the claims that were drawn, of every stratum, have a label."""
-        labelled = self.labelled
-        return all(2 * labelled[name] >= count for name, count in self.asked.items())
+        labelled = Counter(self.sample.labelled.values())
+        return all(2 * labelled[name] >= count for name, count in self.drawn.chosen.items())
 
 
 def correct_run(
@@ -55,45 +57,43 @@ def correct_run(
     """Correct a run's rate by one of its rounds; None when none has labels.
 
     It is the latest round in which at least half of the drawn claims of every stratum are
-    labelled; if there is none, the one with most labels. What the labels say plays no part in
-    that, so that the interval of the chosen one holds. Newer ones that are passed over are named.
+    labelled; if there is none, the one with most labels, of those that calibrations don't let wait
+    where there is one (`is_whole`). What the labels say plays no part in that, so that the interval
+    of the chosen one holds. Newer ones that are passed over are named. A round has the labels that
+    were given in it; claims that it left out, as they had one, stand for themselves.
     """
     begun: list[_Begun] = []
     for drawn in list_rounds_of(store, run_id, judgement):  # the latest first
-        begun.append(_Begun(drawn, read_round_labels(store, drawn, judgement)))
-        if begun[-1].is_far():
-            break
+        one = _Begun(drawn, read_sample(store, drawn, judgement))
+        if one.labels:
+            begun.append(one)
+            if one.is_far():
+                break
     if not begun:
         return None
-    most = max(begun, key=lambda one: one.labelled.total())
+    most = max(begun, key=lambda one: (is_whole(one.sample), one.labels))
     chosen = begun[-1] if begun[-1].is_far() else most
     found = _correct(store, chosen, judgement, confidence)
-    newer = begun[: begun.index(chosen)]
-    told = tuple(_describe_newer(one) for one in newer if one.labelled)
+    told = tuple(_describe_newer(one) for one in begun[: begun.index(chosen)])
     return found and replace(found, notes=(*found.notes, *told))
 
 
 def _correct(
     store: Store, begun: _Begun, judgement: Judgement, confidence: float
 ) -> CorrectedRate | None:
-    drawn, tasks = begun
-    run_id = drawn.run_id
+    drawn, sample = begun
     approved = SUPPORTED[judgement]
-    verdicts = count_verdicts_by_item(store, run_id, drawn.labeler or "", judgement)
-    earlier = [task for task in tasks if task.stratum is None]
-    # A round that draws claims with labels anew holds the earlier ones in its strata already.
-    if len(earlier) > _count_claims(verdicts) - sum(drawn.strata.values()):
-        tasks, earlier = [task for task in tasks if task.stratum is not None], []
-    sizes = {**drawn.strata, BEFORE: len(earlier)}
-    labels = [_to_label(task, approved) for task in tasks if task.told is not None]
-    if all(label.stratum == BEFORE for label in labels):
-        return None
+    verdicts = count_verdicts_by_item(store, drawn.run_id, drawn.labeler or "", judgement)
+    told = read_told(store, drawn.run_id, drawn.labeler or "", judgement)
+    sizes = {**sample.strata, BEFORE: len(sample.left_out)}
+    strata = {**dict.fromkeys(sample.left_out, BEFORE), **sample.labelled}
+    labels = [_to_label(key, name, told[key], approved) for key, name in sorted(strata.items())]
     found = estimate_stratified(sizes, labels, verdicts, confidence=confidence)
     if found is None:
         return None
-    missing = sum(task.told is None for task in tasks)
+    missing = begun.tasks - begun.labels
     return CorrectedRate(
-        run_id=run_id,
+        run_id=drawn.run_id,
         round_id=drawn.round_id,
         labeler=drawn.labeler,
         judgement=judgement,
@@ -101,22 +101,21 @@ def _correct(
         low=found.low,
         high=found.high,
         confidence=confidence,
-        labels=len(labels),
+        labels=begun.labels,
         claims=sum(sizes.values()),
         instrument=_measure_alone(verdicts, approved, confidence),
         labels_only=_measure_labels(labels, confidence),
         missing=missing,
+        earlier=len(sample.left_out),
         notes=tuple(_take_notes(verdicts, sum(sizes.values()), missing, found.empty)),
     )
 
 
-def _to_label(task: DrawnLabel, approved: str) -> StratumLabel:
-    return StratumLabel(
-        stratum=task.stratum or BEFORE,
-        item_id=task.item_id,
-        supported=task.told == approved,
-        group=task.said,
-    )
+def _to_label(
+    key: tuple[str, str], stratum: str, given: tuple[str, str | None], approved: str
+) -> StratumLabel:
+    told, said = given
+    return StratumLabel(stratum=stratum, item_id=key[0], supported=told == approved, group=said)
 
 
 def _measure_alone(
@@ -151,8 +150,8 @@ def _measure(counted: Histogram, confidence: float, why: str) -> Figure:
 
 def _describe_newer(one: _Begun) -> str:
     return (
-        f"the newer round {one.drawn.round_id} has labels on {one.labelled.total():,} of its "
-        f"{one.asked.total():,} claims: it counts once half of every stratum has one"
+        f"the newer round {one.drawn.round_id} has labels on {one.labels:,} of its "
+        f"{one.tasks:,} claims: it counts once half of every stratum has one"
     )
 
 
@@ -165,7 +164,7 @@ def _take_notes(
     notes = []
     if missing:
         notes.append(
-            f"{missing:,} claims of the round have no label: they are taken to be like the "
+            f"{missing:,} claims of the round have no label in it: they are taken to be like the "
             "labelled ones of their stratum"
         )
     if empty:

@@ -37,6 +37,7 @@ from claimwise.measure.movement import (
     Counts,
     Overlap,
     Piece,
+    Split,
     split_movement,
 )
 from claimwise.store import Store
@@ -185,19 +186,9 @@ def _explain(
     by: Sequence[str],
     settings: Settings,
 ) -> Drift | None:
-    names = sorted({*paired.items, *(judged[0] if judged else ()), *(judged[1] if judged else ())})
-    counts = _align(names, paired, facts)
-    overlap = _align_overlap(names, judged, facts) if judged else None
-    split = split_movement(
-        counts,
-        overlap,
-        instrument_changed=facts.instruments.changed,
-        evidence_known=facts.evidence_known,
-        confidence=settings.confidence,
-    )
+    split, rejudged = _split(paired, judged, facts, settings)
     if split is None:
         return None
-    rejudged = round(float(overlap.old_units.sum())) if overlap else 0
     unscored = paired.count_unscored()
     return Drift(
         metric=metric.name,
@@ -226,6 +217,22 @@ def _explain(
         warnings=tuple(_warn(facts, unscored, rejudged, metric.unit)),
         advice=tuple(_advise(split.pieces, facts, rejudged, metric.unit)),
     )
+
+
+def _split(
+    paired: PairedItems, judged: _Sides | None, facts: _Facts, settings: Settings
+) -> tuple[Split | None, int]:
+    """Split the movement of a rate; say how many claims both instruments judged."""
+    names = sorted({*paired.items, *(judged[0] if judged else ()), *(judged[1] if judged else ())})
+    overlap = _align_overlap(names, judged, facts) if judged else None
+    split = split_movement(
+        _align(names, paired, facts),
+        overlap,
+        instrument_changed=facts.instruments.changed,
+        evidence_known=facts.evidence_known,
+        confidence=settings.confidence,
+    )
+    return split, round(float(overlap.old_units.sum())) if overlap else 0
 
 
 def _align(names: Sequence[str], paired: PairedItems, facts: _Facts) -> Counts:

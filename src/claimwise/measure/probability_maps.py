@@ -12,10 +12,12 @@ under Order Restrictions, on pooling adjacent violators.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy import special
 
@@ -37,12 +39,18 @@ _STEPS: Final = 50
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scored:
-    """Scores of claims, whether people call them supported, their weights and their items."""
+    """Scores of claims, whether people call them supported, their weights and their items.
+
+    ``rejected`` are claims that the instrument calls something else than supported. Of those a
+    score is at most one minus how sure it is of that very verdict, and not its probability of
+    support, unless it knows two verdicts only.
+    """
 
     scores: Floats
     supported: Flags
     weights: Floats
     items: NDArray[np.intp]
+    rejected: Flags | None = None  # None: scores are all that is known
 
     def take(self, rows: Flags) -> Scored:
         """Return some of the claims."""
@@ -51,19 +59,22 @@ class Scored:
             supported=self.supported[rows],
             weights=self.weights[rows],
             items=self.items[rows],
+            rejected=None if self.rejected is None else self.rejected[rows],
         )
 
 
-def apply_map(chosen: ProbabilityMap, scores: Floats) -> Floats:
-    """Return the probabilities that a map gives scores."""
-    if chosen.kind == "platt":
-        found: Floats = special.expit(chosen.slope * _log_odds(scores) + chosen.offset)
-        return found
+def apply_map(chosen: ProbabilityMap, scores: Floats, rejected: Flags | None = None) -> Floats:
+    """Return the probabilities that a map gives scores; ``rejected`` as in :class:`Scored`."""
+    if chosen.kind == "identity":
+        return scores
+    odds = chosen.slope * _log_odds(scores) + chosen.offset
+    found: Floats = special.expit(
+        odds if rejected is None else odds - (chosen.drop or 0.0) * rejected
+    )
     if chosen.kind == "isotonic":
         places, values = np.array(chosen.points, dtype=np.float64).T
-        levels: Floats = np.interp(scores, places, values)
-        return levels
-    return scores
+        found = np.interp(found, places, values)
+    return found
 
 
 def fit_map(scored: Scored, seed: int = 0) -> MapFit | None:
@@ -155,43 +166,75 @@ def find_bins(scores: Floats) -> NDArray[np.intp]:
 def fit_platt(scored: Scored) -> ProbabilityMap:
     """Fit a logistic curve over the log-odds of the scores, by Newton's method.
 
-    Labels are replaced by Platt's targets, (n + 1) / (n + 2) and 1 / (n + 2), so that the curve
-    stays finite where scores separate the labels. A curve that would fall becomes flat: an
-    instrument may know nothing, but turning it upside down is no calibration.
+    Verdicts other than supported have a curve of their own, lower by ``drop`` and otherwise alike:
+    an instrument that tells several of them apart is often unsure which one it is, and sure that
+    the claim is not supported. Labels are replaced by Platt's targets, (n + 1) / (n + 2) and
+    1 / (n + 2), so that the curve stays finite where scores separate the labels. A curve that would
+    fall becomes flat, and no drop is a rise: an instrument may know nothing, but turning it upside
+    down is no calibration.
     """
-    places = np.column_stack((_log_odds(scored.scores), np.ones(len(scored.scores))))
+    columns = {"slope": _log_odds(scored.scores), "offset": np.ones(len(scored.scores))}
+    if scored.rejected is not None and scored.rejected.any():
+        columns["drop"] = -scored.rejected.astype(np.float64)
     targets = _soften(scored)
-    found = _climb(places, targets, scored.weights)
-    if found[0] < 0:
-        found = np.array([0.0, *_climb(places[:, 1:], targets, scored.weights)])
-    return ProbabilityMap(kind="platt", slope=float(found[0]), offset=float(found[1]))
+    while True:
+        places = np.column_stack(list(columns.values()))
+        found = dict(zip(columns, _climb(places, targets, scored.weights).tolist(), strict=True))
+        wrong = [name for name in ("slope", "drop") if found.get(name, 0.0) < 0]
+        if not wrong:
+            return ProbabilityMap(kind="platt", **{"slope": 0.0, "drop": 0.0, **found})
+        del columns[wrong[0]]
 
 
 def fit_isotonic(scored: Scored) -> ProbabilityMap:
     """Fit the rising curve that is nearest to the labels, by pooling adjacent violators.
 
     Equal scores are one place. Every level is pulled towards the overall share by one claim, so
-    that no probability is 0 or 1; between the middles of the levels the curve is straight.
+    that no probability is 0 or 1, and levels that this turns round are pooled too; between the
+    middles of the levels the curve is straight. Where verdicts other than supported are lower,
+    Platt's curve says where among the others they belong.
     """
-    places, codes = np.unique(scored.scores, return_inverse=True)
+    curve = fit_platt(scored)
+    base = ProbabilityMap(kind="isotonic", drop=0.0)
+    at = scored.scores
+    if curve.drop:
+        base, at = replace(curve, kind="isotonic"), apply_map(curve, at, scored.rejected)
+    places, codes = np.unique(at, return_inverse=True)
     weights = np.bincount(codes, weights=scored.weights)
     hits = np.bincount(codes, weights=scored.weights * scored.supported)
-    blocks: list[list[float]] = []  # weight, hits, weight times place
-    for place, weight, hit in zip(places, weights, hits, strict=True):
-        blocks.append([weight, hit, weight * place])
-        while len(blocks) > 1 and blocks[-2][1] * blocks[-1][0] >= blocks[-1][1] * blocks[-2][0]:
-            last = blocks.pop()
-            blocks[-1] = [a + b for a, b in zip(blocks[-1], last, strict=True)]
     share = float(hits.sum() / weights.sum())
     unit = float(weights.sum()) / len(scored.scores)  # the weight of one claim
-    points = tuple(
-        (float(at / w), float((hit + unit * share) / (w + unit))) for w, hit, at in blocks
-    )
-    return ProbabilityMap(kind="isotonic", points=points)
+    single = [_Level(*one) for one in zip(weights, hits, weights * places, strict=True)]
+    levels = _pool(_pool(single, 0.0, share), unit, share)
+    points = tuple((float(one.at / one.weight), one.pull(unit, share)) for one in levels)
+    return replace(base, points=points)
+
+
+class _Level(NamedTuple):
+    """Claims that an isotonic map gives one probability."""
+
+    weight: float
+    hits: float
+    at: float  # weight times place
+
+    def pull(self, unit: float, share: float) -> float:
+        """Return the share of hits, pulled towards another by a weight."""
+        return float((self.hits + unit * share) / (self.weight + unit))
+
+
+def _pool(levels: Sequence[_Level], unit: float, share: float) -> list[_Level]:
+    """Put neighbours together until every level is above the one before."""
+    found: list[_Level] = []
+    for level in levels:
+        found.append(level)
+        while len(found) > 1 and found[-2].pull(unit, share) >= found[-1].pull(unit, share):
+            last = found.pop()
+            found[-1] = _Level(*(a + b for a, b in zip(found[-1], last, strict=True)))
+    return found
 
 
 def _keep_scores(scored: Scored) -> ProbabilityMap:
-    return ProbabilityMap(kind="identity")
+    return ProbabilityMap(kind="identity", drop=0.0)
 
 
 _FITTERS: Final = {"identity": _keep_scores, "platt": fit_platt, "isotonic": fit_isotonic}
@@ -201,7 +244,9 @@ def _cross_fit(kind: str, scored: Scored, folds: NDArray[np.intp]) -> Floats:
     mapped = np.empty_like(scored.scores)
     for fold in np.unique(folds):
         out = folds == fold
-        mapped[out] = apply_map(_FITTERS[kind](scored.take(~out)), scored.scores[out])
+        fitted = _FITTERS[kind](scored.take(~out))
+        rejected = None if scored.rejected is None else scored.rejected[out]
+        mapped[out] = apply_map(fitted, scored.scores[out], rejected)
     return mapped
 
 

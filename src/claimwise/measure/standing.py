@@ -11,6 +11,7 @@ from claimwise.store.calibrations import list_calibrations, name_slice
 from claimwise.types.calibrating import Calibration, Standing
 from claimwise.types.rows import Judgement
 
+NEVER = "it was never calibrated in this store"
 _DOMAIN = "domain"
 
 
@@ -37,18 +38,53 @@ class Standings:
         may take trust away, and none gives it. None when nothing was measured for the item.
         """
         known = self._of.get((labeler, judgement), [])
-        domain = values.get(_DOMAIN)
-        own = [one for one in known if one.slice == {_DOMAIN: domain}]
-        whole = [one for one in known if not one.slice and domain in one.domains]
-        decisive = (own or whole)[:1]
-        if not decisive:
+        decisive = _choose(known, values.get(_DOMAIN))
+        if decisive is None:
             return None
-        standing = decisive[0].stand(self._now)
+        standing = decisive.stand(self._now)
         if standing == "trusted":
             for one in known:
                 if one.stand(self._now) == "not trusted" and _holds(one, values):
                     return "not trusted", one
-        return standing, decisive[0]
+        return standing, decisive
+
+    def find_map(self, labeler: str, domain: str | None) -> tuple[Calibration | None, str]:
+        """Return the calibration whose map holds for grounded verdicts on an item; or why none.
+
+        It is the one that says how the instrument stands: a map of other domains is never taken,
+        nor is one that has expired, or of a version that fitted one curve to all verdicts (a
+        doubtful «contradicted» then seems supported). Whether it is trusted plays no part.
+        """
+        known = self._of.get((labeler, "grounded"), [])
+        if not known:
+            return None, NEVER
+        found = _choose(known, domain)
+        if found is None:
+            of = "without a domain" if domain is None else f"of domain {domain}"
+            return None, f"its calibration rests on no item {of}"
+        if found.stand(self._now) == "expired":
+            return None, f"its calibration expired on {found.expires_at.date().isoformat()}"
+        if found.fit is None:
+            return None, "too few labelled claims for a map, or of one kind only"
+        if found.fit.map.drop is None:
+            return None, "its map is of an earlier version of claimwise"
+        return found, ""
+
+    def list_mapped(self) -> list[str]:
+        """Return the instruments that have a map for some domain today."""
+        return sorted(
+            labeler
+            for (labeler, judgement), known in self._of.items()
+            if judgement == "grounded"
+            and any(
+                one.fit and one.fit.map.drop is not None and one.stand(self._now) != "expired"
+                for one in known
+            )
+        )
+
+    def knows(self, labeler: str) -> bool:
+        """Tell whether grounded verdicts of an instrument were ever calibrated."""
+        return (labeler, "grounded") in self._of
 
     def describe(self, labeler: str) -> str | None:
         """Say in words how an instrument stands; None when it was never calibrated."""
@@ -72,6 +108,13 @@ class Standings:
 def read_standings(store: Store, now: datetime | None = None) -> Standings:
     """Return how all instruments of a store stand, now or at a time (UTC, without zone)."""
     return Standings(list_calibrations(store), now or datetime.now(UTC).replace(tzinfo=None))
+
+
+def _choose(known: Sequence[Calibration], domain: str | None) -> Calibration | None:
+    """Return the calibration of a domain; without one that of all claims, if it saw the domain."""
+    own = (one for one in known if one.slice == {_DOMAIN: domain})
+    whole = (one for one in known if not one.slice and domain in one.domains)
+    return next(own, None) or next(whole, None)
 
 
 def _holds(one: Calibration, values: Mapping[str, str | None]) -> bool:

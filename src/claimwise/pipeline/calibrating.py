@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from claimwise.errors import MetricError
 from claimwise.measure import check_run
 from claimwise.measure.calibration import (
@@ -23,17 +25,20 @@ from claimwise.measure.calibration import (
 from claimwise.measure.correcting import correct_run
 from claimwise.measure.probability_maps import find_thresholds, fit_map
 from claimwise.measure.trust import decide_trust
+from claimwise.measure.weighing import weigh_samples
 from claimwise.store import Store
 from claimwise.store.calibrations import (
     Instrument,
     Key,
     LabelledClaims,
+    Sample,
     add_calibrations,
     find_instrument,
     list_baselines,
     name_slice,
     read_domains,
     read_judged,
+    read_samples,
     read_slices,
 )
 from claimwise.types.calibrating import Baseline, Calibrated, Calibration, JudgedClaim, Rule
@@ -70,9 +75,10 @@ def calibrate_verifier(
         for run_id in runs:
             check_run(store, run_id)
         instrument = find_instrument(store, name)
-        labelled = read_judged(store, instrument.labeler, judgement, runs)
+        samples = read_samples(store, judgement)
+        labelled = _weigh(read_judged(store, instrument.labeler, judgement, runs), samples)
         _refuse_nothing(instrument, labelled, judgement)
-        baseline = _read_baseline(store, instrument.labeler, judgement, runs)
+        baseline = _read_baseline(store, instrument.labeler, judgement, runs, samples)
         work = _Work(
             instrument, judgement, labelled, rule or Rule(), now, read_domains(store), baseline
         )
@@ -94,7 +100,8 @@ def calibrate_verifier(
 def read_items(labelled: LabelledClaims) -> set[str]:
     """Return the items that people labelled claims of."""
     items = {claim.item_id for claim in labelled.judged}
-    return items | set(labelled.unscored.values()) | set(labelled.unjudged.values())
+    others = (labelled.unscored, labelled.unjudged, labelled.waiting)
+    return items.union(*(one.values() for one in others))
 
 
 def _refuse_nothing(instrument: Instrument, labelled: LabelledClaims, judgement: Judgement) -> None:
@@ -108,15 +115,39 @@ def _refuse_nothing(instrument: Instrument, labelled: LabelledClaims, judgement:
     )
 
 
+def _weigh(labelled: LabelledClaims, samples: Sequence[Sample]) -> LabelledClaims:
+    """Give every claim of a run with rounds the weight that those say, and no other.
+
+    Claims without any weight wait; those that no round knows stand for themselves.
+    """
+    weights = weigh_samples(samples)
+    runs = {sample.run_id for sample in samples}
+    waiting = {
+        _key(claim): claim.item_id for claim in labelled.judged if weights.get(_key(claim)) == 0
+    }
+    judged = [
+        replace(claim, inclusion_probability=None, weight=weights.get(_key(claim)))
+        if claim.run_id in runs
+        else claim
+        for claim in labelled.judged
+        if _key(claim) not in waiting
+    ]
+    return labelled._replace(judged=judged, waiting=waiting)
+
+
 def _read_baseline(
-    store: Store, labeler: str, judgement: Judgement, runs: Sequence[str]
+    store: Store,
+    labeler: str,
+    judgement: Judgement,
+    runs: Sequence[str],
+    samples: Sequence[Sample],
 ) -> _Overlap | None:
     """Return what the word-overlap baseline says of labelled claims; None when it said nothing."""
     names = list_baselines(store)
     if judgement != "grounded" or labeler in names:
         return None
     for name in names:
-        judged = read_judged(store, name, judgement, runs).judged
+        judged = _weigh(read_judged(store, name, judgement, runs), samples).judged
         if judged:
             return _Overlap(name, {_key(claim): claim for claim in judged})
     return None
@@ -226,6 +257,7 @@ class _Work(NamedTuple):
             ece=measure_calibration_error(judged),
             fit=fit_map(scored),
             thresholds=find_thresholds(scored, rule.precision),
+            waiting=_count_of(labelled.waiting, items),
         )
 
     def _list_domains(self, claims: Sequence[JudgedClaim]) -> tuple[str | None, ...]:
@@ -242,4 +274,4 @@ def _count_of(claims: Mapping[Key, str], items: frozenset[str]) -> int:
 
 
 def _count_unweighted(claims: Sequence[JudgedClaim]) -> int:
-    return sum(claim.inclusion_probability is None for claim in claims)
+    return sum(claim.weight is None and claim.inclusion_probability is None for claim in claims)

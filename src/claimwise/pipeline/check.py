@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
@@ -14,6 +14,9 @@ from claimwise.pipeline.marks import bind_marks
 from claimwise.types.checking import AnswerClaim, CheckRequest, CheckResult, ClaimVerdict
 from claimwise.types.rows import ActionEntry, Source
 from claimwise.verify.verifier import Splitter, Verifier, load_verifier
+
+if TYPE_CHECKING:
+    from claimwise.measure.standing import Standings
 
 Sources: TypeAlias = str | Path | Mapping[str, str] | Sequence[str | Path | Source]
 Actions: TypeAlias = Sequence[str | ActionEntry]
@@ -95,6 +98,29 @@ def check_answer(request: CheckRequest, verifier: Verifier) -> CheckResult:
         agreement=getattr(verifier, "agreement", None),
         warnings=tuple(dict.fromkeys([*_doubt_input(request), *_doubt_claims(claims), *warnings])),
     )
+
+
+def calibrate_result(
+    result: CheckResult, standings: Standings, domain: str | None, prompt_ver: str | None = None
+) -> CheckResult:
+    """Add what the instrument's calibration makes of its probabilities; verdicts stay.
+
+    An instrument that was never calibrated, or gives no confidence, leaves the result as it is.
+    """
+    # Loaded when needed: a check without a store should not wait for it.
+    from claimwise.measure.calibrated import find_basis, map_verdicts
+
+    sure = any(one.confidence is not None for one in result.claims)
+    if not sure or not standings.knows(result.verifier):
+        return result
+    basis, found = find_basis(standings, result.verifier, domain, prompt_ver)
+    claims = [
+        replace(one, calibrated=map_verdicts(found, [(one.verdict, one.confidence)])[0])
+        if one.verdict is not None and one.confidence is not None
+        else one
+        for one in result.claims
+    ]
+    return replace(result, claims=tuple(claims), calibration=basis)
 
 
 def split_request(request: CheckRequest) -> list[AnswerClaim]:

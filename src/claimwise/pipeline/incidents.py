@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from claimwise.ingest.problems import Complaint
 from claimwise.ingest.records import convert
-from claimwise.pipeline.check import judge_pieces, split_request
+from claimwise.pipeline.check import judge_claims, judge_pieces, split_request
 from claimwise.pipeline.repeats import (
     find_full_words,
     normalise_question,
@@ -38,7 +38,7 @@ from claimwise.store.incidents import (
     read_entry_ids,
 )
 from claimwise.text import make_content_id
-from claimwise.types.checking import CheckRequest, ClaimVerdict
+from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
 from claimwise.types.incidents import ItemChoice, Passage, Promotion, Trace
 from claimwise.types.rows import (
     QUERY_TYPES,
@@ -53,7 +53,7 @@ from claimwise.types.rows import (
     Row,
     Source,
 )
-from claimwise.verify.verifier import Verifier
+from claimwise.verify.verifier import Splitter, Verifier
 
 # The attribute that every promoted item carries: a slice, and what a gate's `where` can name.
 ORIGIN, INCIDENT = "origin", "incident"
@@ -127,15 +127,13 @@ def promote_trace(
     claims = _mark_wrong(trace, _judge(trace, evidence, verifier, stored), choice.wrong, who)
     now = datetime.now(UTC)
     incident = _make_incident(incident_id, trace, item.item_id, who, now)
-    spans = _copy_spans(stored, item) if known is None else []
-    ready = not item.answerable or bool(spans) or has_spans(store, item.item_id)
+    new = _list_item(item, stored) if known is None else []
+    spans = any(isinstance(row, GoldSpan) for row in new)
+    ready = not item.answerable or spans or has_spans(store, item.item_id)
     waiting = read_entry_ids(store)
     work = _queue_work(item, stored, claims, now, ready=ready)
     queue = [entry for entry in work if entry.entry_id not in waiting]
-    mark = ItemAttribute(item_id=item.item_id, name=ORIGIN, value=INCIDENT)
-    new: list[Row] = [item, mark, *spans] if known is None else []
-    history = _list_history(incident_id, claims, evidence)
-    rows = [*evidence.new, *new, incident, *history, *queue]
+    rows = [*evidence.new, *new, incident, *_list_history(incident_id, claims, evidence), *queue]
     store.load([Placed(_check(trace, row), 0, 1) for row in rows], [trace.place])
     return Promotion(
         incident=incident,
@@ -204,6 +202,12 @@ def _make_item(
         source_corpus_ver=corpus,
         domain=choice.domain or (twin.domain if twin else None),
     )
+
+
+def _list_item(item: Item, stored: FoundAnswer | None) -> list[Row]:
+    """Return a new item, its mark, and the gold spans that it takes over."""
+    mark = ItemAttribute(item_id=item.item_id, name=ORIGIN, value=INCIDENT)
+    return [item, mark, *_copy_spans(stored, item)]
 
 
 def _copy_spans(stored: FoundAnswer | None, item: Item) -> list[GoldSpan]:
@@ -349,8 +353,25 @@ def _judge(
         return [_take_label(claim) for claim in stored.claims]
     request = CheckRequest(answer=trace.answer, sources=evidence.shown, question=trace.question)
     unscored = NO_CONTEXTS if not evidence.shown else None
-    verdicts, _ = judge_pieces(split_request(request), request, verifier, unscored=unscored)
-    return [_take_verdict(verdict, verifier.labeler) for verdict in verdicts]
+    pieces = split_request(request)
+    splits = isinstance(verifier, Splitter) and verifier.splits
+    if splits:
+        verdicts, _ = judge_pieces(pieces, request, verifier, unscored=unscored)
+        return [_take_verdict(verdict, verifier.labeler) for verdict in verdicts]
+    # Logs and listings repeat themselves; a verifier takes its time for every claim.
+    firsts: dict[AnswerClaim, AnswerClaim] = {}
+    for piece in pieces:
+        firsts.setdefault(_forget_place(piece), piece)
+    verdicts, _ = judge_claims(list(firsts.values()), request, verifier, unscored=unscored)
+    told = [_take_verdict(verdict, verifier.labeler) for verdict in verdicts]
+    found = dict(zip(firsts, told, strict=True))
+    return [found[_forget_place(piece)] for piece in pieces]
+
+
+def _forget_place(claim: AnswerClaim) -> AnswerClaim:
+    """Return the claim as it is wherever in the answer it stands."""
+    marks = tuple(replace(mark, start=0, end=0) for mark in claim.marks)
+    return replace(claim, start=0, end=0, marks=marks)
 
 
 def _take_label(claim: LabelledClaim) -> IncidentClaim:

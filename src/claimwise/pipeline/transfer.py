@@ -7,9 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from claimwise.errors import InputError, Problem
 from claimwise.ingest import KINDS, is_data_file, read_rows, write_files
 from claimwise.store import LoadCount, Store
+from claimwise.types.calibrating import Probability
 from claimwise.types.rows import QUERY_TYPES, ROW_TYPES, Item, Label, Placed
 
 
@@ -51,10 +54,36 @@ def import_files(
     return ImportResult(counts=tuple(counts), warnings=warnings)
 
 
-def export_store(store: Store, folder: Path, form: str) -> list[tuple[Path, int]]:
-    """Write everything in the store to one file per kind of row; return files and row counts."""
+def export_store(
+    store: Store, folder: Path, form: str, *, calibrated: bool = True
+) -> list[tuple[Path, int]]:
+    """Write everything in the store to one file per kind of row; return files and row counts.
+
+    Where an instrument has a calibration with a map, one more file holds the probabilities of its
+    labels, as given and calibrated. It is not imported again: the map is applied, never stored. One
+    that an earlier export left there is replaced, by an empty one if need be: maps expire.
+
+    Args:
+        store: what to write.
+        folder: where to; made when missing.
+        form: jsonl, csv or parquet.
+        calibrated: whether to apply calibrations; without, none is read.
+
+    Raises:
+        StoreError: a calibration can't be read, or the store can't be used.
+    """
+    # Loaded when needed: an import should not wait for it.
+    from claimwise.measure.calibrated import list_probabilities
+    from claimwise.measure.standing import read_standings
+
     with store.snapshot():
-        return write_files(folder, form, ((t, store.read_rows(t)) for t in ROW_TYPES))
+        standings = read_standings(store) if calibrated else None
+        tables = [(t, store.read_rows(t)) for t in ROW_TYPES]
+        old = folder / f"{Probability.kind}.{form}"
+        if old.exists() or (standings and standings.list_mapped()):
+            found = list_probabilities(store, standings) if standings else iter(())
+            tables.append((Probability, map(asdict, found)))
+        return write_files(folder, form, tables)
 
 
 def _list_files(paths: Sequence[Path]) -> Iterator[Path]:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from claimwise.measure import Metric, estimate_metric, find_metric, narrow_labels
+from claimwise.measure.calibrated import measure_probabilities
 from claimwise.measure.correcting import correct_run
-from claimwise.measure.standing import read_standings
+from claimwise.measure.standing import Standings, read_standings
 from claimwise.store import Store
-from claimwise.types.calibrating import CorrectedRate
+from claimwise.types.calibrating import CorrectedRate, RunProbabilities
 from claimwise.types.results import (
     Estimate,
     Instrument,
@@ -55,7 +56,9 @@ def build_report(
             estimate_metric(store, metrics[name], run_id, by, settings, margins=True)
             for name in (*SHOWN, *own)
         )
-        instruments = _find_instruments(store, metrics, run_id, settings)
+        standings = read_standings(store)
+        instruments = _find_instruments(store, metrics, run_id, settings, standings)
+        probabilities = _measure_probabilities(store, run_id, instruments, standings)
         unscored = estimate_metric(
             store, find_metric(metrics, "unscored_reasons"), run_id, (), settings
         ).overall
@@ -79,6 +82,19 @@ def build_report(
         failed_answers=failed,
         warnings=_find_warnings(instruments, contested, settings),
         corrected=corrected,
+        probabilities=probabilities,
+    )
+
+
+def _measure_probabilities(
+    store: Store, run_id: str, instruments: Sequence[Instrument], standings: Standings
+) -> tuple[RunProbabilities, ...]:
+    """Return how sure the run's calibrated instruments are of its claims, raw and calibrated."""
+    return tuple(
+        found
+        for one in instruments
+        if standings.knows(one.labeler)
+        for found in measure_probabilities(store, run_id, one.labeler, standings)
     )
 
 
@@ -113,7 +129,11 @@ def _count_gaps(store: Store, run_id: str) -> tuple[int, int]:
 
 
 def _find_instruments(
-    store: Store, metrics: dict[str, Metric], run_id: str, settings: Settings
+    store: Store,
+    metrics: dict[str, Metric],
+    run_id: str,
+    settings: Settings,
+    standings: Standings,
 ) -> tuple[Instrument, ...]:
     """List who made the labels; an instrument's agreement is measured, or unknown."""
     table = estimate_metric(
@@ -121,7 +141,6 @@ def _find_instruments(
         Settings(confidence=settings.confidence),
     )  # fmt: skip
     agreement = {row.slice["labeler"]: row for row in table.overall}
-    standings = read_standings(store)
     prefix, params = narrow_labels(settings.labels)
     rows = store.query(
         f"{prefix}select p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version, "

@@ -74,6 +74,11 @@ def describe_basis(one: Calibration) -> list[str]:
             f"{pluralize(one.unweighted_labels, 'label')} without a chance of being drawn: each "
             "counts for itself alone."
         )
+    if one.waiting:
+        lines.append(
+            f"{pluralize(one.waiting, 'claim')} of rounds in which whole strata have no label yet: "
+            "they wait, as another round is further."
+        )
     if one.contested:
         lines.append(
             f"{pluralize(one.contested, 'claim')} on which people differ and nobody adjudicated: "
@@ -121,6 +126,8 @@ def describe_map(fit: MapFit | None) -> str:
         "isotonic": f"isotonic ({pluralize(len(fit.map.points), 'level')})",
         "identity": "none: no map does better than the scores as they are",
     }[fit.map.kind]
+    if fit.map.drop:
+        kind += f", with {show_number(fit.map.drop)} off for verdicts other than supported"
     losses = ", ".join(f"{name} {value:.3f}" for name, value in fit.log_loss.items())
     return (
         f"Probability map: {kind}. On held-out items the calibration error goes from "
@@ -142,7 +149,7 @@ def describe_rule(one: Calibration) -> str:
     rule = one.rule
     return (
         f"Trusted: the {show_confidence(rule.confidence)} interval of the balanced accuracy lies "
-        f"above {rule.level:g}, kappa with people is at most {rule.margin:g} below theirs, and "
+        f"above {rule.level:g}, that of the distance to people's kappa within {rule.margin:g}, and "
         f"theirs could reach {rule.people_floor:g}. Not trusted: the interval lies below "
         f"{rule.level:g}, or kappa is surely further behind. Else, and with fewer than "
         f"{rule.min_claims:,} claims: unknown."

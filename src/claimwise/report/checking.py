@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from claimwise.errors import make_printable
+from claimwise.report.probabilities import describe_map_basis
 from claimwise.types.checking import CheckResult, ClaimVerdict, Span
 from claimwise.types.rows import Source
 
@@ -87,6 +88,9 @@ def print_checked(result: CheckResult, console: Console) -> None:
     if shown:
         console.print()
     console.print(Text(describe_result(result), "bold"), soft_wrap=True)
+    if result.calibration is not None:
+        told = f"probabilities of support are {describe_map_basis(result.calibration)}"
+        console.print(Text(told), soft_wrap=True)
 
 
 def _number_claims(result: CheckResult) -> Iterator[_Shown]:
@@ -134,6 +138,7 @@ def _print_claim(shown: _Shown, console: Console) -> None:
     head = Text.assemble(
         (f"{shown.number:>3} {look.sign} {shown.word}{code}", f"{look.style} bold"),
         "" if judged.confidence is None else f" {judged.confidence:.2f}",
+        "" if judged.calibrated is None else f" (calibrated: supported {judged.calibrated:.2f})",
         f"  {_one_line(judged.claim.wording)}",
     )
     _print_indented(console, head, 0, hang=6)
@@ -228,6 +233,7 @@ def to_checked_document(
         "question": question,
         "verifier": result.verifier,
         "agreement": result.agreement,
+        "calibration": msgspec.to_builtins(result.calibration),
         "rate": result.rate,
         "judged": result.judged,
         "unscored": result.unscored,

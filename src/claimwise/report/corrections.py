@@ -9,6 +9,7 @@ from claimwise.report.format import (
     show_interval,
     show_rate,
 )
+from claimwise.report.probabilities import describe_probabilities
 from claimwise.types.agreeing import Figure
 from claimwise.types.calibrating import CorrectedRate
 from claimwise.types.results import Report
@@ -28,10 +29,11 @@ def describe_correction(one: CorrectedRate) -> str:
     alone = (
         f"; {clean(one.labeler)} alone says {show_figure(one.instrument)}" if one.labeler else ""
     )
+    before = f" and {one.earlier:,} from before it" if one.earlier else ""
     return (
         f"{clean(one.run_id)}: {name} {show_rate(one.value)} {show_interval(one.low, one.high)} "
-        f"(corrected by {pluralize(one.labels, 'label')} of people in round {one.round_id}, over "
-        f"{pluralize(one.claims, 'claim')}){alone}; the labels as they were drawn: "
+        f"(corrected by {pluralize(one.labels, 'label')} of people in round {one.round_id}"
+        f"{before}, over {pluralize(one.claims, 'claim')}){alone}; the labels as they were drawn: "
         f"{show_figure(one.labels_only)}"
     )
 
@@ -43,6 +45,7 @@ def describe_trust(report: Report) -> list[str]:
         for one in report.instruments
         if one.calibration
     ]
+    lines += [f"{line}." for line in describe_probabilities(report.probabilities)]
     for corrected in report.corrected:
         lines.append(f"{describe_correction(corrected)}.")
         lines += [f"{clean(note)[:1].upper()}{clean(note)[1:]}." for note in corrected.notes]

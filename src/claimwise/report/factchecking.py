@@ -43,12 +43,10 @@ _FLAGS: Final = {
 
 def to_factcheck_document(result: FactCheckResult, *, cost: float | None = None) -> dict[str, Any]:
     """Return a judged answer as plain values for JSON: docs/factcheck.md lists the fields."""
-    scored = result.scored
-    numbers = {id(claim): f"c{number}" for number, claim in enumerate(scored, start=1)}
     return {
         "claims": [
             {"text": claim.text, "label": claim.label, "decision_basis": claim.decision_basis}
-            for claim in scored
+            for claim in result.scored
         ],
         "factual_precision": result.factual_precision,
         "summary_basis": result.summary_basis,
@@ -64,39 +62,40 @@ def to_factcheck_document(result: FactCheckResult, *, cost: float | None = None)
             "counts": {**result.counts, "unscored": len(result.unscored)},
             "bounds": None if result.bounds is None else list(result.bounds),
             "precision_unflagged": result.precision_unflagged,
-            "claims": [
-                {
-                    "id": numbers[id(claim)],
-                    "piece": claim.piece,
-                    "start": claim.start,
-                    "end": claim.end,
-                    "flags": list(claim.flags),
-                }
-                for claim in scored
-            ],
-            "unscored": [
-                {
-                    "text": claim.text,
-                    "piece": claim.piece,
-                    "start": claim.start,
-                    "end": claim.end,
-                    "reason": claim.unscored,
-                    "detail": claim.detail,
-                }
-                for claim in result.unscored
-            ],
-            "skipped": [
-                {"text": claim.text, "piece": claim.piece, "start": claim.start, "end": claim.end}
-                for claim in result.skipped
-            ],
-            "invented_ids": list(result.invented),
-            "second_look": [numbers[id(claim)] for claim in result.second_look],
+            **_list_places(result),
             "flags": list(result.flags),
             "warnings": list(result.warnings),
             "repeats": msgspec.to_builtins(result.repeats),
             "spent": {**msgspec.to_builtins(result.spent), "cost": cost},
         },
     }
+
+
+def _list_places(result: FactCheckResult) -> dict[str, Any]:
+    """Return where the claims stand: those with a label, without one, and those never asked."""
+    numbers = {id(claim): f"c{number}" for number, claim in enumerate(result.scored, start=1)}
+    return {
+        "claims": [
+            {"id": numbers[id(claim)], **_place(claim), "flags": list(claim.flags)}
+            for claim in result.scored
+        ],
+        "unscored": [
+            {
+                "text": claim.text,
+                **_place(claim),
+                "reason": claim.unscored,
+                "detail": claim.detail,
+            }
+            for claim in result.unscored
+        ],
+        "skipped": [{"text": claim.text, **_place(claim)} for claim in result.skipped],
+        "invented_ids": list(result.invented),
+        "second_look": [numbers[id(claim)] for claim in result.second_look],
+    }
+
+
+def _place(claim: FactClaim) -> dict[str, Any]:
+    return {"piece": claim.piece, "start": claim.start, "end": claim.end}
 
 
 def print_factcheck(result: FactCheckResult, console: Console) -> None:

@@ -48,6 +48,7 @@ def to_document(report: Report) -> Document:
         "failed_answers": report.failed_answers,
         "warnings": list(report.warnings),
         "corrected": [_corrected(one) for one in report.corrected],
+        "probabilities": [to_builtins(one) for one in report.probabilities],
     }
 
 
@@ -207,7 +208,15 @@ def report_schema() -> Document:
         corrected=_list_of(
             run_id=_TEXT, round_id=_TEXT, labeler=_TEXT_OR_NULL, judgement=_TEXT, value=_RATE,
             low=_RATE, high=_RATE, confidence=_NUMBER, labels=_COUNT, claims=_COUNT,
-            instrument=_RATE, labels_only=_RATE, missing=_COUNT, notes=_TEXTS,
+            instrument=_RATE, labels_only=_RATE, missing=_COUNT, earlier=_COUNT, notes=_TEXTS,
+        ),
+        probabilities=_list_of(
+            basis=_object(
+                labeler=_TEXT, domain=_TEXT_OR_NULL, calibration_id=_TEXT_OR_NULL,
+                slice=_values(_TEXT_OR_NULL), claims=_COUNT, runs=_TEXTS, made_at=_TEXT_OR_NULL,
+                kind=_TEXT_OR_NULL, ece_before=_RATE, ece_after=_RATE, why=_TEXT_OR_NULL,
+            ),
+            verdicts=_COUNT, without_confidence=_COUNT, score=_RATE, calibrated=_RATE,
         ),
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -35,6 +36,7 @@ class LabelledClaims(NamedTuple):
     unscored: dict[Key, str]  # it was asked and could not judge; the item of each
     unjudged: dict[Key, str]  # it was never asked
     labelled_at: dict[Key, datetime]
+    waiting: Mapping[Key, str] = MappingProxyType({})  # of a round that is not far enough to count
 
 
 class DrawnRound(NamedTuple):
@@ -45,15 +47,36 @@ class DrawnRound(NamedTuple):
     labeler: str | None
     created_at: datetime
     strata: dict[str, int]  # claims of the run by stratum
+    chosen: dict[str, int]  # how many of them were drawn
 
 
-class DrawnLabel(NamedTuple):
-    """A task of a round, or a claim that had a label before it; see ``round_labels.sql``."""
+class Sample(NamedTuple):
+    """A round as a sample of its run: what was drawn from, and what people have labelled in it."""
+
+    run_id: str
+    strata: dict[str, int]  # claims that could be drawn, by stratum
+    labelled: dict[tuple[str, str], str]  # item and claim -> stratum
+    left_out: tuple[tuple[str, str], ...]  # labelled before, and therefore in no stratum
+
+
+class GivenScore(NamedTuple):
+    """Verdicts of an instrument in one domain with about the same confidence."""
+
+    domain: str | None
+    verdict: str
+    confidence: float | None
+    verdicts: int
+
+
+class GivenLabel(NamedTuple):
+    """A label of an instrument that says how sure it is."""
 
     item_id: str
-    stratum: str | None  # None: labelled before, and so not drawn from
-    told: str | None  # None: nobody has labelled it yet
-    said: str | None
+    claim_id: str
+    labeled_at: datetime
+    verdict: str
+    confidence: float
+    domain: str | None
 
 
 def find_instrument(store: Store, name: str) -> Instrument:
@@ -186,27 +209,66 @@ def list_rounds_of(store: Store, run_id: str, judgement: Judgement) -> list[Draw
     if store.schema_version is None:
         return []
     rows = store.query(
-        "select r.round_id, r.run_id, r.strata_by, r.created_at, s.stratum, s.claims "
+        "select r.round_id, r.strata_by, r.created_at, s.stratum, s.claims, s.chosen "
         "from annotation_rounds as r join annotation_strata as s on s.round_id = r.round_id "
         "where r.run_id = :run_id and r.judgement = :judgement "
         "order by r.created_at desc, r.round_id, s.stratum",
         {"run_id": run_id, "judgement": judgement},
     )
     found: dict[str, DrawnRound] = {}
-    for round_id, run, labeler, created_at, stratum, claims in rows:
+    for round_id, labeler, created_at, stratum, claims, chosen in rows:
         at = msgspec.convert(created_at, datetime, strict=False)
-        drawn = found.setdefault(round_id, DrawnRound(round_id, run, labeler, at, {}))
-        drawn.strata[stratum] = claims
+        drawn = found.setdefault(round_id, DrawnRound(round_id, run_id, labeler, at, {}, {}))
+        drawn.strata[stratum], drawn.chosen[stratum] = claims, chosen
     return list(found.values())
 
 
-def read_round_labels(store: Store, drawn: DrawnRound, judgement: Judgement) -> list[DrawnLabel]:
-    """Return the tasks of a round, and claims of its run that had a label before it."""
-    params = {
-        "round_id": drawn.round_id, "run_id": drawn.run_id, "created_at": drawn.created_at,
-        "labeler": drawn.labeler or "",
-    }  # fmt: skip
-    return [DrawnLabel(*row) for row in store.query(_sql("round_labels", judgement), params)]
+def read_samples(store: Store, judgement: Judgement) -> list[Sample]:
+    """Return all rounds in which people have labelled a claim, as samples of their runs.
+
+    Exported files hold no rounds.
+    """
+    if store.schema_version is None:
+        return []
+    runs = store.query(
+        "select distinct run_id from annotation_rounds where judgement = :judgement "
+        "order by run_id",
+        {"judgement": judgement},
+    )
+    rounds = [drawn for row in runs for drawn in list_rounds_of(store, row[0], judgement)]
+    samples = [read_sample(store, drawn, judgement) for drawn in rounds]
+    return [sample for sample in samples if sample.labelled]
+
+
+def read_sample(store: Store, drawn: DrawnRound, judgement: Judgement) -> Sample:
+    """Return a round as a sample: the claims that people labelled in it, and those left out."""
+    rows = store.query(_sql("drawn", judgement), {"round_id": drawn.round_id})
+    labelled = {(item_id, claim_id): stratum for item_id, claim_id, stratum in rows}
+    return Sample(drawn.run_id, drawn.strata, labelled, _list_left_out(store, drawn, judgement))
+
+
+def _list_left_out(
+    store: Store, drawn: DrawnRound, judgement: Judgement
+) -> tuple[tuple[str, str], ...]:
+    """Return the claims that a round left out because they had a label.
+
+    There are as many as its strata don't hold: none where it drew labelled claims too. Labels that
+    were imported later, with an earlier date, may seem to be more: the earliest count.
+    """
+    params = {"run_id": drawn.run_id, "round_id": drawn.round_id, "created_at": drawn.created_at}
+    found = tuple((row[0], row[1]) for row in store.query(_sql("left_out", judgement), params))
+    asked = store.query(
+        "select count(*) from claims where run_id = :run_id and claim_type <> 'non_factual'", params
+    )[0][0]
+    return found[: max(0, asked - sum(drawn.strata.values()))]
+
+
+def read_told(
+    store: Store, run_id: str, labeler: str, judgement: Judgement
+) -> dict[tuple[str, str], tuple[str, str | None]]:
+    """Return what people decided of a run's claims, and what an instrument says; by item, claim."""
+    rows = store.query(_sql("told", judgement), {"run_id": run_id, "labeler": labeler})
+    return {(item_id, claim_id): (told, said) for item_id, claim_id, told, said in rows}
 
 
 def count_verdicts_by_item(
@@ -218,6 +280,22 @@ def count_verdicts_by_item(
     for item_id, verdict, count in store.query(_sql("run_verdicts", judgement), params):
         found[item_id][verdict] = count
     return dict(found)
+
+
+def read_scores(store: Store, run_id: str, labeler: str) -> list[GivenScore]:
+    """Return how sure an instrument is of its grounded verdicts on a run, counted."""
+    rows = store.query(_sql("scores"), {"run_id": run_id, "labeler": labeler})
+    return [GivenScore(*row) for row in rows]
+
+
+def read_given(store: Store, run_id: str, labeler: str) -> list[GivenLabel]:
+    """Return an instrument's grounded labels on a run, as far as they have a confidence."""
+    rows = store.query(_sql("given"), {"run_id": run_id, "labeler": labeler})
+    return [
+        GivenLabel(item, claim, msgspec.convert(at, datetime, strict=False), said, sure, domain)
+        for item, claim, at, said, sure, domain in rows
+        if sure is not None
+    ]
 
 
 def add_calibrations(store: Store, calibrations: Sequence[Calibration]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
 from claimwise.types.agreeing import Figure
-from claimwise.types.rows import Judgement
+from claimwise.types.rows import Judgement, Row
 
 Status = Literal["trusted", "not trusted", "unknown"]
 Standing = Literal["trusted", "not trusted", "unknown", "expired"]
@@ -25,7 +25,8 @@ class JudgedClaim(Struct, frozen=True, kw_only=True):
     said: str  # the instrument's verdict
     told: str  # the people's deciding verdict
     confidence: float | None = None
-    inclusion_probability: float | None = None
+    inclusion_probability: float | None = None  # as its label says
+    weight: float | None = None  # claims that it stands for, by all rounds of its run
     ratings: tuple[str, ...] = ()  # what each person said, where several did
     contested: bool = False  # they differ and nobody adjudicated: the latest label is told
 
@@ -84,13 +85,16 @@ class Baseline(Struct, frozen=True, kw_only=True):
 class ProbabilityMap(Struct, frozen=True, kw_only=True):
     """Turns a score into the probability that people call the claim supported.
 
-    ``platt``: 1 / (1 + exp(-(slope logit(score) + offset))). ``isotonic``: straight lines between
-    ``points``, flat beyond them. ``identity``: the score itself.
+    ``platt``: 1 / (1 + exp(-(slope logit(score) + offset))), with ``drop`` taken off the offset
+    where the instrument's verdict is another than supported. ``isotonic``: straight lines between
+    ``points``, flat beyond them, over what ``platt`` makes of the score (with the defaults below:
+    the score itself). ``identity``: the score itself.
     """
 
     kind: Literal["platt", "isotonic", "identity"]
     slope: float = 1.0
     offset: float = 0.0
+    drop: float | None = None  # None: of a version that knew no such thing
     points: tuple[tuple[float, float], ...] = ()
 
 
@@ -138,7 +142,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
     unjudged: int  # people labelled it, the instrument was never asked
     contested: int  # people differ and nobody adjudicated: the latest label counts
     weighted: bool
-    unweighted_labels: int  # labels without an inclusion probability among those with one
+    unweighted_labels: int  # labels outside any round or design, among those of one
     effective_claims: float
     matrix: dict[str, dict[str, int]]  # instrument's verdict -> people's verdict -> claims
     prevalence: Figure  # share that people call supported
@@ -155,10 +159,56 @@ class Calibration(Struct, frozen=True, kw_only=True):
     ece: Figure
     fit: MapFit | None
     thresholds: tuple[Threshold, ...]
+    waiting: int = 0  # claims of rounds that are not far enough to count
 
     def stand(self, now: datetime) -> Standing:
         """Return the status, or that the day has passed."""
         return "expired" if now >= self.expires_at else self.status
+
+
+class MapBasis(Struct, frozen=True, kw_only=True):
+    """Which calibration an instrument's probabilities of a domain go through, or why none does."""
+
+    labeler: str
+    domain: str | None
+    calibration_id: str | None = None
+    slice: dict[str, str | None] = {}
+    claims: int = 0  # labelled ones that the map was fitted on
+    runs: tuple[str, ...] = ()  # whose labels those are
+    made_at: datetime | None = None
+    kind: str | None = None
+    ece_before: float | None = None
+    ece_after: float | None = None  # on items that were held out
+    why: str | None = None
+
+
+class RunProbabilities(Struct, frozen=True, kw_only=True):
+    """How sure an instrument is of a run's claims in a domain: means, raw and calibrated."""
+
+    basis: MapBasis
+    verdicts: int
+    without_confidence: int
+    score: float | None  # mean as given: confidences of «supported», one minus those of others
+    calibrated: float | None
+
+
+class Probability(Row, kw_only=True):
+    """A label's probability of support, as given and calibrated: exported, never stored."""
+
+    table: ClassVar = ""
+    kind: ClassVar = "probabilities"
+    key: ClassVar = ("run_id", "item_id", "claim_id", "labeler", "labeled_at")
+
+    run_id: str
+    item_id: str
+    claim_id: str
+    labeler: str
+    labeled_at: datetime
+    verdict: str
+    confidence: float
+    score: float
+    calibrated: float | None = None
+    calibration_id: str | None = None
 
 
 class CorrectedRate(Struct, frozen=True, kw_only=True):
@@ -172,11 +222,12 @@ class CorrectedRate(Struct, frozen=True, kw_only=True):
     low: float
     high: float
     confidence: float
-    labels: int
+    labels: int  # given in the round
     claims: int  # in the run, as drawn from
     instrument: Figure  # the instrument alone, on what it could judge
     labels_only: Figure  # people's labels as they come, however they were drawn
-    missing: int  # tasks that have no label yet
+    missing: int  # tasks that have no label in the round yet
+    earlier: int = 0  # labels of before: of claims that the round left out, which count as well
     notes: tuple[str, ...] = ()
 
 

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from claimwise.types.calibrating import MapBasis
 from claimwise.types.rows import ActionEntry, ClaimType, Source, Verdict
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -73,8 +74,10 @@ class ClaimVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     claim: AnswerClaim
     verdict: Verdict | None = None
-    # The probability that the verdict is right.
+    # The probability that the verdict is right, as the instrument gives it.
     confidence: float | None = None
+    # The probability that people call the claim supported, by a calibration of the instrument.
+    calibrated: float | None = None
     scores: Scores | None = None
     span: Span | None = None
     # In words, naming the evidence: "the source says 139 m, the claim 200 m".
@@ -105,10 +108,12 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
     answer: str
     claims: tuple[ClaimVerdict, ...]
-    # The instrument's full name, as labels carry it: "verifier:embedded-2".
+    # The instrument's full name, as labels carry it: "verifier:embedded-3".
     verifier: str
     # How far the instrument agrees with people, in words; None when nobody has measured it.
     agreement: str | None = None
+    # Which calibration made the claims' calibrated probabilities; None: nobody looked for one.
+    calibration: MapBasis | None = None
     # Things a reader must know: a language that the encoder does not read, an empty source.
     warnings: tuple[str, ...] = ()
 

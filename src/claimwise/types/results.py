@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from claimwise.types.calibrating import CorrectedRate
+from claimwise.types.calibrating import CorrectedRate, RunProbabilities
 
 Better = Literal["higher", "lower"]
 
@@ -125,3 +125,4 @@ class Report:
     failed_answers: int
     warnings: tuple[str, ...] = field(default=())
     corrected: tuple[CorrectedRate, ...] = ()  # rates by a round of people's labels
+    probabilities: tuple[RunProbabilities, ...] = ()  # of instruments that were calibrated

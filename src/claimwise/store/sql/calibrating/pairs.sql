@@ -1,5 +1,8 @@
 -- Claims that people labelled, with their deciding verdict and, where there is one, the latest
 -- verdict of one instrument. A claim it was asked about and could not judge says so in ``failed``.
+-- The join of the latest verdict stands in the same words in pairs.sql, run_verdicts.sql,
+-- scores.sql and told.sql. A view could hold it, but a new view is a new schema, and versions
+-- before it could not open the store any more.
 select
     d.run_id,
     d.item_id,

@@ -1,4 +1,7 @@
 -- An instrument's verdicts on a run's claims, counted by item; null is a claim without one.
+-- The join of the latest verdict stands in the same words in pairs.sql, run_verdicts.sql,
+-- scores.sql and told.sql. A view could hold it, but a new view is a new schema, and versions
+-- before it could not open the store any more.
 select c.item_id, v.verdict, count(*)
 from claims as c
 left join candidate_labels as v
