@@ -13,6 +13,11 @@ from claimwise.store import open_store
 from support.app_server import RunningApp, run_app
 
 
+@pytest.fixture(autouse=True)
+def _quick_hashes(quick_hashes: None) -> None:
+    """Hash passwords with little work."""
+
+
 @pytest.fixture
 def app(place: str, tmp_path: Path) -> Iterator[RunningApp]:
     """The app over an empty store, on each engine in turn."""

@@ -180,6 +180,7 @@ def test_runs_that_are_still_being_measured_say_so(
     told = read(show_dashboard(make_call(store, borrow=pool.borrow)))
     assert "1 run is being measured" in told
     assert "The newest run is being measured" in told
+    assert "Agreement unknown: it is being measured." in told
     assert "being measured" in read(show_runs(make_call(store, borrow=pool.borrow)))
     run_page = {"path": {"run_id": "r"}, "borrow": pool.borrow}
     assert "Being measured" in read(show_run(make_call(store, **run_page)))
@@ -189,6 +190,26 @@ def test_runs_that_are_still_being_measured_say_so(
     assert "Measured at" in told
     assert "Nobody has labelled this run" in told
     pool.close()
+
+
+def test_overview_waits_once_for_all_its_figures(
+    store: Store, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it begins with is measured first: the newest run, then how far people agree on it."""
+    fill(store, source(), item("q1"), run(), run("older", started_at="2025-01-01T00:00:00Z"),
+         answer("q1", "It is tall."))  # fmt: skip
+    asked: list[list[Any]] = []
+    get = Figures.get
+
+    def note(figures: Figures, wanted: Any, **more: Any) -> Any:
+        asked.append([one.key for one in wanted])
+        return get(figures, wanted, **more)
+
+    monkeypatch.setattr(Figures, "get", note)
+    pool = StorePool(lambda: open_store(place))
+    assert show_dashboard(make_call(store, borrow=pool.borrow)).status == 200
+    pool.close()
+    assert asked == [[("report", "r"), ("agreement", "r"), ("report", "older")]]
 
 
 def test_a_run_that_can_not_be_measured_says_why(store: Store, tmp_path: Path) -> None:

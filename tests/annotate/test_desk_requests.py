@@ -6,13 +6,23 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
+from claimwise.annotate import goldspans
 from claimwise.annotate.app import list_routes
+from claimwise.annotate.calls import Call
+from claimwise.errors import StoreError
 from claimwise.store import open_store
-from claimwise.store.annotation import save_label, take_task
-from claimwise.store.desk import count_left_in_answer, count_left_in_round, count_round
+from claimwise.store.annotation import close_round, save_label, take_task
+from claimwise.store.desk import (
+    count_left_in_answer,
+    count_left_in_round,
+    count_round,
+    finish_entry,
+    list_gold_entries,
+)
 from claimwise.types.annotation import Choice
 from small_data import label, load
 from support.app_server import Person, RunningApp, fill_path, run_app, utc_now
@@ -111,6 +121,79 @@ def test_undo_sends_the_claim_and_the_own_label(tower: tuple[RunningApp, str]) -
     again = ana.post_json(f"/api/tasks/{task_id}/undo", {})
     assert again.status_code == 409
     assert take(ana, round_id)["task"]["task_id"] == task_id
+
+
+def test_undo_takes_back_a_skip_and_the_audit_says_so(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    ana.post_json(f"/api/tasks/{task_id}/skip", {"reason": "can't read it"})
+    assert take(ana, round_id)["task"]["task_id"] != task_id
+    found = ana.post_json(f"/api/tasks/{task_id}/undo", {}).json()
+    assert (found["task"]["task_id"], found["before"], found["unskipped"]) == (task_id, None, True)
+    assert take(ana, round_id)["task"]["task_id"] == task_id
+    assert ana.post_json(f"/api/tasks/{task_id}/undo", {}).status_code == 409
+    with app.open() as store:
+        assert store.query("select count(*) from annotation_skips") == [(0,)]
+        told = store.query("select event, detail from audit_events where subject = :task "
+                           "order by happened_at", {"task": task_id})  # fmt: skip
+    assert told == [("skip", "can't read it"), ("undo skip", "can't read it")]
+
+
+def test_a_page_that_another_login_has_overtaken_gets_no_claim(
+    tower: tuple[RunningApp, str],
+) -> None:
+    """What a page asks for with its form token must be for the one who is logged in."""
+    app, round_id = tower
+    ana, ben = app.enter("ana"), app.enter("ben")
+    path = f"/api/rounds/{round_id}/next"
+    assert ben.get(path, **{"x-csrf-token": ana.csrf}).status_code == 403
+    with app.open() as store:
+        assert store.query("select count(*) from annotation_slots where labeler = 'ben'") == [(0,)]
+    assert ben.get(path, **{"x-csrf-token": ben.csrf}).status_code == 200
+    assert ben.get(path).status_code == 200
+
+
+def test_what_i_did_lists_closed_rounds_too(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana, ben = app.enter("ana"), app.enter("ben")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    ana.post_json(f"/api/tasks/{task_id}/label", {"verdict": "unlinked"})
+    assert "not to be changed" not in ana.get("/label?all=1").text
+    with app.open() as store:
+        close_round(store, round_id, utc_now())
+    page = ana.get("/label").text
+    assert "There is no open round" in page
+    assert "to be read, not to be changed" in page
+    assert f'href="/label/{round_id}?task={quote(task_id)}"' in page
+    assert "What I did" not in ben.get("/label").text
+    assert "it can't be changed" in ana.get(f"/label/{round_id}?task={task_id}").text
+    for what, body in (("label", GOOD), ("undo", {})):
+        answer = ana.post_json(f"/api/tasks/{task_id}/{what}", body)
+        assert answer.status_code == 409
+        assert "the round is closed" in answer.json()["error"].lower()
+
+
+def test_many_closed_rounds_are_shown_when_asked_for(place: str, tmp_path: Path) -> None:
+    with open_store(place, create=True) as store:
+        fill_store(store)
+        for number in range(8):
+            now = utc_now()
+            made = make_round(store, "tower", again=True, seed=number)
+            task = take_task(store, made.round_id, "ana", now)
+            assert task is not None
+            save_label(store, task.task_id, "ana", Choice(verdict="unlinked"), now)
+            if number:  # the first stays open, and comes first
+                close_round(store, made.round_id, now)
+    with run_app(place, tmp_path) as app:
+        ana = app.enter("ana")
+        page = ana.get("/label?all=1").text
+        assert ["closed" in part.partition("</h3>")[0] for part in page.split("<h3>")[1:]] == [
+            False, True, True, True, True, True,
+        ]  # fmt: skip
+        assert page.count('class="did"') == 6
+        assert "2 older closed rounds" in page
+        assert ana.get("/label?all=1&older=1").text.count('class="did"') == 8
 
 
 def test_labelers_do_not_adjudicate(tower: tuple[RunningApp, str]) -> None:
@@ -227,6 +310,55 @@ def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) ->
         assert store.query("select count(*) from gold_spans") == [(0,)]
     assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 200
     assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 404
+
+
+@pytest.mark.parametrize("part", ["finish_entry", "audit"])
+def test_gold_spans_are_saved_whole_or_not_at_all(
+    tower: tuple[RunningApp, str], part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, _ = tower
+    with app.open() as store:
+        load(store, {**ENTRY, "entry_id": "g1"})
+    cleo = app.enter("cleo", "adjudicator")
+    span = {"source_id": "tower", "span_start": 0, "span_text": "The tower", "required": True}
+
+    def fail(*_: object) -> None:
+        raise StoreError("the disk is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(
+            *{"finish_entry": (goldspans, "finish_entry"), "audit": (Call, "audit")}[part], fail
+        )
+        assert cleo.post_json("/api/gold-spans/g1", {"spans": [span]}).status_code == 503
+    with app.open() as store:
+        assert store.query("select count(*) from gold_spans") == [(0,)]
+        assert [one.entry_id for one in list_gold_entries(store)] == ["g1"]
+        assert store.query("select count(*) from audit_events where event = 'gold spans'") == [(0,)]
+    assert cleo.post_json("/api/gold-spans/g1", {"spans": [span]}).status_code == 200
+    with app.open() as store:
+        assert store.query("select count(*) from gold_spans") == [(1,)]
+        assert list_gold_entries(store) == []
+        assert store.query("select detail from audit_events where event = 'gold spans'") == [
+            ("1 spans",)
+        ]
+
+
+def test_of_two_who_give_gold_spans_the_second_changes_nothing(
+    tower: tuple[RunningApp, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, _ = tower
+    with app.open() as store:
+        load(store, {**ENTRY, "entry_id": "g1"})
+        waiting = list_gold_entries(store)
+        finish_entry(store, "g1", utc_now())
+    cleo = app.enter("cleo", "adjudicator")
+    monkeypatch.setattr(goldspans, "list_gold_entries", lambda _: waiting)  # looked a moment before
+    span = {"source_id": "tower", "span_start": 0, "span_text": "The tower", "required": True}
+    answer = cleo.post_json("/api/gold-spans/g1", {"spans": [span]})
+    assert answer.status_code == 409
+    assert "someone else was first" in answer.json()["error"]
+    with app.open() as store:
+        assert store.query("select count(*) from gold_spans") == [(0,)]
 
 
 def test_count_left_in_answer_of_a_task_read_again(tower: tuple[RunningApp, str]) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import html
 import re
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -14,8 +14,10 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 
+from claimwise.store import open_store
 from claimwise.store.accounts import (
     check_password,
+    create_account,
     create_invite,
     create_session,
     create_setup_invite,
@@ -213,6 +215,82 @@ def test_an_old_session_is_over(app: RunningApp) -> None:
     with app.open() as store:
         last = store.query("select max(expires_at) from sessions")[0][0]
     assert str(last) > str(utc_now() + timedelta(hours=11)), "it was renewed"
+
+
+class Clock:
+    """A clock that tests move."""
+
+    def __init__(self) -> None:
+        self.now = utc_now()
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+LIFE, LONGEST = timedelta(hours=12), timedelta(days=7)
+
+
+@pytest.mark.parametrize("behind_https", [False, True])
+def test_cookie_and_session_are_renewed_together(
+    place: str, tmp_path: Path, behind_https: bool
+) -> None:
+    """Who works on stays logged in, up to a week; the browser's cookie ends with the session."""
+    open_store(place, create=True).close()
+    clock = Clock()
+    with run_app(place, tmp_path, behind_https=behind_https, clock=clock) as app:
+        with app.open() as store:
+            create_account(store, "anna", "labeler", PASSWORD, clock.now)
+            token, _ = create_session(store, "anna", clock.now)
+        began = clock.now
+        name = "__Host-claimwise_session" if behind_https else "claimwise_session"
+        person = app.visit(cookie=f"{name}={token}")
+        assert "set-cookie" not in person.get("/account").headers, "it is new"
+        cookie_ends = began + LIFE
+        clock.now += timedelta(minutes=59)
+        assert "set-cookie" not in person.get("/account").headers, "no write for every request"
+        while clock.now + timedelta(hours=11) < began + LONGEST:
+            clock.now += timedelta(hours=11)
+            assert clock.now < cookie_ends, "a browser still has the cookie"
+            answer = person.get("/account")
+            assert answer.status_code == 200
+            cookie = answer.headers["set-cookie"]
+            assert cookie.startswith(f"{name}={token}; Path=/; HttpOnly; Max-Age=")
+            assert "SameSite=Lax" in cookie
+            assert ("; Secure" in cookie) == behind_https
+            cookie_ends = clock.now + timedelta(
+                seconds=int(re.findall(r"Max-Age=(\d+)", cookie)[0])
+            )
+            with app.open() as store:
+                session = read_session(store, token, clock.now)
+            assert session is not None
+            assert abs(session.expires_at - cookie_ends) <= timedelta(seconds=1)
+            assert not session.renewed
+        assert began + LONGEST - timedelta(seconds=1) <= cookie_ends <= began + LONGEST
+        clock.now = began + LONGEST - timedelta(seconds=2)
+        answer = person.get("/account")
+        assert (answer.status_code, "set-cookie" in answer.headers) == (200, False), "no more time"
+        clock.now = began + LONGEST + timedelta(seconds=1)
+        assert person.get("/account").status_code == 303
+
+
+def test_logging_out_at_the_hour_of_renewal_stays_logged_out(place: str, tmp_path: Path) -> None:
+    open_store(place, create=True).close()
+    clock = Clock()
+    with run_app(place, tmp_path, clock=clock) as app:
+        anna = app.enter("anna")
+        clock.now += timedelta(hours=2)
+        answer = anna.post("/logout")
+        cookies = answer.headers.get_list("set-cookie")
+        assert "Max-Age=43200" in cookies[0]
+        assert "Max-Age=0" in cookies[-1], "the last one counts"
+        assert anna.get("/account").status_code == 303
+
+
+def test_form_sent_without_a_login_leads_to_the_start(app: RunningApp) -> None:
+    """A link can't send it again: after the login its address would answer «not in that way»."""
+    stranger = app.visit()
+    assert stranger.post("/rounds/r1/close").headers["location"] == "/login?next=/"
+    assert stranger.get("/rounds/r1").headers["location"] == "/login?next=/rounds/r1"
 
 
 def test_a_disabled_account_is_out_at_once(app: RunningApp) -> None:

@@ -62,6 +62,8 @@ def test_requests_do_not_wait_longer_than_they_have_patience(kept: Figures) -> N
 
     wanted = [Wanted("slow", "r", measure)]
     assert kept.get(wanted, patience=0.05) == {}
+    # Where the page has spent all of it already: with a whole minute the figure would be there.
+    assert kept.get(wanted, patience=60, spent=61) == {}
     go.set()
     assert kept.get(wanted, patience=60)["slow"].value == "done"
 

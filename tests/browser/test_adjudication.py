@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from browser.desk import Visit, pick, press, read_claim, wait_ready
+from browser.desk import Visit, log_in, pick, press, read_claim, wait_ready
 from claimwise.store import Store
-from claimwise.store.annotation import list_disputes, save_label, skip_task, take_task
+from claimwise.store.annotation import (
+    close_round,
+    list_disputes,
+    list_labels_of,
+    save_label,
+    skip_task,
+    take_task,
+)
 from claimwise.types.annotation import Choice, Task
 from small_data import load
 from support.app_server import RunningApp, utc_now
@@ -183,6 +190,24 @@ def test_gold_spans_are_chosen_and_the_entry_is_gone(desk_app: RunningApp, visit
     ]
 
 
+def test_gold_spans_chosen_before_a_logout_are_saved_after_it(
+    desk_app: RunningApp, visit: Visit
+) -> None:
+    add_gold_entry(desk_app)
+    page = visit("cleo", "/gold-spans/gold-1")
+    pick(page, "tower", "Control+Shift+ArrowRight")
+    expect(page.locator("#chosen li")).to_have_count(1)
+    page.context.clear_cookies()
+    page.locator("#save").click()
+    expect(page.locator("#logged-out")).to_be_visible()
+    with desk_app.open() as store:
+        assert store.query("select count(*) from gold_spans") == [(0,)]
+    log_in(page.context, desk_app, "cleo")
+    page.wait_for_url("**/gold-spans")
+    with desk_app.open() as store:
+        assert store.query("select count(*) from gold_spans") == [(1,)]
+
+
 def test_guide_shows_rules_and_pairs(desk_app: RunningApp, visit: Visit) -> None:
     page = visit("ana", "/guide")
     page.locator("a", has_text="How to judge claims against sources").click()
@@ -193,7 +218,8 @@ def test_guide_shows_rules_and_pairs(desk_app: RunningApp, visit: Visit) -> None
 
 STATES = ("desk", "rules", "skip", "covered", "stale", "action", "closed", "label", "guide",
           "guides", "adjudicate", "disputes", "dispute", "gold", "gold entry", "rounds", "round",
-          "people", "audit", "account", "refused", "not found", "login", "finished")  # fmt: skip
+          "people", "audit", "account", "refused", "not found", "login", "finished", "read only",
+          "logged out")  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -249,7 +275,18 @@ def test_pages_pass_axe(
     press(page, "2")
     page.wait_for_selector("#finished:not([hidden])")
     look("finished")
+    with desk_app.open() as store:
+        close_round(store, rounds["stale"], utc_now())
+        done = list_labels_of(store, rounds["stale"], "ada")[0].task_id
+    look("read only", f"/label/{rounds['stale']}?task={done}")
+    look("label", "/label?all=1")
+    page.goto(f"{desk_app.url}/label/{rounds['tower']}")
+    wait_ready(page)
     page.context.clear_cookies()
+    press(page, "2")
+    expect(page.locator("#logged-out")).to_be_visible()
+    look("logged out")
+    page.on("dialog", lambda dialog: dialog.accept())  # it warns of what is not saved
     look("login", "/people")
     assert set(found) == set(STATES)
     assert {state: lines for state, lines in found.items() if lines} == {}

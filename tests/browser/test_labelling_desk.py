@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -18,8 +19,8 @@ from browser.desk import (
     wait_saved,
     wait_status,
 )
-from claimwise.store.annotation import list_labels_of, read_progress
-from support.app_server import RunningApp, utc_now
+from claimwise.store.annotation import close_round, list_labels_of, read_progress
+from support.app_server import PASSWORD, RunningApp, utc_now
 from support.desk_data import HOSTILE, HOSTILE_ANSWER, TOWER, UNICODE, make_round
 
 # How each claim of the tower is labelled by keyboard: words to search, keys to mark, verdict.
@@ -199,14 +200,54 @@ def test_refused_save_shows_the_servers_line(desk_app: RunningApp, visit: Visit)
     assert read_claim(page) == claim
 
 
-def test_who_logs_in_again_elsewhere_goes_on(desk_app: RunningApp, visit: Visit) -> None:
+def test_who_logs_in_again_in_another_tab_loses_nothing(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", f"/label/{round_id}")
+    page.wait_for_timeout(200)
+    claim = read_claim(page)
+    pick(page, "dogs", "Shift+ArrowRight")
+    press(page, "r")
+    page.keyboard.type("a reason of my own")
+    press(page, "Escape")
+    with desk_app.open() as store:  # the session is over; the page does not know yet
+        store.execute_all([("update sessions set expires_at = '2020-01-01 00:00:00'", {})])
+    press(page, "4")
+    notice = page.get_by_role("alert")
+    expect(notice).to_contain_text("Nothing is lost")
+    assert read_labels(desk_app, round_id, "ana") == {}
+    assert page.evaluate("dispatchEvent(new Event('beforeunload', {cancelable: true}))") is False
+    with page.context.expect_page() as opened:
+        notice.get_by_role("link", name="Log in again in another tab").click()
+    tab = opened.value
+    tab.get_by_label("Name").fill("ana")
+    tab.get_by_label("Password").fill(PASSWORD)
+    tab.get_by_role("button", name="Log in").click()
+    tab.wait_for_url("**/account")
+    tab.close()
+    page.bring_to_front()
+    wait_saved(page)
+    expect(notice).to_have_count(0)
+    label = read_labels(desk_app, round_id, "ana")[claim]
+    assert (label.verdict, label.supporting_span) == ("contradicted", "Dogs may")
+    assert label.reason == "a reason of my own"
+    press(page, "2")
+    wait_saved(page)
+    assert len(read_labels(desk_app, round_id, "ana")) == 2
+    page.locator(".who button").click()
+    page.wait_for_url("**/login")  # the form to log out has the new token too
+
+
+def test_nothing_is_saved_under_another_name(desk_app: RunningApp, visit: Visit) -> None:
     round_id = start_round(desk_app, "tower")
     page = visit("ana", f"/label/{round_id}")
     claim = read_claim(page)
     page.context.clear_cookies()
     press(page, "2")
-    wait_status(page, "Not saved: You are logged out.")
+    expect(page.locator("#logged-out")).to_be_visible()
     log_in(page.context, desk_app, "ben")
+    wait_status(page, "Not saved: ben is logged in here now")
+    expect(page.locator("#logged-out")).to_have_count(0)
+    assert read_claim(page) == claim
     press(page, "2")
     wait_status(page, "Not saved: ben is logged in here now")
     with desk_app.open() as store:
@@ -216,6 +257,24 @@ def test_who_logs_in_again_elsewhere_goes_on(desk_app: RunningApp, visit: Visit)
     wait_saved(page)
     assert [*read_labels(desk_app, round_id, "ana")] == [claim]
     assert read_labels(desk_app, round_id, "ben") == {}
+
+
+def test_page_of_one_person_gets_no_claims_of_another(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "stale")
+    page = visit("ana", f"/label/{round_id}")
+    page.wait_for_timeout(200)
+    log_in(page.context, desk_app, "ben")
+    press(page, "k", "1", "Enter")
+    wait_status(page, "Not skipped: ben is logged in here now")
+    asked = page.evaluate(
+        "id => import('/static/api.js').then(({ get }) => get(`/api/rounds/${id}/next`))"
+        ".catch((error) => error.message)",
+        round_id,
+    )
+    assert asked.startswith("ben is logged in here now")
+    with desk_app.open() as store:
+        people = "select distinct labeler from annotation_slots where labeler is not null"
+        assert store.query(people) == [("ana",)]
 
 
 def test_claim_that_went_to_someone_else_can_be_left(desk_app: RunningApp, visit: Visit) -> None:
@@ -326,6 +385,158 @@ def test_undo_works_after_a_reload(desk_app: RunningApp, visit: Visit) -> None:
     assert read_claim(page) == first
 
 
+def skip_claim(page: Page) -> None:
+    press(page, "k", "1", "Enter")
+    wait_status(page, "Skipped")
+
+
+def test_undo_takes_back_labels_and_skips_in_order(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    page.wait_for_timeout(200)
+    claims = [read_claim(page)]
+    press(page, "2")
+    wait_saved(page)
+    claims.append(read_claim(page))
+    pick(page, "dogs", "Shift+ArrowRight")
+    skip_claim(page)
+    expect(page.locator("#claim-text")).not_to_have_text(claims[1])
+    claims.append(read_claim(page))
+    press(page, "u")
+    wait_status(page, "Skip taken back")
+    assert read_claim(page) == claims[1]
+    assert page.locator("#evidence q").inner_text() == "Dogs may", "what was chosen is there again"
+    with desk_app.open() as store:
+        assert store.query("select count(*) from annotation_skips") == [(0,)]
+    page.locator("#undo").click()
+    wait_status(page, "Taken back")
+    assert read_claim(page) == claims[0]
+    for claim in claims:
+        assert read_claim(page) == claim
+        press(page, "2")
+        wait_saved(page)
+        page.wait_for_timeout(200)
+    assert [*read_labels(desk_app, round_id, "ana")] == claims[::-1]
+
+
+def test_undo_pressed_twice_at_once_takes_back_two(desk_app: RunningApp, visit: Visit) -> None:
+    """The second one waits for the first; it neither asks for the same again nor drops another."""
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    page.wait_for_timeout(200)
+    first = read_claim(page)
+    press(page, "2")
+    wait_saved(page)
+    page.wait_for_timeout(200)
+    second = read_claim(page)
+    skip_claim(page)
+    expect(page.locator("#claim-text")).not_to_have_text(second)
+    page.evaluate("for (const _ of [1, 2]) document.getElementById('undo').click()")
+    wait_status(page, "Taken back")
+    assert read_claim(page) == first
+    assert read_labels(desk_app, round_id, "ana") == {}
+    with desk_app.open() as store:
+        assert store.query("select count(*) from annotation_skips") == [(0,)]
+    page.wait_for_timeout(200)
+    assert page.locator("#status").inner_text() == "Taken back. Choose again."
+    press(page, "2")
+    wait_saved(page)
+    assert read_claim(page) == second
+
+
+def test_undo_waits_for_a_skip_that_is_under_way(desk_app: RunningApp, visit: Visit) -> None:
+    start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    page.wait_for_timeout(200)
+    first = read_claim(page)
+    press(page, "2")
+    wait_saved(page)
+    page.wait_for_timeout(200)
+    second = read_claim(page)
+    press(page, "k", "1")
+    page.evaluate(
+        "document.querySelector('#skip-dialog form').requestSubmit();"
+        "document.getElementById('undo').click()"
+    )
+    wait_status(page, "Skip taken back")
+    assert read_claim(page) == second != first
+    with desk_app.open() as store:
+        assert store.query("select count(*) from annotation_skips") == [(0,)]
+        assert store.query("select count(*) from label_retractions") == [(0,)]
+
+
+def test_skipped_claim_does_not_return_behind_one_that_was_not_saved(
+    desk_app: RunningApp, visit: Visit
+) -> None:
+    start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    page.wait_for_timeout(200)
+    first = read_claim(page)
+    labels: list[Route] = []
+    skips: list[Route] = []
+    page.route("**/label", lambda route: labels.append(route))
+    page.route("**/skip", lambda route: skips.append(route))
+    press(page, "2")
+    expect(page.locator("#claim-text")).not_to_have_text(first)
+    second = read_claim(page)
+    press(page, "k", "1", "Enter")
+    page.wait_for_timeout(200)
+    labels[0].fulfill(status=409, json={"error": "No."})
+    wait_status(page, "Not saved")
+    skips[0].continue_()
+    wait_status(page, "Skipped")
+    assert read_claim(page) == first
+    page.unroute("**/label")
+    press(page, "2")
+    wait_saved(page)
+    expect(page.locator("#desk")).not_to_have_class(re.compile("waiting"))
+    assert read_claim(page) not in (first, second)
+
+
+def test_skip_that_went_to_someone_else_does_not_stop_undo(
+    desk_app: RunningApp, visit: Visit
+) -> None:
+    round_id = start_round(desk_app, "tower", overlap=0.0)
+    page = visit("ana", "/label")
+    page.wait_for_timeout(200)
+    first = read_claim(page)
+    press(page, "2")
+    wait_saved(page)
+    page.wait_for_timeout(200)
+    second = read_claim(page)
+    skip_claim(page)
+    with desk_app.open() as store:
+        taken = (
+            "update annotation_slots set state = 'leased', labeler = 'ben', "
+            "leased_until = '2999-01-01 00:00:00' where state = 'open'"
+        )
+        store.execute_all([(taken, {})])
+    press(page, "u")
+    wait_status(page, "Someone else has this claim now")
+    press(page, "u")
+    wait_status(page, "Taken back")
+    assert read_claim(page) == first != second
+    assert read_labels(desk_app, round_id, "ana") == {}
+
+
+def test_last_claim_can_be_skipped_and_taken_back_after_a_reload(
+    desk_app: RunningApp, visit: Visit
+) -> None:
+    start_round(desk_app, "stale")
+    page = visit("ana", "/label")
+    claim = read_claim(page)
+    skip_claim(page)
+    page.wait_for_selector("#finished:not([hidden])")
+    page.reload()
+    page.wait_for_selector("#finished:not([hidden])")
+    press(page, "u")
+    wait_status(page, "Skip taken back")
+    assert read_claim(page) == claim
+    assert not page.locator("#finished").is_visible()
+    press(page, "2")
+    page.wait_for_selector("#finished:not([hidden])")
+
+
 def test_skip_asks_for_a_reason(desk_app: RunningApp, visit: Visit) -> None:
     round_id = start_round(desk_app, "tower")
     page = visit("ana", "/label")
@@ -430,7 +641,10 @@ def test_payload_holds_no_verdict_of_others(desk_app: RunningApp, visit: Visit) 
         shown = found.get("first", found)
         assert shown["task"]["mine"] is None
         assert shown["before"] is None
-        assert set(shown) == {"task", "progress", "stale", "left_in_answer", "before"}
+        assert shown["unskipped"] is False
+        assert set(shown) == {
+            "task", "progress", "stale", "left_in_answer", "before", "unskipped",
+        }  # fmt: skip
         assert set(shown["progress"]) == {"slots", "done"}
         for word in ("verdict", "label_kind", "supporting_span", "labeler", "confidence", "ben"):
             assert f'"{word}"' not in text
@@ -550,3 +764,39 @@ def test_what_i_did_reopens_a_label(desk_app: RunningApp, visit: Visit) -> None:
     wait_saved(page)
     assert read_labels(desk_app, round_id, "ana")[first].verdict == "contradicted"
     assert read_claim(page) != first
+
+
+def test_closed_round_is_read_and_not_changed(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", "/label")
+    first = read_claim(page)
+    pick(page, "dogs", "Shift+ArrowRight")
+    press(page, "4")
+    wait_saved(page)
+    with desk_app.open() as store:
+        before = store.query("select count(*) from labels")
+        close_round(store, round_id, utc_now())
+    page.goto(f"{desk_app.url}/label?all=1")
+    expect(page.locator("main")).to_contain_text("to be read, not to be changed")
+    page.locator("table.did a").click()
+    wait_ready(page)
+    assert read_claim(page) == first
+    expect(page.locator("#fixed")).to_contain_text("it can't be changed")
+    assert page.locator("#evidence q").inner_text() == "Dogs may"
+    assert page.locator("[data-verdict=contradicted]").get_attribute("aria-pressed") == "true"
+    for name in ("supported", "unlinked"):
+        assert page.locator(f"[data-verdict={name}]").get_attribute("aria-disabled") == "true"
+    for name in ("#skip", "#undo"):
+        assert not page.locator(name).is_visible()
+    press(page, "2")
+    wait_status(page, "The round is closed")
+    press(page, "k")
+    assert not page.locator("#skip-dialog").is_visible()
+    page.locator("#reason").press_sequentially("too late")
+    assert page.locator("#reason").input_value() == ""
+    pick(page, "tower", "Shift+ArrowRight")
+    assert page.evaluate("Object.keys(localStorage)") == [], "no draft that would come back"
+    with desk_app.open() as store:
+        assert store.query("select count(*) from labels") == before
+    page.locator("#fixed a").click()
+    expect(page.locator("h2").first).to_have_text("What I did")

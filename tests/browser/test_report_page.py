@@ -7,14 +7,11 @@ from pathlib import Path
 import pytest
 
 from browser.conftest import Open
-from claimwise.cli.main import run
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("page") / "demo"
-    assert run(["demo", str(folder)]) == 0
-    return folder / "report.html"
+def report(judged_demo: Path) -> Path:
+    return judged_demo / "report.html"
 
 
 @pytest.mark.parametrize("width", [1280, 390])

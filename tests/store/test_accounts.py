@@ -32,6 +32,12 @@ NOW = datetime(2026, 11, 15, 12, tzinfo=UTC).replace(tzinfo=None)
 PASSWORD = "four plain words here"
 
 
+@pytest.fixture
+def store(quick_hashes: None, store: Store) -> Store:
+    """An empty store; only the tests of hashes themselves take their full time."""
+    return store
+
+
 def test_a_hash_says_how_it_was_made_and_no_two_are_alike() -> None:
     first, second = hash_password(PASSWORD), hash_password(PASSWORD)
     assert first.startswith("scrypt$32768$8$1$")

@@ -3,7 +3,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import date, datetime, timedelta
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import msgspec
@@ -13,25 +15,29 @@ from hypothesis import strategies as st
 
 from claimwise.errors import RefusedError
 from claimwise.pipeline.rounds import draw_round
-from claimwise.store import Store, open_store
+from claimwise.store import Store, annotation, open_store
 from claimwise.store.annotation import (
     LEASE,
     add_guide,
     adjudicate,
     close_round,
+    count_labels_of,
     create_round,
     list_disputes,
+    list_done_of,
     list_labels_of,
     list_rounds,
     list_strata,
     read_dispute,
     read_progress,
     read_round,
+    read_skip,
     read_task,
     save_label,
     skip_task,
     take_task,
     undo_label,
+    undo_skip,
 )
 from claimwise.store.incidents import list_queue
 from claimwise.types.annotation import Choice, Task
@@ -513,6 +519,106 @@ def test_undone_label_stays_and_no_longer_counts(filled: Store):
     assert filled.audit() == []
 
 
+def test_undone_skip_gives_the_task_back_before_what_is_held(filled: Store):
+    made = draw(filled)
+    task, following = take(filled), take(filled, held=2)
+    skip_task(filled, task.task_id, "ana", "no idea", NOW)
+    assert read_skip(filled, task.task_id, "ana") == "no idea"
+    assert read_skip(filled, task.task_id, "ben") is None
+    shown = undo_skip(filled, task.task_id, "ana", LATER)
+    assert (shown.task_id, shown.mine) == (task.task_id, None)
+    assert read_skip(filled, task.task_id, "ana") is None
+    assert [take(filled, now=LATER, held=n).task_id for n in (1, 2)] == [
+        task.task_id, following.task_id,
+    ]  # fmt: skip
+    assert read_progress(filled, made.round_id, LATER).skipped == 0
+    assert list_disputes(filled, made.round_id) == []
+    save_label(filled, task.task_id, "ana", UNLINKED, LATER)
+    with pytest.raises(RefusedError, match="no skip of yours"):
+        undo_skip(filled, task.task_id, "ana", LATER)
+    assert filled.audit() == []
+
+
+def test_skip_stays_once_someone_else_has_the_task(filled: Store):
+    made = draw(filled, size=1)
+    task = take(filled)
+    skip_task(filled, task.task_id, "ana", "no idea", NOW)
+    assert take(filled, "ben").task_id == task.task_id
+    with pytest.raises(RefusedError, match="someone else has this claim"):
+        undo_skip(filled, task.task_id, "ana", NOW)
+    assert read_skip(filled, task.task_id, "ana") == "no idea"
+    # Who walked away has lost it to the one who comes first, and that may be who skipped.
+    assert undo_skip(filled, task.task_id, "ana", LATER).task_id == task.task_id
+    with pytest.raises(RefusedError, match="not yours"):
+        save_label(filled, task.task_id, "ben", UNLINKED, LATER)
+    skip_task(filled, task.task_id, "ana", "really no idea", LATER)
+    adjudicate(filled, task.task_id, "cleo", UNLINKED, LATER)
+    with pytest.raises(RefusedError, match="or it was decided"):
+        undo_skip(filled, task.task_id, "ana", LATER)
+    close_round(filled, made.round_id, LATER)
+    with pytest.raises(RefusedError, match="the round is closed"):
+        undo_skip(filled, task.task_id, "ana", LATER)
+    assert count(filled, "annotation_skips") == 1
+
+
+def test_skip_comes_back_to_a_slot_that_someone_walked_away_from(filled: Store):
+    draw(filled, size=1, overlap=1.0)
+    task = take(filled)
+    skip_task(filled, task.task_id, "ana", "no idea", NOW)
+    take(filled, "ben")
+    take(filled, "cleo")
+    take(filled, "ben", now=LATER)  # he is on it again; she is not
+    assert undo_skip(filled, task.task_id, "ana", LATER).task_id == task.task_id
+    save_label(filled, task.task_id, "ben", UNLINKED, LATER)
+    with pytest.raises(RefusedError, match="not yours"):
+        save_label(filled, task.task_id, "cleo", UNLINKED, LATER)
+
+
+def test_skip_stays_when_someone_takes_the_task_at_that_moment(
+    postgres_place: str, monkeypatch: pytest.MonkeyPatch
+):
+    """In PostgreSQL people don't wait for each other: the slot was free when ana looked."""
+    lease = annotation._lease
+
+    def be_first(*args: Any) -> bool:
+        monkeypatch.setattr(annotation, "_lease", lease)
+        with open_store(postgres_place) as other:
+            assert take(other, "ben").task_id == task.task_id
+        return lease(*args)
+
+    with open_store(postgres_place, create=True) as store:
+        fill(store)
+        draw(store, size=1)
+        task = take(store)
+        skip_task(store, task.task_id, "ana", "no idea", NOW)
+        monkeypatch.setattr(annotation, "_lease", be_first)
+        with pytest.raises(RefusedError, match="someone else has this claim"):
+            undo_skip(store, task.task_id, "ana", NOW)
+        assert read_skip(store, task.task_id, "ana") == "no idea"
+        save_label(store, task.task_id, "ben", UNLINKED, NOW)
+
+
+def test_labels_and_skips_are_listed_in_the_order_they_were_given(filled: Store):
+    made = draw(filled)
+    seen = []
+    for minute, what in enumerate(("label", "skip", "label", "skip")):
+        now = NOW + timedelta(minutes=minute)
+        task = take(filled)
+        if what == "skip":
+            skip_task(filled, task.task_id, "ana", "why", now)
+        else:
+            save_label(filled, task.task_id, "ana", UNLINKED, now)
+        seen.append(task.task_id)
+    assert list_done_of(filled, made.round_id, "ana") == seen[::-1]
+    assert list_done_of(filled, made.round_id, "ana", 2) == seen[:1:-1]
+    assert list_done_of(filled, made.round_id, "ben") == []
+    assert count_labels_of(filled, made.round_id, "ana") == 2
+    undo_skip(filled, seen[3], "ana", LATER)
+    assert list_done_of(filled, made.round_id, "ana") == seen[2::-1]
+    other = draw(filled, title="another")
+    assert list_done_of(filled, other.round_id, "ana") == []
+
+
 def test_own_labels_are_listed_latest_first(filled: Store):
     made = draw(filled)
     seen = []
@@ -659,6 +765,49 @@ def test_people_at_once_share_the_work(place: str):
     assert all(len(tasks) == len(set(tasks)) for tasks in given.values())
 
 
+def test_people_who_want_two_claims_do_not_wait_for_each_other(
+    postgres_place: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Each is on an item of their own, and what comes after it is what the other is taking."""
+    lease = annotation._lease
+    both = Barrier(2)
+
+    def lease_together(*args: Any) -> bool:
+        done = lease(*args)
+        with suppress(BrokenBarrierError):
+            both.wait(0.5)
+        return done
+
+    def want_two(who: str) -> str:
+        with open_store(postgres_place) as own:
+            found = take_task(own, made.round_id, who, NOW, held=2)
+        return "nothing is left" if found is None else found.task_id
+
+    with open_store(postgres_place, create=True) as store:
+        fill(store)
+        made = draw(store, overlap=0.0)
+        start_on_two_items(store)
+        monkeypatch.setattr(annotation, "_lease", lease_together)
+        with ThreadPoolExecutor(2) as pool:
+            assert [*pool.map(want_two, ("ana", "ben"))] == ["nothing is left"] * 2
+        assert read_progress(store, made.round_id, NOW).leased == 2
+
+
+def start_on_two_items(store: Store) -> None:
+    """Let ana begin q0 and ben q1; one slot is left of each, and nothing elsewhere."""
+    tasks = store.query("select task_id, item_id from annotation_tasks order by position")
+    done = (
+        "update annotation_slots set state = 'done', labeler = :who, labeled_at = :now "
+        "where task_id = :task"
+    )
+    left = {"q0": "ana", "q1": "ben"}
+    people = dict(left)
+    for task_id, item_id in tasks:
+        if left.pop(item_id, None) is None:
+            who = people.get(item_id, "cyd")
+            store.execute_all([(done, {"who": who, "now": NOW, "task": task_id})])
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def shared(request: pytest.FixtureRequest, tmp_path_factory) -> Iterator[Store]:
     with open_store(
@@ -709,13 +858,34 @@ def test_no_label_is_lost_or_doubled(shared: Store, steps: list[tuple[str, str]]
 
 
 def _step(store: Store, round_id: str, who: str, what: str, now: datetime) -> None:
-    mine = list_labels_of(store, round_id, who, 1)
     if what == "undo":
-        if mine:
-            undo_label(store, mine[0].task_id, who, now)
+        _undo(store, round_id, who, now)
         return
     task = take_task(store, round_id, who, now, held=2 if what == "ahead" else 1)
     if task is not None and what == "save":
         save_label(store, task.task_id, who, UNLINKED, now)
     elif task is not None and what == "skip":
         skip_task(store, task.task_id, who, "why", now)
+
+
+def _undo(store: Store, round_id: str, who: str, now: datetime) -> None:
+    for task_id in list_done_of(store, round_id, who, 1):
+        if read_skip(store, task_id, who) is None:
+            undo_label(store, task_id, who, now)
+            return
+        if _is_free(store, task_id, now):
+            assert undo_skip(store, task_id, who, now).mine is None
+            assert read_skip(store, task_id, who) is None
+        else:
+            with pytest.raises(RefusedError, match="someone else has this claim"):
+                undo_skip(store, task_id, who, now)
+            assert read_skip(store, task_id, who) == "why"
+
+
+def _is_free(store: Store, task_id: str, now: datetime) -> bool:
+    slots = store.query(
+        "select state, leased_until from annotation_slots where task_id = :id", {"id": task_id}
+    )
+    return any(
+        state == "open" or (state == "leased" and str(until) < str(now)) for state, until in slots
+    )

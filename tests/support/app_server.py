@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -107,7 +107,13 @@ def open_impatiently(place: str) -> Store:
 
 
 @contextmanager
-def run_app(place: str, folder: Path, *, behind_https: bool = False) -> Iterator[RunningApp]:
+def run_app(
+    place: str,
+    folder: Path,
+    *,
+    behind_https: bool = False,
+    clock: Callable[[], datetime] = utc_now,
+) -> Iterator[RunningApp]:
     """Serve the store at a place on a free port until the block ends."""
     pool = StorePool(lambda: open_impatiently(place))
     site = Site(
@@ -115,6 +121,7 @@ def run_app(place: str, folder: Path, *, behind_https: bool = False) -> Iterator
         project=Project(folder),
         hosts=list_hosts("127.0.0.1", ["claims.example"]),
         behind_https=behind_https,
+        clock=clock,
     )
     bound = bind_socket(ServeOptions(port=0))
     config = uvicorn.Config(build_app(site), log_level="warning", lifespan="off", ws="none")

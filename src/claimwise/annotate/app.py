@@ -42,8 +42,10 @@ from claimwise.annotate.calls import Call, PageRoute, Refusal, Response
 from claimwise.annotate.pool import StorePool
 from claimwise.config import Project
 from claimwise.errors import ClaimwiseError, RefusedError, StoreBusyError, StoreError
+from claimwise.measure import load_metrics
 from claimwise.store import Store
 from claimwise.store.accounts import add_event, read_session
+from claimwise.store.files import read_all_sql
 
 PAGES = (
     entering,
@@ -65,6 +67,11 @@ _FORM = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 200
 
 
+def read_clock() -> datetime:
+    """Return the time in UTC, without a zone."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Site:
     """What all requests share."""
@@ -73,6 +80,7 @@ class Site:
     project: Project
     hosts: frozenset[str]
     behind_https: bool = False
+    clock: Callable[[], datetime] = read_clock
 
 
 def list_routes() -> tuple[PageRoute, ...]:
@@ -81,8 +89,8 @@ def list_routes() -> tuple[PageRoute, ...]:
 
 
 def build_app(site: Site) -> ASGIApp:
-    """Return the application."""
-    calls.load_templates()
+    """Return the application, with all it needs of its own files read."""
+    _read_files()
     workers = ThreadPoolExecutor(site.pool.size, thread_name_prefix="claimwise-request")
     routes = [
         Route(page.path, _make_endpoint(site, page, workers), methods=[page.method])
@@ -94,6 +102,15 @@ def build_app(site: Site) -> ASGIApp:
     )
     app.router.redirect_slashes = False
     return Shield(app, site.hosts)
+
+
+def _read_files() -> None:
+    """Read now what would be read when first used: an upgrade may replace it under the server."""
+    calls.load_templates()
+    read_all_sql()
+    load_metrics()
+    for judgement in labelling.VERDICTS:
+        guide.read_guide(judgement)
 
 
 class Shield:
@@ -171,8 +188,8 @@ def _answer(site: Site, page: PageRoute, request: Request, body: bytes) -> Respo
                 refusal = _to_refusal(error)
                 _note_refusal(call, _say_request(request.scope), refusal)
                 response = _show_refusal(refusal, as_json=_wants_json(request), call=call)
-        if cookie:
-            response.cookies.append(cookie)
+        if cookie:  # before the page's own: who logs out must stay so
+            response.cookies.insert(0, cookie)
         return response
     except Exception as error:  # noqa: BLE001 - no fault may show its insides to a browser
         refusal = _to_refusal(error)
@@ -189,10 +206,15 @@ def _answer_call(page: PageRoute, call: Call, request: Request) -> Response:
             )
         if _wants_json(request):
             raise Refusal(401, "Log in first.")
-        return call.redirect(f"/login?next={quote(_say_place(request))}")
+        # A form can't be sent by a link: after the login, its sender begins at the start.
+        place = _say_place(request) if request.method in security.SAFE_METHODS else "/"
+        return call.redirect(f"/login?next={quote(place)}")
+    sent = request.headers.get("x-csrf-token")
     if request.method not in security.SAFE_METHODS:
         security.check_origin(request.headers)
-        security.check_csrf(request.headers.get("x-csrf-token") or call.form.get("csrf"), call.csrf)
+        security.check_csrf(sent or call.form.get("csrf"), call.csrf)
+    elif sent is not None:  # someone else's login has overtaken the page that asks
+        security.check_csrf(sent, call.csrf)
     return page.handler(call)
 
 
@@ -203,15 +225,18 @@ def _say_place(request: Request) -> str:
 
 
 def _read_call(site: Site, request: Request, body: bytes, store: Store) -> tuple[Call, str | None]:
-    """Return the call, and the cookie to set for someone who has none."""
-    now = datetime.now(UTC).replace(tzinfo=None)
+    """Return the call, and the cookie to set: a stranger's first, or one that lasts longer."""
+    now = site.clock()
     secure = site.behind_https or request.url.scheme == "https"
     cookies = security.read_cookies(request.headers.get("cookie"))
     token = security.read_session_cookie(cookies, secure=secure)
     session = read_session(store, token, now) if token else None
     cookie = None
-    if session:
+    if token and session:
         csrf = session.csrf_token
+        if session.renewed:
+            life = session.expires_at - now
+            cookie = security.write_session_cookie(token, secure=secure, life=life)
     else:
         csrf, cookie = security.read_visitor(cookies, secure=secure)
     is_form = request.headers.get("content-type", "").partition(";")[0].strip() == _FORM

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from claimwise.annotate import panels
 from claimwise.annotate.calls import Call, PageRoute, Response
-from claimwise.annotate.figures import Wanted, read_figures
+from claimwise.annotate.figures import Kept, Wanted, read_figures
 from claimwise.annotate.runs import (
     HELPERS,
     MOST_RUNS,
+    Reading,
     choose_metric,
+    gather_reports,
     group_by_system,
-    read_reports,
+    want_report,
 )
 from claimwise.config import Project
 from claimwise.measure.raters import measure_people
@@ -23,7 +27,7 @@ from claimwise.store.annotation import list_rounds, read_progress
 from claimwise.store.calibrations import list_calibrations, name_slice
 from claimwise.store.desk import count_disputes
 from claimwise.store.incidents import list_queue, list_standings
-from claimwise.store.runs import list_newest_runs
+from claimwise.store.runs import ListedRun, list_newest_runs
 from claimwise.types.agreeing import Agreement
 from claimwise.types.annotation import Progress, Round
 from claimwise.types.calibrating import Standing
@@ -62,6 +66,7 @@ def show_dashboard(call: Call) -> Response:
     """Show the overview. Labelers see no verdicts before they have given theirs: they label."""
     if not call.allows("adjudicator"):
         return call.redirect("/label")
+    started = monotonic()
     by_system = group_by_system(list_newest_runs(call.store, MOST_RUNS))
     tiles: dict[str, Any] = {
         "rounds": _list_rounds(call),
@@ -73,9 +78,8 @@ def show_dashboard(call: Call) -> Response:
     asked = call.query.get("system", "")
     system = asked if asked in by_system else next(iter(by_system))
     runs = by_system[system]
-    reading = read_reports(call, [(run.run_id, run.started_at) for run in runs])
+    reading, people = _read_figures(call, runs, monotonic() - started)
     report = reading.runs[0].report
-    kept = read_figures(call, [want_agreement(call.project, runs[0].run_id)])
     choices = panels.list_choices(report) if report else []
     metric = choose_metric(call, choices)
     return call.render(
@@ -84,7 +88,8 @@ def show_dashboard(call: Call) -> Response:
         newest=runs[0],
         most=MOST_RUNS,
         report=report,
-        agreement=next((one.value for one in kept.values()), None),
+        agreement=people.value if people else None,
+        agreement_problem=people.problem if people else "it is being measured",
         worst=sentences.describe_worst(report) if report else [],
         systems=list(by_system),
         system=system,
@@ -98,6 +103,20 @@ def show_dashboard(call: Call) -> Response:
         **tiles,
         **HELPERS,
     )
+
+
+def _read_figures(
+    call: Call, runs: Sequence[ListedRun], spent: float
+) -> tuple[Reading, Kept | None]:
+    """Return the reports of runs and how far people agree on the newest: one wait for them all.
+
+    What is said of the newest run is measured first: it is what the page begins with.
+    """
+    newest = want_agreement(call.project, runs[0].run_id)
+    first, *others = (want_report(call.project, run.run_id) for run in runs)
+    found = read_figures(call, [first, newest, *others], spent=spent)
+    reading = gather_reports([(run.run_id, run.started_at) for run in runs], found)
+    return reading, found.get(newest.key)
 
 
 def want_agreement(project: Project, run_id: str) -> Wanted:

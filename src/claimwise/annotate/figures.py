@@ -27,7 +27,8 @@ from claimwise.errors import ClaimwiseError
 from claimwise.store import Store
 from claimwise.store.runs import read_fingerprint
 
-PATIENCE: Final = 2.0
+PATIENCE: Final = 1.0
+_LEAST_PATIENCE: Final = 0.1
 _OLDEST: Final = 600.0
 _REST: Final = 20  # times as long as reading a fingerprint takes
 _HOLD: Final = 100  # times as long as measuring takes
@@ -66,15 +67,19 @@ class Kept:
         return monotonic() - self.checked < _REST * self.check_seconds and not self.is_old()
 
 
-def read_figures(call: Call, wanted: Sequence[Wanted]) -> Mapping[Hashable, Kept]:
+def read_figures(
+    call: Call, wanted: Sequence[Wanted], *, spent: float = 0.0
+) -> Mapping[Hashable, Kept]:
     """Return figures from those that all requests of a server share.
+
+    A page that has spent seconds on something else waits for its figures so much the less.
 
     Without a server there is one connection, which two threads must not use at once: figures are
     measured here and now, and not kept.
     """
     if call.borrow is None:
         return {one.key: _measure(lambda: nullcontext(call.store), one, None) for one in wanted}
-    return _share_figures(call.borrow).get(wanted)
+    return _share_figures(call.borrow).get(wanted, spent=spent)
 
 
 @lru_cache(maxsize=4)
@@ -93,9 +98,9 @@ class Figures:
         self._busy = False
 
     def get(
-        self, wanted: Sequence[Wanted], *, patience: float = PATIENCE
+        self, wanted: Sequence[Wanted], *, patience: float = PATIENCE, spent: float = 0.0
     ) -> Mapping[Hashable, Kept]:
-        """Return the figures that there are within ``patience`` seconds, by their keys.
+        """Return the figures that there are within ``patience - spent`` seconds, by their keys.
 
         A figure that is being measured for the first time is missing; one that is being measured
         anew is the older one.
@@ -108,7 +113,8 @@ class Figures:
                 self._busy = True
                 threading.Thread(target=self._work, name="figures", daemon=True).start()
             self._changed.wait_for(
-                lambda: not any(one.key in self._waiting for one in due), timeout=patience
+                lambda: not any(one.key in self._waiting for one in due),
+                timeout=max(_LEAST_PATIENCE, patience - spent),
             )
             return {one.key: self._kept[one.key] for one in wanted if one.key in self._kept}
 

@@ -76,14 +76,16 @@ def send_documents(call: Call) -> Response:
 
 
 def take_spans(call: Call) -> Response:
-    """Save an item's spans, by the rules of an import, and take it from the queue."""
+    """Save an item's spans, by the rules of an import, and take it from the queue: all or none."""
     entry = _find_entry(call)
     chosen = call.read_json(ChosenSpans)
     rows = [Placed(_to_row(entry, span), 0, number) for number, span in enumerate(chosen.spans, 1)]
-    call.store.load(rows, ["span"])
-    with call.store.write():
+
+    def finish() -> None:
         finish_entry(call.store, entry.entry_id, call.now)
         call.audit("gold spans", entry.item_id, f"{len(rows)} spans")
+
+    call.store.load(rows, ["span"], then=finish)
     return call.json({"saved": len(rows), "next": "/gold-spans"})
 
 

@@ -14,14 +14,18 @@ from claimwise.errors import RefusedError
 from claimwise.store import Store
 from claimwise.store.annotation import (
     OwnLabel,
+    count_labels_of,
+    list_done_of,
     list_labels_of,
     list_rounds,
     read_round,
+    read_skip,
     read_task,
     save_label,
     skip_task,
     take_task,
     undo_label,
+    undo_skip,
 )
 from claimwise.store.desk import (
     RoundCount,
@@ -46,6 +50,7 @@ SKIP_REASONS = (
     "I know the people or the case",
 )
 _RECENT = 20
+_CLOSED_ROUNDS = 5  # whose work is shown at once
 
 
 class Shown(Struct, frozen=True, kw_only=True):
@@ -56,6 +61,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     stale: dict[str, str] = {}  # why, by source: those that no longer held when the run began
     left_in_answer: int = 0
     before: GivenLabel | None = None  # the own label that was just taken back
+    unskipped: bool = False  # the own skip was just taken back
 
 
 class SkipReason(Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,7 +106,14 @@ class OpenRound(NamedTuple):
     round: Round
     counted: RoundCount
     left: int  # for the one who asks
-    mine: list[OwnLabel]  # the latest first
+
+
+class OwnWork(NamedTuple):
+    """What a labeler did in a round, open or closed."""
+
+    round: Round
+    labels: int
+    latest: list[OwnLabel]  # the latest first
 
 
 def choose_round(call: Call) -> Response:
@@ -110,14 +123,30 @@ def choose_round(call: Call) -> Response:
             one,
             count_round(call.store, one.round_id),
             count_left_in_round(call.store, one.round_id, call.name),
-            list_labels_of(call.store, one.round_id, call.name, _RECENT),
         )
         for one in list_rounds(call.store, open_only=True)
     ]
     waiting = [one.round.round_id for one in rounds if one.left]
     if len(waiting) == 1 and "all" not in call.query:
         return call.redirect(f"/label/{quote(waiting[0], safe='')}")
-    return call.render("label.html", rounds=rounds)
+    work, older = _list_work(call)
+    return call.render("label.html", rounds=rounds, work=work, older=older)
+
+
+def _list_work(call: Call) -> tuple[list[OwnWork], int]:
+    """Return what the labeler did, open rounds first, and how many older rounds are left out."""
+    counted = [
+        (one, count_labels_of(call.store, one.round_id, call.name))
+        for one in list_rounds(call.store)
+    ]
+    done = sorted((pair for pair in counted if pair[1]), key=lambda p: p[0].closed_at is not None)
+    closed = sum(one.closed_at is not None for one, _ in done)
+    older = 0 if "older" in call.query else max(0, closed - _CLOSED_ROUNDS)
+    work = [
+        OwnWork(one, labels, list_labels_of(call.store, one.round_id, call.name, _RECENT))
+        for one, labels in done[: len(done) - older]
+    ]
+    return work, older
 
 
 def find_round(call: Call) -> Round:
@@ -132,14 +161,15 @@ def show_desk(call: Call) -> Response:
     """Show the desk with the labeler's current claim, or one of theirs that ``?task=`` names."""
     chosen = find_round(call)
     task = _find_own(call, chosen)
-    recent = list_labels_of(call.store, chosen.round_id, call.name, _RECENT)
+    recent = list_done_of(call.store, chosen.round_id, call.name, _RECENT)
     shown = _show(call, chosen.round_id, task)
     data = {
         "account": call.name,
         "round_id": chosen.round_id,
+        "closed": chosen.closed_at is not None,
         "first": shown if shown.task is not None else None,
         "progress": shown.progress,
-        "recent": [one.task_id for one in reversed(recent)],
+        "recent": recent[::-1],
     }
     return call.render(
         "labelling.html",
@@ -190,14 +220,20 @@ def take_skip(call: Call) -> Response:
 
 
 def take_undo(call: Call) -> Response:
-    """Take the labeler's own label back, and send the claim again."""
+    """Take the labeler's own label or skip back, and send the claim again."""
     task_id = call.path["task_id"]
+    before = None
     with call.store.write(call.name):
-        before = read_task(call.store, task_id, call.name).mine
-        task = undo_label(call.store, task_id, call.name, call.now)
-        call.audit("undo", task_id, before.verdict if before else None)
+        reason = read_skip(call.store, task_id, call.name)
+        if reason is not None:
+            task = undo_skip(call.store, task_id, call.name, call.now)
+            call.audit("undo skip", task_id, reason)
+        else:
+            before = read_task(call.store, task_id, call.name).mine
+            task = undo_label(call.store, task_id, call.name, call.now)
+            call.audit("undo", task_id, before.verdict if before else None)
     shown = _show(call, task.round_id, task)
-    return call.json(msgspec.structs.replace(shown, before=before))
+    return call.json(msgspec.structs.replace(shown, before=before, unskipped=reason is not None))
 
 
 def _show(call: Call, round_id: str, task: Task | None) -> Shown:

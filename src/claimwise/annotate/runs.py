@@ -37,11 +37,13 @@ class Reading(NamedTuple):
 
 def read_reports(call: Call, run_ids: Sequence[tuple[str, datetime | None]]) -> Reading:
     """Return the reports of runs, measured now or a short while ago."""
-    wanted = [_want_report(call.project, run_id) for run_id, _ in run_ids]
-    return _gather(run_ids, read_figures(call, wanted))
+    wanted = [want_report(call.project, run_id) for run_id, _ in run_ids]
+    return gather_reports(run_ids, read_figures(call, wanted))
 
 
-def _want_report(project: Project, run_id: str) -> Wanted:
+def want_report(project: Project, run_id: str) -> Wanted:
+    """Return how to measure a run's report, and whose labels decide it."""
+
     def measure(store: Store) -> tuple[Report, dict[str, Judged]]:
         metrics = load_metrics(project.metrics_folder)
         report = build_report(
@@ -77,9 +79,10 @@ def _find_judges(store: Store, metrics: dict[str, Metric], report: Report) -> di
     return found
 
 
-def _gather(
+def gather_reports(
     run_ids: Sequence[tuple[str, datetime | None]], found: Mapping[Hashable, Kept]
 ) -> Reading:
+    """Return the reports of runs from the figures that there are."""
     runs, pending, problems = [], [], []
     made = []
     for run_id, started in run_ids:

@@ -7,6 +7,7 @@ import hmac
 import ipaddress
 import secrets
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
@@ -116,10 +117,10 @@ def read_session_cookie(cookies: Mapping[str, str], *, secure: bool) -> str | No
     return cookies.get(_name_cookie(_SESSION, secure=secure))
 
 
-def write_session_cookie(token: str, *, secure: bool) -> str:
-    """Return the header value that gives the browser a session."""
-    life = int(SESSION_LIFE.total_seconds())
-    return _write_cookie(_SESSION, token, f"Max-Age={life}; SameSite=Lax", secure=secure)
+def write_session_cookie(token: str, *, secure: bool, life: timedelta = SESSION_LIFE) -> str:
+    """Return the header value that gives the browser a session, or more time with it."""
+    seconds = int(life.total_seconds())
+    return _write_cookie(_SESSION, token, f"Max-Age={seconds}; SameSite=Lax", secure=secure)
 
 
 def drop_session_cookie(*, secure: bool) -> str:

@@ -25,7 +25,8 @@ from claimwise.store.files import read_sql
 from claimwise.store.store import Store
 from claimwise.types.annotation import ROLES, Account, Role
 
-SESSION_LIFE = timedelta(hours=12)
+SESSION_LIFE = timedelta(hours=12)  # after the last request
+LONGEST_SESSION = timedelta(days=7)  # after the login, whatever happens in between
 SETUP_LIFE = timedelta(hours=1)
 INVITE_LIFE = timedelta(hours=72)
 # Names that no account can have, so nobody can pass for them.
@@ -57,6 +58,7 @@ class Session(NamedTuple):
     account: Account
     csrf_token: str
     expires_at: datetime
+    renewed: bool = False  # just now: the browser has to hear of it
 
 
 class Invite(msgspec.Struct, frozen=True, kw_only=True):
@@ -258,19 +260,22 @@ def create_session(store: Store, name: str, now: datetime) -> tuple[str, str]:
 
 
 def read_session(store: Store, token: str, now: datetime) -> Session | None:
-    """Return the live session of a token, renewed when it is an hour old or more."""
+    """Return the live session of a token, renewed when that makes it an hour longer or more.
+
+    Nobody stays logged in for longer than ``LONGEST_SESSION`` without a password.
+    """
     key = _hash_token(token)
     found = store.query(_sql("read_session"), {"token_hash": key, "now": now})
     if not found:
         return None
-    name, role, created_at, csrf, expires_at = found[0]
+    name, role, created_at, csrf, began_at, expires_at = found[0]
     session = Session(
         _to_account((name, role, created_at, None)), csrf, _to_time(expires_at) or now
     )
-    if session.expires_at - now < SESSION_LIFE - _RENEW_AFTER:
-        later = now + SESSION_LIFE
+    later = min(now + SESSION_LIFE, (_to_time(began_at) or now) + LONGEST_SESSION)
+    if later - session.expires_at >= _RENEW_AFTER:
         store.execute_all([(_sql("renew_session"), {"token_hash": key, "expires_at": later})])
-        session = session._replace(expires_at=later)
+        session = session._replace(expires_at=later, renewed=True)
     return session
 
 

@@ -34,9 +34,9 @@ from claimwise.types.rows import LabelKind
 
 __all__ = [
     "LEASE", "NewTask", "OwnLabel", "Stratum", "add_guide", "adjudicate", "close_round",
-    "create_round", "list_disputes", "list_labels_of", "list_rounds", "list_strata",
-    "read_dispute", "read_progress", "read_round", "read_task", "save_label", "skip_task",
-    "take_task", "undo_label",
+    "count_labels_of", "create_round", "list_disputes", "list_done_of", "list_labels_of",
+    "list_rounds", "list_strata", "read_dispute", "read_progress", "read_round", "read_skip",
+    "read_task", "save_label", "skip_task", "take_task", "undo_label", "undo_skip",
 ]  # fmt: skip
 
 LEASE: Final = timedelta(minutes=15)
@@ -97,9 +97,11 @@ def take_task(
         raise RefusedError(f"held: found {held}, expected 1 or 2")
     read_round(store, round_id)
     holding = _list_held(store, round_id, labeler)
-    if len(holding) < held or _is_old(holding[held - 1], now):
-        with store.write(labeler):
-            holding = _hold(store, round_id, labeler, now, held)
+    # One after the other: two people who lease two at once could wait for each other for ever.
+    for wanted in range(1, held + 1):
+        if len(holding) < wanted or _is_old(holding[wanted - 1], now):
+            with store.write(labeler):
+                holding = _hold(store, round_id, labeler, now, wanted)
     if len(holding) < held:
         return None
     return show_task(store, find_task(store, holding[held - 1].task_id))
@@ -239,7 +241,7 @@ def save_label(
 
 
 def skip_task(store: Store, task_id: str, labeler: str, reason: str, now: datetime) -> None:
-    """Pass on a task that a person holds: it goes to others, and never comes back to them.
+    """Pass on a task that a person holds: it goes to others, and does not come back by itself.
 
     Skipping it again changes nothing.
 
@@ -291,6 +293,49 @@ def undo_label(store: Store, task_id: str, labeler: str, now: datetime) -> Task:
         holding = _list_held(store, task.round_id, labeler)
         _renew(store, [again, *holding], labeler, now)
     return show_task(store, task)
+
+
+def read_skip(store: Store, task_id: str, labeler: str) -> str | None:
+    """Return why a person passed on a task that is not theirs since, or None."""
+    found = store.query(query_of("own_skip"), {"task_id": task_id, "labeler": labeler})
+    return None if not found or _list_slots(store, task_id, labeler) else found[0][0]
+
+
+def undo_skip(store: Store, task_id: str, labeler: str, now: datetime) -> Task:
+    """Take a person's skip back: nothing of it is left, and the task is theirs again.
+
+    Raises:
+        RefusedError: they did not pass on it, the round is closed, or others have the task now.
+    """
+    with store.write(labeler):
+        task = find_task(store, task_id)
+        key = {"task_id": task_id, "labeler": labeler}
+        if read_skip(store, task_id, labeler) is None:
+            raise RefusedError("there is no skip of yours to take back")
+        if task.closed_at is not None:
+            raise RefusedError("the round is closed: nothing in it can be taken back")
+        store.execute(query_of("unskip"), key)
+        free = [_Held(*row) for row in store.query(query_of("free"), {**key, "now": now})]
+        # It is the current one again, before whatever else they hold.
+        held = _renew(store, [*free, *_list_held(store, task.round_id, labeler)], labeler, now)
+        if not free or free[0] not in held:
+            raise RefusedError(
+                "someone else has this claim now, or it was decided: your skip stays; go on with "
+                "the next claim"
+            )
+    return show_task(store, task)
+
+
+def list_done_of(store: Store, round_id: str, labeler: str, limit: int = 20) -> list[str]:
+    """Return the tasks that a person labelled or passed on last in a round, the latest first."""
+    params = {"round_id": round_id, "labeler": labeler, "wanted": max(0, limit)}
+    return [row[0] for row in store.query(query_of("recent_done"), params)]
+
+
+def count_labels_of(store: Store, round_id: str, labeler: str) -> int:
+    """Count the claims that a person has labelled in a round."""
+    params = {"round_id": round_id, "labeler": labeler}
+    return int(store.query(query_of("own_labels"), params)[0][0])
 
 
 def list_labels_of(store: Store, round_id: str, labeler: str, limit: int = 20) -> list[OwnLabel]:
@@ -364,10 +409,15 @@ def adjudicate(
 
 def _find_slot(store: Store, task_id: str, labeler: str) -> _Slot:
     """Return a person's own slot of a task."""
-    rows = store.query(query_of("own_slot"), {"task_id": task_id, "labeler": labeler})
-    if not rows:
+    found = _list_slots(store, task_id, labeler)
+    if not found:
         raise RefusedError(_NOT_YOURS)
-    return _Slot(*rows[0])
+    return found[0]
+
+
+def _list_slots(store: Store, task_id: str, labeler: str) -> list[_Slot]:
+    rows = store.query(query_of("own_slot"), {"task_id": task_id, "labeler": labeler})
+    return [_Slot(*row) for row in rows]
 
 
 def _same(given: GivenLabel, ruling: Ruling) -> bool:

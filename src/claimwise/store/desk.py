@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from claimwise.errors import RefusedError
 from claimwise.store.files import read_sql
 from claimwise.store.rounds import query_of
 from claimwise.store.store import Store
@@ -47,9 +48,12 @@ class DisputeCount(NamedTuple):
 
 def count_disputes(store: Store, chosen: Round) -> DisputeCount:
     """Count the disputes of a round; cheap enough to ask of every round."""
-    sql = query_of("disputes", chosen.judgement)
-    decided = [bool(row[1]) for row in store.query(sql, {"round_id": chosen.round_id})]
-    return DisputeCount(len(decided), decided.count(False))
+    # One row, not one for each dispute: beside a thread that computes, each waits for its turn.
+    counted = (
+        "select count(*), coalesce(sum(case when d.decided then 0 else 1 end), 0) "
+        f"from ({query_of('disputes', chosen.judgement)}) as d"
+    )
+    return DisputeCount(*store.query(counted, {"round_id": chosen.round_id})[0])
 
 
 def count_left_in_answer(store: Store, task: Task, labeler: str) -> int:
@@ -99,13 +103,19 @@ def list_incident_documents(store: Store, item_id: str, corpus_ver: str) -> list
 
 
 def finish_entry(store: Store, entry_id: str, now: datetime) -> None:
-    """Take an entry from the queue; one that is done stays as it is."""
+    """Take an entry from the queue.
+
+    Raises:
+        RefusedError: it does not wait any more.
+    """
     with store.write():
-        store.execute(
+        changed = store.execute(
             "update annotation_queue set done_at = :now "
             "where entry_id = :entry_id and done_at is null",
             {"now": now, "entry_id": entry_id},
         )
+        if changed != 1:
+            raise RefusedError("this item no longer waits: someone else was first; nothing changed")
 
 
 def _read_documents(store: Store, name: str, params: dict[str, Any]) -> list[TaskSource]:

@@ -16,11 +16,20 @@ def _folder(name: str) -> Traversable:
     return files("claimwise.store").joinpath("sql", name)
 
 
-@cache
 def read_sql(folder: str, name: str) -> str | None:
     """Return one SQL file of a folder, or None when there is none of that name."""
-    path = _folder(folder).joinpath(f"{name}.sql")
-    return path.read_text(encoding="utf-8").strip() if path.is_file() else None
+    return _read_folder(folder).get(name)
+
+
+def read_all_sql() -> None:
+    """Read every SQL file: a server whose files are replaced under it goes on with its own."""
+    for folder in files("claimwise.store").joinpath("sql").iterdir():
+        _read_folder(folder.name)
+
+
+@cache
+def _read_folder(folder: str) -> dict[str, str]:
+    return dict(list_sql(folder))
 
 
 def turn_query(sql: str, judgement: Judgement) -> str:

@@ -9,7 +9,7 @@ every column, are skipped, so an import can be repeated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from operator import itemgetter
@@ -89,6 +89,7 @@ def load_rows(
     update: bool = False,
     dry_run: bool = False,
     judged_since: datetime | None = None,
+    then: Callable[[], object] | None = None,
 ) -> list[LoadCount]:
     """Add rows to the store, or raise and leave it as it was.
 
@@ -101,6 +102,7 @@ def load_rows(
         judged_since: leave out what has been done meanwhile: claims of an answer that has some,
             labels and failures of claims that their labeler has judged since then (UTC). Looked
             up inside the transaction, so that processes sharing the work double nothing.
+        then: what else belongs to the same transaction, done last; when it raises, no row stays.
 
     Raises:
         InputError: a row breaks a rule; the error lists the first problems.
@@ -108,7 +110,13 @@ def load_rows(
     try:
         stages = _stage_rows(engine, rows, paths)
         return _merge_stages(
-            engine, stages, paths, update=update, dry_run=dry_run, judged_since=judged_since
+            engine,
+            stages,
+            paths,
+            update=update,
+            dry_run=dry_run,
+            judged_since=judged_since,
+            then=then,
         )
     finally:
         engine.drop_stages()
@@ -126,6 +134,7 @@ def _merge_stages(
     update: bool,
     dry_run: bool,
     judged_since: datetime | None,
+    then: Callable[[], object] | None,
 ) -> list[LoadCount]:
     counts: list[LoadCount] = []
     try:
@@ -137,6 +146,8 @@ def _merge_stages(
                     counts.append(_merge(engine, stages[row_type], paths, update=update))
             if update and any(count.updated for count in counts):
                 _refuse(_stored_violations(engine), [engine.place])
+            if then is not None:
+                then()
             if dry_run:
                 raise _DryRunError
     except _DryRunError:

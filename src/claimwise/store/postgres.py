@@ -247,7 +247,11 @@ class PostgresEngine:
             yield
         except (errors.DiskFullError, errors.OutOfMemoryError) as error:
             raise StoreFullError(f"{self.place}: no space left; nothing was changed") from error
-        except (errors.LockNotAvailableError, errors.TooManyConnectionsError) as error:
+        except (
+            errors.LockNotAvailableError,
+            errors.DeadlockDetectedError,  # the other one goes on
+            errors.TooManyConnectionsError,
+        ) as error:
             raise StoreBusyError(
                 f"{self.place}: another process has been writing for over "
                 f"{self._busy_seconds:g} s, or "

@@ -34,12 +34,16 @@ class StoredReplies:
     Args:
         store: a store that nobody else uses: a reply must not become part of another one's
             transaction. :func:`open_replies` opens one.
+        fresh: return nothing that was kept before; a new reply takes the place of an old one,
+            which stays where there is no new one.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, fresh: bool = False) -> None:
         if store.schema_version is None:
             raise StoreError(f"{store.place}: the store is read-only; replies can't be kept there")
         self._store = store
+        self._fresh = fresh
+        self._own: set[str] = set()  # the keys of replies that were kept here
         self._lock = threading.Lock()
         self._queue: list[_Waiting] = []
         self._queue_lock = threading.Lock()
@@ -63,6 +67,8 @@ class StoredReplies:
     def get(self, key: str) -> LlmReply | None:
         """Return a reply that was kept."""
         with self._lock:
+            if self._is_old(key):
+                return None
             found = self._store.query(_sql("get"), {"key": key})
         if not found:
             return None
@@ -71,7 +77,10 @@ class StoredReplies:
         return LlmReply(text=text, served_by=served_by, usage=usage, cached=True)
 
     def put(self, key: str, call: LlmCall, reply: LlmReply) -> None:
-        """Keep a reply; it is on disk when this returns. One that is there already stays."""
+        """Keep a reply; it is on disk when this returns.
+
+        One that is there already stays, unless it is an old one and new ones are wanted.
+        """
         mine = _Waiting(
             {
                 "key": key,
@@ -100,20 +109,27 @@ class StoredReplies:
     def _write_queue(self) -> None:
         with self._queue_lock:
             batch, self._queue = self._queue, []
+        keys = {waiting.params["key"] for waiting in batch}
+        old = [(_sql("drop"), {"key": key}) for key in keys if self._is_old(key)]
+        new = [(_sql("put"), waiting.params) for waiting in batch]
         error = None
         try:
-            self._store.execute_all([(_sql("put"), waiting.params) for waiting in batch])
+            self._store.execute_all([*old, *new])
+            self._own |= keys
         except StoreError as caught:
             error = caught
         for waiting in batch:
             waiting.done, waiting.error = True, error
 
+    def _is_old(self, key: str) -> bool:
+        return self._fresh and key not in self._own
 
-def open_replies(place: str | Path) -> StoredReplies:
+
+def open_replies(place: str | Path, *, fresh: bool = False) -> StoredReplies:
     """Open the replies of the store at a path or URL, over a connection of their own."""
     store = open_store(place)
     try:
-        return StoredReplies(store)
+        return StoredReplies(store, fresh=fresh)
     except BaseException:
         store.close()
         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -101,11 +101,26 @@ class Store:
         update: bool = False,
         dry_run: bool = False,
         judged_since: datetime | None = None,
+        then: Callable[[], object] | None = None,
     ) -> list[LoadCount]:
         """Add rows, all or none; see :func:`claimwise.store.load.load_rows`."""
         return load_rows(
-            self._engine, rows, paths, update=update, dry_run=dry_run, judged_since=judged_since
+            self._engine,
+            rows,
+            paths,
+            update=update,
+            dry_run=dry_run,
+            judged_since=judged_since,
+            then=None if then is None else lambda: self._join(then),
         )
+
+    def _join(self, work: Callable[[], object]) -> None:
+        """Do work inside a transaction that is open: what it writes joins that one."""
+        self._writing = True
+        try:
+            work()
+        finally:
+            self._writing = False
 
     def read_rows(self, row_type: type[Row]) -> Iterator[dict[str, Any]]:
         """Yield the rows of one table as dictionaries, in the order of their keys.

@@ -1,7 +1,7 @@
-// Requests to the app. Every error is one line that can be shown as it is.
+// Requests to the app. Every error is one line that can be shown as it is. Who is logged out is asked
+// to log in again in another tab, and the request waits for that.
 
-const LOGGED_OUT =
-  "You are logged out. Log in again in another tab, then repeat this; what you chose is kept.";
+const LOOK_EVERY = 4000; // ms
 
 export class RequestError extends Error {
   constructor(message, status) {
@@ -17,7 +17,7 @@ async function send(url, options) {
   } catch {
     throw new RequestError("The server can't be reached.", 0);
   }
-  if (response.status === 401 || response.redirected) throw new RequestError(LOGGED_OUT, 401);
+  if (response.status === 401 || response.redirected) throw new RequestError("You are logged out.", 401);
   let value = null;
   try {
     value = await response.json();
@@ -30,33 +30,11 @@ async function send(url, options) {
   return value;
 }
 
-export const get = (url) => send(url, { headers: { accept: "application/json" } });
+// With the form token, so that a page which someone else's login has overtaken gets nothing of theirs.
+export const get = (url) =>
+  repeat(() => send(url, { headers: { accept: "application/json", "x-csrf-token": readToken(document) } }));
 
-const readToken = (page) => page.querySelector('meta[name="csrf-token"]')?.content ?? "";
-const readName = (page) => page.querySelector(".who a")?.textContent ?? "";
-
-// Who logged out and in again has a new form token, which this page takes over. A page that
-// someone else's login has overtaken stays without: nobody's choice is saved under another name.
-async function renewToken() {
-  const reply = await fetch("/account", { credentials: "same-origin" });
-  const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-  const fresh = readToken(page);
-  if (!fresh || fresh === readToken(document)) return false;
-  if (readName(page) !== readName(document)) {
-    throw new RequestError(`${readName(page)} is logged in here now: load the page again to go on under that name.`, 403);
-  }
-  document.querySelector('meta[name="csrf-token"]').content = fresh;
-  return true;
-}
-
-export async function post(url, value) {
-  try {
-    return await postOnce(url, value);
-  } catch (error) {
-    if (error.status === 403 && (await renewToken())) return postOnce(url, value);
-    throw error;
-  }
-}
+export const post = (url, value) => repeat(() => postOnce(url, value));
 
 function postOnce(url, value) {
   const body = JSON.stringify(value);
@@ -70,6 +48,107 @@ function postOnce(url, value) {
     body,
     keepalive: body.length < 20_000, // a save outlives its page; browsers refuse more than 64 KB
   });
+}
+
+// Sends a request again when a login stood in its way that has been mended since.
+async function repeat(request) {
+  try {
+    return await request();
+  } catch (error) {
+    if (error.status === 401) await waitForLogin();
+    else if (error.status !== 403 || !(await renewToken())) throw error;
+    return request();
+  }
+}
+
+// Logging in again
+
+const readToken = (page) => page.querySelector('meta[name="csrf-token"]')?.content ?? "";
+const readName = (page) => page.querySelector(".who a")?.textContent ?? "";
+
+// Who is logged in now, in whatever tab; null: nobody, or nobody knows.
+async function readLogin() {
+  try {
+    const reply = await fetch("/account", { credentials: "same-origin" });
+    if (reply.redirected || !reply.ok) return null;
+    const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+    return { token: readToken(page), name: readName(page) };
+  } catch {
+    return null;
+  }
+}
+
+// Who logged out and in again has a new form token, which this page takes over. A page that
+// someone else's login has overtaken stays without: nobody's choice is saved under another name.
+function takeOver({ token, name }) {
+  if (name !== readName(document)) {
+    throw new RequestError(`${name} is logged in here now: load the page again to go on under that name.`, 403);
+  }
+  document.querySelector('meta[name="csrf-token"]').content = token;
+  for (const field of document.querySelectorAll('input[name="csrf"]')) field.value = token;
+}
+
+async function renewToken() {
+  const found = await readLogin();
+  if (!found?.token || found.token === readToken(document)) return false;
+  takeOver(found);
+  return true;
+}
+
+let waiting = null; // one wait for all requests
+
+function waitForLogin() {
+  waiting ??= askForLogin().finally(() => {
+    waiting = null;
+  });
+  return waiting;
+}
+
+async function askForLogin() {
+  const notice = showNotice();
+  try {
+    let found = null;
+    while (!found) {
+      await lookAgain();
+      found = await readLogin();
+    }
+    takeOver(found);
+  } finally {
+    notice.remove();
+  }
+}
+
+// Waits until someone comes back to this tab, or for a while.
+function lookAgain() {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      removeEventListener("focus", done);
+      document.removeEventListener("visibilitychange", done);
+      resolve();
+    };
+    const timer = setTimeout(done, LOOK_EVERY);
+    addEventListener("focus", done);
+    document.addEventListener("visibilitychange", done);
+  });
+}
+
+function showNotice() {
+  const notice = document.createElement("div");
+  notice.className = "logged-out";
+  notice.id = "logged-out";
+  notice.setAttribute("role", "alert");
+  const words = document.createElement("p");
+  words.textContent = "You are logged out. Nothing is lost: what you chose stays here, and is saved once you are back.";
+  const link = document.createElement("a");
+  link.className = "button";
+  link.href = "/login?next=/account";
+  link.target = "_blank";
+  link.rel = "noopener";
+  link.textContent = "Log in again in another tab";
+  notice.append(words, link);
+  document.body.append(notice);
+  return notice;
 }
 
 export function readData(id) {

@@ -16,6 +16,7 @@ export class Judge {
     this.buttons = Array.from(document.querySelectorAll("[data-verdict]"));
     this.reason = byId("reason");
     this.task = null;
+    this.fixed = false; // what is shown is only to be read
     this.sources = byId("source-box") && new Sources({
       announce: (text) => this.say(`Selected: ${text}`),
       onSpan: () => this.tookEvidence(),
@@ -58,6 +59,7 @@ export class Judge {
     byId("question").textContent = task.query;
     this.fillAnswer();
     this.reason.value = "";
+    this.reason.readOnly = this.fixed;
     if (this.sources) {
       byId("sources-part").hidden = this.isAction;
       byId("log-part").hidden = !this.isAction;
@@ -163,6 +165,7 @@ export class Judge {
 
   // Why a verdict can't be given yet, in a few words and in a sentence; null when it can.
   lack(verdict) {
+    if (this.fixed) return ["round closed", "The round is closed: labels given in it stay as they are."];
     if (!this.sources || !NEEDS_EVIDENCE.has(verdict)) return null;
     const span = this.sources.read();
     if (this.isAction) return this.lackEntry(verdict);

@@ -14,7 +14,8 @@ const RETRY = 3000; // ms
 const state = {
   current: null, // the claim on the desk
   ahead: [], // claims that are here already
-  done: data.recent.slice(), // tasks labelled, the latest last: for undo
+  done: data.recent.slice(), // tasks labelled or skipped, the latest last: for undo
+  skipped: new Map(), // what was chosen before a skip, by task
   saving: new Map(), // by task
   failed: new Set(),
   progress: data.progress,
@@ -26,7 +27,7 @@ const judge = new Judge({ onChange: keepDraft, onChoice: save });
 // Drafts, kept in the browser until the server has the label
 
 function keepDraft() {
-  if (!state.current) return;
+  if (!state.current || judge.fixed) return;
   const draft = judge.isEmpty() ? null : { ...judge.readDraft(), kept: Date.now() };
   writeDraft(state.current.task.task_id, draft);
 }
@@ -79,13 +80,18 @@ document.addEventListener("visibilitychange", () => {
 function show(payload, draft) {
   state.turn += 1;
   state.current = payload;
-  const kept = draft ?? readDraft(payload.task.task_id) ?? payload.task.mine;
+  const { task } = payload;
+  judge.fixed = data.closed && task.mine !== null;
+  const kept = judge.fixed ? task.mine : (draft ?? readDraft(task.task_id) ?? task.mine);
   judge.show(payload, kept && fromLabel(kept));
-  if (payload.task.mine && !draft) judge.say(`You labelled this claim: ${payload.task.mine.verdict}. A new verdict replaces it.`);
+  if (byId("fixed")) byId("fixed").hidden = !judge.fixed;
+  byId("skip").hidden = judge.fixed;
+  if (judge.fixed) judge.say(`You labelled this claim: ${task.mine.verdict}.`);
+  else if (task.mine && !draft) judge.say(`You labelled this claim: ${task.mine.verdict}. A new verdict replaces it.`);
   restartClock();
   fillProgress();
   setFinished(false);
-  byId("go-on").hidden = !state.failed.has(payload.task.task_id);
+  byId("go-on").hidden = !state.failed.has(task.task_id);
 }
 
 // A label that was given, in the shape of a choice.
@@ -107,7 +113,7 @@ function setFinished(on) {
 
 function fillProgress() {
   const { done, slots } = state.progress;
-  const left = state.current ? state.current.left_in_answer + 1 : 0;
+  const left = state.current && !data.closed ? state.current.left_in_answer + 1 : 0;
   const shown = Math.min(slots, done + state.saving.size);
   byId("progress-text").textContent = `${shown} of ${slots}${left > 1 ? ` · ${left} to go in this answer` : left ? " · last of this answer" : ""}`;
   byId("progress-bar").max = Math.max(1, slots);
@@ -146,6 +152,10 @@ async function fetchAhead() {
   try {
     found = await fetchUnseen();
   } catch (error) {
+    if (error.status === 403) {
+      judge.say(error.message, "bad"); // someone else is logged in: asking again would not help
+      return;
+    }
     judge.say(`${error.message} Trying again in a moment.`, "bad");
     setTimeout(fetchAhead, RETRY);
     return;
@@ -221,7 +231,14 @@ function goOn() {
   showNext();
 }
 
-async function undo() {
+// Skips and undos, each after the one before: which claim is the last one depends on it.
+let acting = Promise.resolve();
+
+function undo() {
+  acting = acting.then(takeBack);
+}
+
+async function takeBack() {
   if (state.saving.size) await Promise.allSettled(state.saving.values());
   const id = state.done.at(-1);
   if (!id) {
@@ -230,31 +247,50 @@ async function undo() {
   }
   try {
     const reply = await post(`/api/tasks/${encodeURIComponent(id)}/undo`, {});
-    state.done.pop();
+    forgetDone(id);
     state.progress = reply.progress;
     if (state.current && state.current.task.task_id !== id) state.ahead.unshift(state.current);
     const before = reply.before;
-    show(reply, before && { ...before, span_text: before.supporting_span });
-    judge.say("Taken back. Choose again.");
+    show(reply, before ? { ...before, span_text: before.supporting_span } : state.skipped.get(id));
+    judge.say(reply.unskipped ? "Skip taken back: the claim is yours again." : "Taken back. Choose again.");
   } catch (error) {
+    if (error.status === 409) forgetDone(id); // that stays as it is; the next undo goes one further
     judge.say(error.message, "bad");
   }
 }
 
-async function skip(reason) {
+// Meanwhile another may have become the last one.
+function forgetDone(id) {
+  state.done = state.done.filter((one) => one !== id);
+}
+
+function skip(reason) {
   const payload = state.current;
   if (!payload) return;
+  const draft = judge.isEmpty() ? null : judge.readDraft();
+  acting = acting.then(() => passOn(payload, draft, reason));
+}
+
+async function passOn(payload, draft, reason) {
   const id = payload.task.task_id;
   try {
     await post(`/api/tasks/${encodeURIComponent(id)}/skip`, { reason });
     writeDraft(id, null);
+    state.skipped.set(id, draft);
     state.failed.delete(id);
+    forgetDone(id);
+    state.done.push(id);
+    state.ahead = state.ahead.filter((one) => one !== payload);
     judge.say("Skipped: someone else will get it.");
-    showNext();
+    if (state.current === payload) showNext();
     fetchAhead();
   } catch (error) {
     judge.say(`Not skipped: ${error.message}`, "bad");
   }
+}
+
+function askSkip() {
+  if (state.current && !judge.fixed) openDialog("skip-dialog");
 }
 
 // The page
@@ -264,7 +300,7 @@ function press(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const actions = {
     u: undo,
-    k: () => state.current && openDialog("skip-dialog"),
+    k: askSkip,
     "?": () => openDialog("rules-dialog", document.activeElement?.dataset?.verdict),
     g: () => window.open(byId("guide-link").href, "_blank", "noopener"),
   };
@@ -277,7 +313,7 @@ connectDialogs({ skip });
 listenToKeys(press);
 byId("go-on").addEventListener("click", goOn);
 byId("undo").addEventListener("click", undo);
-byId("skip").addEventListener("click", () => state.current && openDialog("skip-dialog"));
+byId("skip").addEventListener("click", askSkip);
 byId("rules").addEventListener("click", () => openDialog("rules-dialog"));
 window.addEventListener("beforeunload", (event) => {
   const waiting = state.current && judge.verdict && !state.current.task.mine;

@@ -121,6 +121,9 @@ export class Sources {
       tab.setAttribute("aria-selected", String(number === n));
       tab.tabIndex = number === n ? 0 : -1;
     }
+    // Of many tabs the open one is in sight; the page itself does not move.
+    const tab = this.tabs.children[n];
+    this.tabs.scrollTop = Math.max(0, tab.offsetTop - this.tabs.offsetTop + tab.offsetHeight - this.tabs.clientHeight);
     this.box.setAttribute("aria-labelledby", this.list.length > 1 ? `source-tab-${n}` : "sources-heading");
     const source = this.list[n];
     this.fillHead(source);

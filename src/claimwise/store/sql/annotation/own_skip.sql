@@ -1,1 +1,3 @@
-select 1 from annotation_skips where task_id = :task_id and labeler = :labeler
+select k.reason
+from annotation_skips as k
+where k.task_id = :task_id and k.labeler = :labeler

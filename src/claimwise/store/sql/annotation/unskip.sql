@@ -1,0 +1,1 @@
+delete from annotation_skips where task_id = :task_id and labeler = :labeler

@@ -1,0 +1,60 @@
+"""A server whose files are replaced under it, as an upgrade does, goes on with its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from claimwise.annotate import calls, guide
+from claimwise.demo import list_demo_files
+from claimwise.measure import catalogue
+from claimwise.pipeline import import_files
+from claimwise.store import files as sql_files
+from claimwise.store import open_store
+from support.app_server import run_app
+
+KEPT = (
+    calls.load_templates, sql_files.list_sql, sql_files._read_folder, catalogue._load_built_in,
+    guide._read_built_in,
+)  # fmt: skip
+
+
+@pytest.fixture
+def forgotten() -> Iterator[None]:
+    """Nothing of the package's own files is in memory when the server starts."""
+    for one in KEPT:
+        one.cache_clear()
+    yield
+    for one in KEPT:
+        one.cache_clear()
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_pages_need_no_file_after_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(tmp_path / "store.db")
+    with open_store(place, create=True) as store:
+        import_files(store, list_demo_files())
+    for one in KEPT:
+        one.cache_clear()
+
+    def refuse(package: str) -> NoReturn:
+        raise FileNotFoundError(f"{package} is being replaced")
+
+    with run_app(place, tmp_path) as app:
+        for module in (calls, sql_files, catalogue, guide):
+            assert module.files is files
+            monkeypatch.setattr(module, "files", refuse)
+        ada = app.enter("ada", "admin")
+        for path in ("/", "/runs", "/label", "/guide", "/adjudicate", "/calibrations", "/rounds"):
+            assert ada.get(path).status_code == 200, path
+        page = ada.get("/calibrations").text
+        verifier = page.partition('name="verifier" value="')[2].partition('"')[0]
+        made = ada.post("/calibrations", verifier=verifier, judgement="grounded")
+        assert made.status_code == 303
+        assert ada.get(made.headers["location"]).status_code == 200
