@@ -24,8 +24,10 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/cog -I scripts --check --check-fail-msg "run: make docs" docs/*.md
 
+# A file's tests stay together. In the order of their folders: sorted by their number of tests, the
+# files with few and long ones (a browser, a killed process) would come last, and one worker wait.
 unit: $(VENV)/.dev
-	$(BIN)/pytest -n $(WORKERS) --dist loadscope
+	$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 # Rewrites the generated parts of the pages.
 docs: $(VENV)/.dev

@@ -14,15 +14,33 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from claimwise.demo import list_demo_files
+from claimwise.cli.main import run
+from claimwise.demo import list_demo_files, write_demo
 from claimwise.pipeline import import_files
-from claimwise.store import Store, open_store
+from claimwise.store import Store, accounts, open_store
 
 # A busy machine is no counterexample: speed has tests of its own.
 settings.register_profile("claimwise", deadline=None)
 settings.load_profile("claimwise")
 
 _numbers = count()
+_MEMORY, _DISK = Path("/dev/shm"), Path("/tmp")
+_ROOM = 8 * 2**30  # a PostgreSQL store takes some megabytes, and there are many hundreds
+
+
+def _choose_folder() -> Path:
+    """Return where databases of tests are made: in memory, else on the disk.
+
+    They come and go by the hundred, and a PostgreSQL store is made twice as fast in memory. A
+    container's share of it may be small; then the disk serves.
+    """
+    if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _ROOM:
+        return _MEMORY
+    return _DISK
+
+
+def pytest_configure() -> None:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_choose_folder()))
 
 
 def _as_postgres(command: list[str]) -> None:
@@ -45,7 +63,7 @@ def postgres_server() -> Iterator[str]:
     assert programs, "PostgreSQL is not installed: `make test` installs it"
     bin_folder = programs[-1].parent
     # Not pytest's own folder: the postgres user can't enter it.
-    folder = Path(tempfile.mkdtemp(prefix="claimwise-pg-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="claimwise-pg-", dir=_choose_folder()))
     if os.getuid() == 0:
         shutil.chown(folder, "postgres")
     data, port = folder / "data", _free_port()
@@ -66,6 +84,7 @@ def postgres_server() -> Iterator[str]:
             ]
         )
         options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        options += " -c max_wal_size=256MB"
         log = str(folder / "log")
         pg_ctl = str(bin_folder / "pg_ctl")
         _as_postgres([pg_ctl, "-D", str(data), "-w", "-l", log, "-o", options, "start"])
@@ -123,3 +142,28 @@ def demo_store(demo_place: str) -> Iterator[Store]:
     """The demo data, on each engine in turn. Read it; don't write to it."""
     with open_store(demo_place) as opened:
         yield opened
+
+
+@pytest.fixture
+def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords are hashed as always, with less work: accounts and logins are made by the hundred.
+
+    What a real hash takes is asserted in tests/store/test_accounts.py.
+    """
+    monkeypatch.setitem(accounts._SCRYPT, "n", 2**8)
+
+
+@pytest.fixture(scope="session")
+def written_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo project, unjudged. Copy it; don't write to it."""
+    folder = tmp_path_factory.mktemp("written") / "demo"
+    write_demo(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def judged_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ``claimwise demo`` makes, which takes seconds. Copy it; don't write to it."""
+    folder = tmp_path_factory.mktemp("judged") / "demo"
+    assert run(["demo", str(folder)]) == 0
+    return folder

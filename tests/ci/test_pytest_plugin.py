@@ -23,7 +23,9 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
         for name, value in os.environ.items()
         if not name.startswith(("CLAIMWISE_", "GITHUB_", "PYTEST_", "COV_"))
     }
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    # Hypothesis' plugin, which takes a second to load, is nothing that users of ours need.
+    without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+    command = [sys.executable, "-m", "pytest", *without, *arguments]
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, env=environment
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -34,9 +35,9 @@ def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.fixture
-def demo(say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Say:
+def demo(say: Say, judged_demo: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Say:
     """The same, inside the demo project."""
-    assert say("demo", "demo")[0] == 0
+    shutil.copytree(judged_demo, tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
     return say
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.demo import write_demo
 from claimwise.pipeline.probe import FILE_NAME
 from claimwise.store import open_store
 from claimwise.verify.closed_probe import make_probe
@@ -181,17 +180,10 @@ def test_over_the_ceiling_claims_are_unscored(say: Say, server: FaultyServer) ->
     assert server.count == 0
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("project") / "demo"
-    write_demo(folder)
-    return folder
-
-
 @pytest.fixture
-def demo(say: Say, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Say:
+def demo(say: Say, written_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Say:
     """Run commands inside a copy of the demo project."""
-    shutil.copytree(project, tmp_path / "demo")
+    shutil.copytree(written_demo, tmp_path / "demo")
     (tmp_path / "demo" / "answer.txt").write_text(ANSWER, encoding="utf-8")
     monkeypatch.chdir(tmp_path / "demo")
     return say
@@ -290,6 +282,15 @@ def test_a_judge_that_passes_is_remembered(demo: Say, server: FaultyServer) -> N
     code, _, err = demo(*ONE)
     assert code == 0
     assert "probe" not in err
+
+
+def test_a_repeated_probe_asks_again_when_told_to(demo: Say, server: FaultyServer) -> None:
+    assert demo("probe-judge", "--judge", MODEL)[0] == 0
+    asked = server.count
+    server.reply = believe
+    assert (demo("probe-judge", "--judge", MODEL)[0], server.count) == (0, asked)
+    assert (demo("probe-judge", "--judge", MODEL, "--fresh")[0], server.count) == (2, 2 * asked)
+    assert (demo("probe-judge", "--judge", MODEL)[0], server.count) == (2, 2 * asked)
 
 
 def test_a_judge_that_fails_is_refused(demo: Say, server: FaultyServer) -> None:

@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import pytest
 
 from claimwise.cli.main import run
-from claimwise.demo import write_demo
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -24,25 +23,18 @@ UNCERTAIN = '[[gates]]\nname = "unsure"\nmetric = "faithfulness"\nmin = 0.78\n'
 WARNING = UNCERTAIN.replace("unsure", "mild") + 'on_inconclusive = "warn"\n'
 
 
-@pytest.fixture(scope="module")
-def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("gates") / "demo"
-    write_demo(folder)
-    return folder
-
-
 @pytest.fixture
 def say(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
-    demo_folder: Path,
+    written_demo: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Say:
     """Run a command inside a copy of the demo project."""
     for name in ("CLAIMWISE_STORE", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
-    shutil.copytree(demo_folder, tmp_path / "demo")
+    shutil.copytree(written_demo, tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
 
     def call(*arguments: str) -> tuple[int, str, str]:

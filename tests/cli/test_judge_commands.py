@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -158,8 +159,8 @@ def test_python_front_door(say: Say, server: FaultyServer) -> None:
 
 
 @pytest.fixture
-def demo(say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Say:
-    assert say("demo", "demo")[0] == 0
+def demo(say: Say, judged_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Say:
+    shutil.copytree(judged_demo, tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
     return say
 
@@ -183,6 +184,22 @@ def test_verify_judges_resumes_and_measures_agreement(demo: Say, server: FaultyS
     Path("a.txt").write_text("The tower is 139 m tall.", encoding="utf-8")
     _, out, _ = demo("check", "--answer", "a.txt", "a.txt", *JUDGE)
     assert "agrees with people on 0." in out
+
+
+def test_verify_again_reads_kept_replies_unless_they_are_to_be_fresh(
+    demo: Say, server: FaultyServer
+) -> None:
+    first = json.loads(demo(*VERIFY, "--format", "json")[1])
+    asked = server.count
+    again = json.loads(demo(*VERIFY, "--again", "--format", "json")[1])
+    assert (again["judged"], server.count) == (first["judged"], asked)
+    plan = json.loads(demo(*VERIFY, "--again", "--fresh", "--dry-run", "--format", "json")[1])
+    assert (plan["calls"], plan["cached"]) == (asked, 0)
+    fresh = json.loads(demo(*VERIFY, "--again", "--fresh", "--format", "json")[1])
+    assert (fresh["judged"], server.count) == (first["judged"], 2 * asked)
+    # The new replies are kept in place of the old ones.
+    demo(*VERIFY, "--again")
+    assert server.count == 2 * asked
 
 
 def test_verify_bounds_the_rate(demo: Say, server: FaultyServer) -> None:

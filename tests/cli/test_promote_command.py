@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from claimwise.cli.main import run
-from claimwise.demo import write_demo
 
 TRACE = {
     "trace_id": "9f2c41",
@@ -25,16 +24,9 @@ min = 0.7
 """
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("promote") / "demo"
-    write_demo(folder)
-    return folder
-
-
 @pytest.fixture
-def project(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(demo, tmp_path / "demo")
+def project(written_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(written_demo, tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
     monkeypatch.setenv("COLUMNS", "120")  # however wide the terminal of the tests is
     Path("trace.json").write_text(json.dumps(TRACE), encoding="utf-8")

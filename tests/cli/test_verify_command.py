@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -26,13 +27,15 @@ def find(name: str) -> Verifier:
 
 @pytest.fixture
 def demo(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
+    judged_demo: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Say:
     """Run commands inside the demo project, judged by the exact verifier."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
     monkeypatch.setattr("claimwise.pipeline.verify.load_verifier", find)
-    assert run(["demo", "demo"]) == 0
+    shutil.copytree(judged_demo, tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
 
     def call(*arguments: str) -> tuple[int, str, str]:

@@ -318,9 +318,9 @@ def test_no_answer_has_no_claims() -> None:
 def test_two_thousand_sentences_a_second() -> None:
     answer = " ".join(worked.answer for worked in WORKED if "|" not in worked.answer) * 20
     count = len(find_sentences(answer))
-    begun = time.perf_counter()
+    begun = time.thread_time()
     split_answer(answer)
-    assert count / (time.perf_counter() - begun) > 2_000
+    assert count / (time.thread_time() - begun) > 2_000
 
 
 @pytest.mark.parametrize(
@@ -330,9 +330,9 @@ def test_two_thousand_sentences_a_second() -> None:
 def test_a_line_without_end_takes_linear_time(unit: str) -> None:
     def seconds(size: int) -> float:
         text = unit * (size // len(unit))
-        begun = time.perf_counter()
+        begun = time.thread_time()
         split_answer(text)
-        return time.perf_counter() - begun
+        return time.thread_time() - begun
 
     seconds(1_000)
     small = min(seconds(50_000) for _ in range(3))

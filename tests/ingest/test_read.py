@@ -328,9 +328,9 @@ def test_endless_line_is_refused_fast_in_little_memory(name: str, tmp_path: Path
     path.write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
     del data
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.thread_time()
     problem = refusal(path)
-    seconds = time.perf_counter() - start
+    seconds = time.thread_time() - start
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert problem.line == 1

@@ -50,6 +50,23 @@ def test_replies_come_back_as_they_were(made: str):
         assert day.startswith("20")
 
 
+def test_fresh_replies_take_the_place_of_old_ones(made: str):
+    with open_replies(made) as replies:
+        old, kept = keep(replies, "a"), keep(replies, "b")
+    with open_replies(made, fresh=True) as replies:
+        assert replies.get(old) is None
+        replies.put(old, make_call("a"), make_reply("new"))
+        replies.put(old, make_call("a"), make_reply("newer"))
+        found = replies.get(old)
+        assert found is not None
+        assert found.text == make_reply("new").text
+    with open_replies(made) as replies:
+        assert {key: found.text for key in (old, kept) if (found := replies.get(key))} == {
+            old: make_reply("new").text,
+            kept: make_reply("b").text,
+        }
+
+
 def test_the_first_reply_stays_until_it_is_dropped(made: str):
     with open_replies(made) as replies:
         key = keep(replies, "a")

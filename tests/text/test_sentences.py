@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 
@@ -133,9 +134,24 @@ def test_sentences_are_in_order_and_hold_all_that_is_not_space(text: str) -> Non
 
 
 def seconds(text: str) -> float:
-    begun = time.perf_counter()
+    """Return the processor's time: what others run at the same time is not counted."""
+    begun = time.thread_time()
     find_sentences(text)
-    return time.perf_counter() - begun
+    return time.thread_time() - begun
+
+
+def grows_evenly(unit: str, size: int, times: int) -> bool:
+    """Tell whether more of a text takes about as much more time, in the best of five tries.
+
+    Half of the excess of a quadratic method is let pass: it would take times² as long. So is a
+    fiftieth of a second, under which times are noise.
+    """
+    seconds(unit)  # loads the library
+    for _ in range(5):
+        small = min(seconds(unit * size) for _ in range(2))
+        if seconds(unit * size * times) < (times + times**2) / 2 * small + 0.02:
+            return True
+    return False
 
 
 UNITS = [
@@ -147,21 +163,23 @@ UNITS = [
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_time_grows_with_length_only(unit: str) -> None:
-    """Four times the text: a quadratic method would take sixteen times as long."""
-    size = 20_000 // len(unit)
-    seconds(unit)  # loads the library
-    small = min(seconds(unit * size) for _ in range(3))
-    large = min(seconds(unit * 4 * size) for _ in range(3))
-    assert large < 10 * small + 0.2  # the rest is what a busy machine adds
+    assert grows_evenly(unit, 20_000 // len(unit), times=4)
+
+
+def test_a_quadratic_method_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above can fail: a pattern that tries every start again takes too long."""
+    slow = re.compile(r"\w[\w ]*!")
+    monkeypatch.setitem(globals(), "find_sentences", slow.search)
+    assert not grows_evenly("word ", 600, times=4)
 
 
 def test_a_line_of_100_000_words_and_a_text_of_10_megabytes() -> None:
     sentence = "The tower of Dr. Hill is 139.5 m tall and was opened in the U.S. style in 1990. "
-    assert seconds("word " * 100_000) < 2
-    assert seconds(sentence * 6_250) < 5
-    megabytes = (sentence * 5 + "\n\n- an item of a list\n") * 24_000
-    assert len(megabytes) > 10_000_000
-    assert seconds(megabytes) < 60
+    assert grows_evenly("word ", 25_000, times=4)
+    assert grows_evenly(sentence, 1_500, times=4)
+    page = sentence * 5 + "\n\n- an item of a list\n"
+    assert len(page) * 24_000 > 10_000_000
+    assert grows_evenly(page, 2_400, times=10)
 
 
 PLAIN_SENTENCE = st.builds(

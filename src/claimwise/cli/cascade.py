@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
-from claimwise.cli.closed_book import check_trust, write_queue
+from claimwise.cli.closed_book import (
+    check_queue,
+    check_trust,
+    make_closed_judge,
+    write_queue,
+)
 from claimwise.cli.common import (
     console,
     current_project,
@@ -27,14 +33,16 @@ from claimwise.cli.judging import (
 from claimwise.cli.openbook import corpus_options, open_corpus
 from claimwise.errors import make_printable
 from claimwise.ingest.documents import check_stdin, read_text
-from claimwise.llm.prompts import load_prompt
 from claimwise.pipeline.cascade import cascade_answer, plan_cascade
 from claimwise.report.cascading import print_cascade, to_cascade_document
 from claimwise.types.factchecking import Frame
-from claimwise.types.openbook import Retrieval
+from claimwise.types.openbook import CascadeResult, Retrieval
 from claimwise.verify.closed_book import ClosedBookJudge
 from claimwise.verify.grounded import GroundedJudge
 from claimwise.verify.verifier import load_verifier
+
+if TYPE_CHECKING:
+    from claimwise.llm.client import LlmClient
 
 # The name under which the judge itself reads the passages.
 JUDGE = "judge"
@@ -96,18 +104,14 @@ def command(
     unverifiable, «true» with a number or a date, and what is doubtful is looked up in the corpus.
     3. What is still open, or where the two disagree, is for people.
     """
-    if queue is not None and not queue.parent.is_dir():
-        raise click.BadParameter(f"found no folder {queue.parent}", param_hint="--queue")
+    check_queue(queue)
     check_stdin([answer, *map(Path, places)])
     text = read_text(answer)
     corpus, warnings = open_corpus(places, corpus_version, store)
     frame = Frame(domain_hint=domain_hint, question=question)
     project = current_project()
     with open_judge_client(judging, project, store) as client:
-        place = judging.prompt_place
-        judge = ClosedBookJudge(client, prompt=load_prompt(place) if place else None)
-        # --prompt is for the first stage; the reader of passages has the built-in one.
-        reader = GroundedJudge(client) if verifier == JUDGE else None
+        judge, reader = _make_judges(client, judging, verifier)
         if judging.dry_run:
             calls = plan_cascade(text, judge, corpus, reader, frame, how=how)
             print_plan(plan_calls(calls, client), form, note=_PLAN_NOTE)
@@ -126,14 +130,28 @@ def command(
             agreement=find_agreement(project, store, judge.labeler),
             tally=lambda: client.tally,
         )
-        result = replace(result, warnings=(*warnings, *result.warnings))
         spent = describe_spent(client)
-    if form == "json":
-        print_json(to_cascade_document(result))
-    else:
-        print_cascade(result, console())
-        click.echo(spent, err=True)
-        for warning in result.warnings:
-            click.echo(f"warning: {make_printable(warning)}", err=True)
+    _show(replace(result, warnings=(*warnings, *result.warnings)), spent, form)
     if queue is not None:
         write_queue((claim.text for claim in result.queue), queue)
+
+
+def _make_judges(
+    client: LlmClient, judging: JudgeOptions, verifier: str
+) -> tuple[ClosedBookJudge, GroundedJudge | None]:
+    """Return the first stage's judge, and the one that reads passages where it is the model.
+
+    --prompt is for the first stage; the reader of passages has the built-in one.
+    """
+    reader = GroundedJudge(client) if verifier == JUDGE else None
+    return make_closed_judge(client, judging), reader
+
+
+def _show(result: CascadeResult, spent: str, form: str) -> None:
+    if form == "json":
+        print_json(to_cascade_document(result))
+        return
+    print_cascade(result, console())
+    click.echo(spent, err=True)
+    for warning in result.warnings:
+        click.echo(f"warning: {make_printable(warning)}", err=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from msgspec.structs import replace
 
 from claimwise.cli.common import (
     NumberRange,
+    ask_store,
     console,
     current_project,
     format_option,
@@ -31,10 +32,19 @@ from claimwise.cli.judging import (
 )
 from claimwise.errors import make_printable
 from claimwise.ingest.documents import check_stdin, read_action_log, read_sources, read_text
-from claimwise.pipeline.check import check_answer, check_repeatedly, split_request
+from claimwise.pipeline.check import (
+    calibrate_result,
+    check_answer,
+    check_repeatedly,
+    split_request,
+)
 from claimwise.report.checking import Gate, decide_gate, print_checked, to_checked_document
+from claimwise.store import Store
 from claimwise.types.checking import CheckRequest, CheckResult
 from claimwise.verify.verifier import load_verifier
+
+if TYPE_CHECKING:
+    from claimwise.measure.standing import Standings
 
 COULD_NOT_RUN = 1
 FAILED = 2
@@ -67,6 +77,7 @@ _FILE = click.Path(path_type=Path)
     metavar="RATE",
     help="Exit with 2 when fewer are supported, 3 when that can't be said.",
 )
+@click.option("--domain", metavar="NAME", help="Subject area, as the calibration's items have it.")
 @grounding_options()
 @store_option
 @format_option("text", "json")
@@ -80,6 +91,7 @@ def command(
     actions: Path | None,
     verifier: str,
     fail_under: float | None,
+    domain: str | None,
     judging: JudgeOptions,
     grounding: dict[str, Any],
     store: str | None,
@@ -117,7 +129,8 @@ def command(
         if found is None:
             return
         checked = found
-    result = replace(checked.result, warnings=(*warnings, *checked.result.warnings))
+    result, doubts = _calibrate(checked, domain, store)
+    result = replace(result, warnings=(*warnings, *doubts, *result.warnings))
     gate = None if fail_under is None else decide_gate(result, fail_under)
     if form == "json":
         shown = to_checked_document(result, documents, question=question, gate=gate)
@@ -137,6 +150,27 @@ class _Checked(NamedTuple):
     result: CheckResult
     spent: str = ""
     judge: dict[str, Any] | None = None
+    prompt_ver: str | None = None
+
+
+def _calibrate(
+    checked: _Checked, domain: str | None, store: str | None
+) -> tuple[CheckResult, list[str]]:
+    """Apply the project's calibration of the instrument, if there is a store that holds one.
+
+    A check needs no store: one that can't be read is a warning.
+    """
+    standings, why = ask_store(_read_standings, store)
+    if standings is None:
+        return checked.result, [f"probabilities are not calibrated: {why}"] if why else []
+    return calibrate_result(checked.result, standings, domain, checked.prompt_ver), []
+
+
+def _read_standings(store: Store) -> Standings:
+    # Loaded when needed: a check without a store should not wait for it.
+    from claimwise.measure.standing import read_standings
+
+    return read_standings(store)
 
 
 def _check_with_judge(
@@ -162,7 +196,8 @@ def _check_with_judge(
             result = check_repeatedly(request, judge, rounds)
         else:
             result = check_answer(request, judge)
-        return _Checked(result, describe_spent(client), to_judge_document(client, judge))
+        document = to_judge_document(client, judge)
+        return _Checked(result, describe_spent(client), document, judge.prompt_ver)
 
 
 def _exit_code(result: CheckResult, gate: Gate | None) -> int:

@@ -1,22 +1,34 @@
-"""What commands with a closed-book judge share: whether it is trusted, and the queue for people."""
+"""What commands with a closed-book judge share: the judge, trust in it, the queue for people."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from claimwise.cli.common import write_output
+from claimwise.cli.judging import JudgeOptions
 from claimwise.config import Project
 from claimwise.errors import ClaimwiseError, make_printable
+from claimwise.llm.prompts import load_prompt
 from claimwise.pipeline.probe import find_probe
 from claimwise.report.factchecking import describe_probe
 from claimwise.types.factchecking import QueuedClaim
 from claimwise.types.rows import ClosedBookLabel
 from claimwise.verify.closed_book import ClosedBookJudge
+
+if TYPE_CHECKING:
+    from claimwise.llm.client import LlmClient
+
+
+def make_closed_judge(client: LlmClient, judging: JudgeOptions) -> ClosedBookJudge:
+    """Return the judge, with the prompt that the options name or the built-in one."""
+    place = judging.prompt_place
+    return ClosedBookJudge(client, prompt=load_prompt(place) if place else None)
 
 
 def check_trust(project: Project, judge: ClosedBookJudge, *, untrusted_ok: bool) -> None:
@@ -33,6 +45,12 @@ def check_trust(project: Project, judge: ClosedBookJudge, *, untrusted_ok: bool)
     else:
         told = describe_probe(probe)
     click.echo(f"warning: {make_printable(told)}", err=True)
+
+
+def check_queue(queue: Path | None) -> None:
+    """Refuse a queue in no folder before anything is paid for."""
+    if queue is not None and not queue.parent.is_dir():
+        raise click.BadParameter(f"found no folder {queue.parent}", param_hint="--queue")
 
 
 def write_queue(claims: Iterable[str | QueuedClaim], queue: Path) -> None:

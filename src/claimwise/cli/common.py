@@ -20,11 +20,12 @@ from rich.table import Table
 from rich.text import Text
 
 from claimwise.config import Project, find_project
-from claimwise.errors import ClaimwiseError, MetricError, make_printable
+from claimwise.errors import ClaimwiseError, MetricError, NotAStoreError, make_printable
 from claimwise.store import Store, open_store
 from claimwise.types.results import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _WORKFLOW_COMMAND = re.compile(r"(^\s*:(?=:)|#(?=#\[))", re.MULTILINE)
 
@@ -125,6 +126,21 @@ def open_project_store(project: Project, store: str | None, *, create: bool = Fa
     """Open the store that an option names, or the project's."""
     given = store or click.get_current_context().find_root().obj
     return open_store(given or project.store_place, create=create)
+
+
+def ask_store(read: Callable[[Store], T], store: str | None) -> tuple[T | None, str | None]:
+    """Return what the project's store says to a command that needs none, or why it says nothing.
+
+    Neither where there is no store and nobody named one.
+    """
+    try:
+        with open_project_store(current_project(), store) as opened:
+            return read(opened), None
+    except NotAStoreError as error:
+        named = store or click.get_current_context().find_root().obj
+        return None, str(error) if named else None
+    except ClaimwiseError as error:
+        return None, str(error)
 
 
 def choose_run(store: Store, run_id: str | None) -> str:

@@ -7,9 +7,11 @@ from pathlib import Path
 import click
 
 from claimwise.cli.common import current_project, format_option, open_project_store, store_option
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, StoreError, make_printable
 from claimwise.ingest import FORMATS
 from claimwise.pipeline import export_store
+from claimwise.store import Store
+from claimwise.store.calibrations import list_calibrations
 
 
 @click.command("export", short_help="Write everything in the store to files.")
@@ -24,8 +26,19 @@ def command(folder: Path, form: str, store: str | None) -> None:
     """
     with open_project_store(current_project(), store) as opened:
         try:
-            written = export_store(opened, folder, form)
+            written = export_store(opened, folder, form, calibrated=_can_calibrate(opened))
         except OSError as error:
             raise ClaimwiseError(f"{folder}: {error.strerror}; nothing was written") from error
     for path, count in written:
         click.echo(f"{path}  {count:,}")
+
+
+def _can_calibrate(store: Store) -> bool:
+    """Tell whether the store's calibrations can be read; one that can't keeps no data back."""
+    try:
+        list_calibrations(store)
+    except StoreError as error:
+        told = make_printable(str(error))
+        click.echo(f"warning: probabilities are not calibrated: {told}", err=True)
+        return False
+    return True

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from claimwise.cli.closed_book import check_trust, write_queue
+from claimwise.cli.closed_book import (
+    check_queue,
+    check_trust,
+    make_closed_judge,
+    write_queue,
+)
 from claimwise.cli.common import (
     console,
     current_project,
@@ -32,7 +37,6 @@ from claimwise.cli.judging import (
 )
 from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.ingest.documents import read_text
-from claimwise.llm.prompts import load_prompt
 from claimwise.pipeline.factcheck import cut_pieces, factcheck_answer
 from claimwise.pipeline.factcheck_run import FactcheckRun
 from claimwise.report.factchecking import (
@@ -98,13 +102,11 @@ def command(
     """
     if (answer is None) == (run_id is None):
         raise click.UsageError("expected one of --answer and --run")
-    if queue is not None and not queue.parent.is_dir():
-        raise click.BadParameter(f"found no folder {queue.parent}", param_hint="--queue")
+    check_queue(queue)
     text = None if answer is None else read_text(answer)
     project = current_project()
     with open_judge_client(judging, project, store) as client:
-        prompt = judging.prompt_place
-        judge = ClosedBookJudge(client, prompt=load_prompt(prompt) if prompt else None)
+        judge = make_closed_judge(client, judging)
         if not judging.dry_run:
             check_trust(project, judge, untrusted_ok=untrusted_ok)
         wanted = _Wanted(

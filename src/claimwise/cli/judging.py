@@ -35,6 +35,7 @@ class JudgeOptions:
     judge: str | None  # "openai:gpt-4o"
     prompt: str | None  # "closed-book@1", or the path of a file; None: the command's own
     repeats: int
+    fresh: bool  # ask, although there is a kept reply
     dry_run: bool
     max_cost: float | None  # US$
     price: str | None  # US$ per million tokens: "IN,OUT"
@@ -58,6 +59,30 @@ _REPEATS = click.option(
     help="Ask N times, past the cache, and show what changes.",
 )
 
+# What is sent, and what it may take.
+_SENDING = (
+    click.option(
+        "--fresh", is_flag=True, help="Really ask: new replies take the place of kept ones."
+    ),
+    click.option("--dry-run", is_flag=True, help="Show calls, tokens and cost; send nothing."),
+    click.option(
+        "--max-cost",
+        type=NumberRange(0, min_open=True),
+        metavar="USD",
+        help="Send nothing that could cost more in all.",
+    ),
+    click.option("--price", metavar="IN,OUT", help="US$ per million tokens, as 2.5,10."),
+    click.option(
+        "--timeout",
+        type=NumberRange(0, 86_400, min_open=True),
+        metavar="SECONDS",
+        help="For one call, from first to last byte.",
+    ),
+    click.option(
+        "--concurrency", type=click.IntRange(1), metavar="N", help="Calls at once, at most."
+    ),
+)
+
 
 def judge_options(
     *, required: bool, repeats: bool = True
@@ -73,23 +98,7 @@ def judge_options(
         ),
         click.option("--prompt", metavar="NAME|FILE", help="Another prompt than the built-in one."),
         *((_REPEATS,) if repeats else ()),
-        click.option("--dry-run", is_flag=True, help="Show calls, tokens and cost; send nothing."),
-        click.option(
-            "--max-cost",
-            type=NumberRange(0, min_open=True),
-            metavar="USD",
-            help="Send nothing that could cost more in all.",
-        ),
-        click.option("--price", metavar="IN,OUT", help="US$ per million tokens, as 2.5,10."),
-        click.option(
-            "--timeout",
-            type=NumberRange(0, 86_400, min_open=True),
-            metavar="SECONDS",
-            help="For one call, from first to last byte.",
-        ),
-        click.option(
-            "--concurrency", type=click.IntRange(1), metavar="N", help="Calls at once, at most."
-        ),
+        *_SENDING,
     )
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -112,7 +121,7 @@ def judge_options(
 
 def _refuse_without_judge(judging: JudgeOptions) -> None:
     given = asdict(judging)
-    usual = {"repeats": 1, "dry_run": False}
+    usual = {"repeats": 1, "fresh": False, "dry_run": False}
     for name, value in given.items():
         if value != usual.get(name):
             option = f"--{name.replace('_', '-')}"
@@ -142,7 +151,7 @@ def open_judge_client(
     if judging.judge is None:
         raise click.UsageError("Missing option '--judge'.")
     with ExitStack() as stack:
-        cache = _open_cache(project, store)
+        cache = _open_cache(project, store, fresh=judging.fresh)
         if cache is not None:
             stack.enter_context(cache)
         client = open_client(
@@ -160,12 +169,12 @@ def open_judge_client(
         yield client
 
 
-def _open_cache(project: Project, store: str | None) -> StoredReplies | None:
+def _open_cache(project: Project, store: str | None, *, fresh: bool) -> StoredReplies | None:
     from claimwise.store.replies import open_replies
 
     given = store or click.get_current_context().find_root().obj
     try:
-        return open_replies(given or project.store_place)
+        return open_replies(given or project.store_place, fresh=fresh)
     except NotAStoreError:
         if given:
             raise

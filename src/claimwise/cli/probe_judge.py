@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from claimwise.cli.closed_book import make_closed_judge
 from claimwise.cli.common import (
     NumberRange,
     console,
@@ -24,11 +25,9 @@ from claimwise.cli.judging import (
 )
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import make_printable
-from claimwise.llm.prompts import load_prompt
 from claimwise.pipeline.probe import LIMIT, MADE_UP, plan_probe, probe_judge, store_probe
 from claimwise.report.factchecking import print_probe, to_probe_document
 from claimwise.types.factchecking import ProbeResult
-from claimwise.verify.closed_book import ClosedBookJudge
 
 EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
 
@@ -82,8 +81,7 @@ def command(
     """
     project = current_project()
     with open_judge_client(judging, project, store) as client:
-        prompt = judging.prompt_place
-        judge = ClosedBookJudge(client, prompt=load_prompt(prompt) if prompt else None)
+        judge = make_closed_judge(client, judging)
         if judging.dry_run:
             print_plan(plan_calls(plan_probe(judge, n=n, seed=seed), client), form)
             return

@@ -6,7 +6,8 @@ the same card and the same lists.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from importlib.resources import files
 from textwrap import wrap
 from typing import Any, NamedTuple
@@ -15,10 +16,19 @@ import click
 import msgspec
 from rich.text import Text
 
-from claimwise.cli.common import console, format_option, print_json, print_table
+from claimwise.cli.common import (
+    ask_store,
+    console,
+    format_option,
+    print_json,
+    print_table,
+    store_option,
+)
 from claimwise.errors import VerifierError, make_printable
 from claimwise.report.format import MISSING, pluralize, show_number, show_rate
+from claimwise.store.calibrations import list_calibrations, name_slice
 from claimwise.types.bench import Accuracy, Bounds, VerifierAccuracy
+from claimwise.types.calibrating import Calibration
 from claimwise.verify.card import Card, load_card
 from claimwise.verify.encoder import has_encoder
 from claimwise.verify.verifier import VERIFIERS
@@ -41,7 +51,7 @@ class Material(NamedTuple):
 
 
 TRAINING = (
-    Material("all-MiniLM-L6-v2", "22M encoder", "Apache-2.0", "base weights of the encoder"),
+    Material("gte-small", "33M encoder", "MIT", "base weights of the encoder"),
     Material(
         "Qwen2.5-Coder-1.5B-Instruct", "language model", "Apache-2.0", "wrote claims; the teacher"
     ),
@@ -97,13 +107,15 @@ LIMITS = (
 
 @click.command("verifiers", short_help="What can judge claims, and how good it is.")
 @click.argument("name", required=False, metavar="[NAME]")
+@store_option
 @format_option("text", "json")
-def command(name: str | None, form: str) -> None:
+def command(name: str | None, store: str | None, form: str) -> None:
     """List the verifiers: whether each can run here, and the figures of its model card.
 
     Figures are balanced accuracy, AUC, sensitivity, specificity and calibration error against
     people's labels, set by set, the worst set first, beside counting words. No set was used to
-    fit what was measured on it. NAME shows one verifier alone.
+    fit what was measured on it. NAME shows one verifier alone. Calibrations of the project's store,
+    of judges too, stand beside the card.
     """
     if name is not None and name not in VERIFIERS:
         raise VerifierError(
@@ -111,10 +123,42 @@ def command(name: str | None, form: str) -> None:
         )
     names = list(VERIFIERS) if name is None else [name]
     card = load_card()
+    found, why = ask_store(list_calibrations, store)
+    if why:
+        click.echo(f"warning: calibrations can't be listed: {make_printable(why)}", err=True)
+    calibrations = _choose(found or [], None if name is None else find_figures(card, name))
     if form == "json":
-        print_json(to_document(card, names))
-    else:
-        _print_text(card, names)
+        told = [_to_calibration(one, _now()) for one in calibrations]
+        print_json({**to_document(card, names), "calibrations": None if why else told})
+        return
+    _print_text(card, names, calibrations)
+
+
+def _choose(found: Sequence[Calibration], figures: VerifierAccuracy | None) -> list[Calibration]:
+    """Return calibrations in order; with figures, those of that verifier alone."""
+    chosen = [one for one in found if figures is None or one.labeler == figures.labeler]
+    return sorted(chosen, key=lambda one: (one.labeler, one.judgement, bool(one.slice)))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def _to_calibration(one: Calibration, now: datetime) -> dict[str, Any]:
+    fit = one.fit
+    return {
+        "calibration_id": one.calibration_id,
+        "labeler": one.labeler,
+        "judgement": one.judgement,
+        "slice": dict(one.slice),
+        "made_at": one.made_at.isoformat(),
+        "expires_at": one.expires_at.isoformat(),
+        "standing": one.stand(now),
+        "claims": one.claims,
+        "ece_before": fit.ece_before if fit else one.ece.value,
+        "ece_after": fit.ece_after if fit else None,
+        "map": fit.map.kind if fit else None,
+    }
 
 
 def find_figures(card: Card, name: str) -> VerifierAccuracy | None:
@@ -228,7 +272,7 @@ def _to_figures(figures: VerifierAccuracy) -> dict[str, Any]:
     return {"sets": sets, "macro": msgspec.to_builtins(figures.macro)}
 
 
-def _print_text(card: Card, names: list[str]) -> None:
+def _print_text(card: Card, names: list[str], calibrations: Sequence[Calibration]) -> None:
     columns = ("verifier", "runs here", "labeler", "threshold", "size", "what it is")
     rows = []
     for name in names:
@@ -249,6 +293,8 @@ def _print_text(card: Card, names: list[str]) -> None:
         # The baseline's figures stand beside everybody else's: once is enough unless asked for.
         if figures is not None and (figures is not card.baseline or len(names) == 1):
             _print_figures(card, name, figures)
+    if calibrations:
+        _print_calibrations(calibrations)
     for title, lines in (
         ("What these are bad at", LIMITS),
         ("What they learned from", [_say_material(material) for material in TRAINING]),
@@ -274,6 +320,21 @@ def _print_figures(card: Card, name: str, figures: VerifierAccuracy) -> None:
     weak = find_weak_points(figures)
     if weak:
         _print_list(None, weak)
+
+
+def _print_calibrations(calibrations: Sequence[Calibration]) -> None:
+    click.echo("\nCalibrated in this project's store, by people's labels; calibration errors on")
+    click.echo("held-out items, as given and through the fitted map\n")
+    right = ("claims", "as given", "calibrated")
+    rows = []
+    for one in calibrations:
+        told = _to_calibration(one, _now())
+        labeler = one.labeler + (" (closed-book)" if one.judgement == "closed_book" else "")
+        rows.append([
+            labeler, name_slice(one.slice), one.made_at.date().isoformat(), f"{one.claims:,}",
+            show_number(told["ece_before"]), show_number(told["ece_after"]), told["standing"],
+        ])  # fmt: skip
+    print_table(("labeler", "slice", "made on", *right, "standing"), rows, right=right)
 
 
 def _describe_sets(figures: VerifierAccuracy) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import to_builtins
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -27,6 +28,7 @@ from claimwise.cli.grounding import (
     to_judge_document,
 )
 from claimwise.cli.judging import (
+    CallPlan,
     JudgeOptions,
     JudgeProgress,
     open_judge_client,
@@ -34,14 +36,19 @@ from claimwise.cli.judging import (
     print_plan,
     show_judge_progress,
 )
-from claimwise.errors import ClaimwiseError, make_printable
+from claimwise.errors import ClaimwiseError, StoreError, make_printable
 from claimwise.pipeline.tasks import NO_CONTEXTS, Basis
 from claimwise.pipeline.verify import VerifyProgress, VerifyResult, Watch, verify_run
+from claimwise.report.probabilities import describe_probabilities
+from claimwise.store import Store
+from claimwise.types.calibrating import RunProbabilities
 from claimwise.types.checking import VERDICTS
 
 if TYPE_CHECKING:
+    from claimwise.llm.client import LlmClient
     from claimwise.pipeline.judging import Flips
     from claimwise.types.llm import Tally
+    from claimwise.verify.grounded import GroundedJudge
 
 _SHOWN_WARNINGS = 5
 _BASES: dict[Basis, str] = {
@@ -93,10 +100,11 @@ def command(
         chosen = choose_run(opened, run_id)
         with _show_progress() as watch:
             result = verify_run(opened, chosen, verifier, jobs=jobs, again=again, watch=watch)
+        probabilities = _measure(opened, result)
     if form == "json":
-        print_json(asdict(result))
+        print_json({**asdict(result), "probabilities": to_builtins(probabilities)})
     else:
-        _print_result(result)
+        _print_result(result, probabilities)
 
 
 def _verify_with_judge(
@@ -110,7 +118,7 @@ def _verify_with_judge(
 ) -> None:
     # Loaded when needed: offline verifiers should not wait for it.
     from claimwise.pipeline.agreement import measure_agreement
-    from claimwise.pipeline.judging import plan_run, verify_rounds
+    from claimwise.pipeline.judging import verify_rounds
 
     project = current_project()
     with (
@@ -120,12 +128,8 @@ def _verify_with_judge(
         chosen = choose_run(opened, run_id)
         judge = make_judge(client, judging, grounding)
         if judging.dry_run:
-            # Each round by itself: one may be done where another is still to do.
-            plan = plan_calls(plan_run(opened, chosen, judge, again=again), client)
-            for number in range(2, judging.repeats + 1):
-                calls = plan_run(opened, chosen, judge.repeat_as(number), again=again)
-                plan += plan_calls(calls, client, fresh=True)
-            print_plan(plan, form)
+            rounds = [judge, *map(judge.repeat_as, range(2, judging.repeats + 1))]
+            print_plan(_plan_rounds(opened, chosen, rounds, client, again=again), form)
             return
         with show_judge_progress(client) as tell:
             result, flips = verify_rounds(
@@ -140,16 +144,48 @@ def _verify_with_judge(
                 ),
             )
         result = replace(result, agreement=measure_agreement(opened, judge.labeler, chosen))
+        probabilities = _measure(opened, result)
         spent = describe_spent(client)
         document = to_judge_document(client, judge)
     if form == "json":
-        told = None if flips is None else asdict(flips)
-        print_json({**asdict(result), "judge": document, "flips": told})
+        told = {
+            "probabilities": to_builtins(probabilities),
+            "judge": document,
+            "flips": None if flips is None else asdict(flips),
+        }
+        print_json({**asdict(result), **told})
     else:
-        _print_result(result)
+        _print_result(result, probabilities)
         _print_rounds(result, flips)
         click.echo(spent, err=True)
     _check_replied(client.tally)
+
+
+def _plan_rounds(
+    store: Store, run_id: str, rounds: Sequence[GroundedJudge], client: LlmClient, *, again: bool
+) -> CallPlan:
+    """Add up what each round would send: one may be done where another is still to do."""
+    from claimwise.pipeline.judging import plan_run
+
+    first, *others = (plan_run(store, run_id, judge, again=again) for judge in rounds)
+    plans = (plan_calls(calls, client, fresh=True) for calls in others)
+    return sum(plans, start=plan_calls(first, client))
+
+
+def _measure(store: Store, result: VerifyResult) -> tuple[RunProbabilities, ...]:
+    """Return how sure the verifier is of the run's claims, and what its calibration makes of it.
+
+    The verdicts are stored by now: a calibration that can't be read is a warning.
+    """
+    from claimwise.measure.calibrated import measure_probabilities
+    from claimwise.measure.standing import read_standings
+
+    try:
+        standings = read_standings(store)
+    except StoreError as error:
+        click.echo(f"warning: probabilities are not calibrated: {error}", err=True)
+        return ()
+    return measure_probabilities(store, result.run_id, result.labeler, standings, result.settings)
 
 
 def _print_rounds(result: VerifyResult, flips: Flips | None) -> None:
@@ -193,7 +229,7 @@ def _show_progress() -> Iterator[Watch | None]:
         yield watch
 
 
-def _print_result(result: VerifyResult) -> None:
+def _print_result(result: VerifyResult, probabilities: Sequence[RunProbabilities]) -> None:
     opened = result.answers - result.failed - result.abstained - result.done_before
     rate = result.judged / result.seconds if result.seconds else 0
     click.echo(
@@ -217,6 +253,8 @@ def _print_result(result: VerifyResult) -> None:
         click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
     if result.unscored:
         click.echo(_say_bounds(result))
+    for line in describe_probabilities(probabilities):
+        click.echo(line)
     _print_warnings(result)
     click.echo(f"next: claimwise report --run {result.run_id}", err=True)
 
