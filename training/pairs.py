@@ -122,17 +122,18 @@ def read_passages(folder: Path) -> list[Passage]:
         for row in read_rows(folder, name):
             passage = found.get(row["document"])
             if passage is None:
-                passage = _make_passage(row["document"], row["title"].replace("_", " "))
+                passage = make_passage(row["document"], row["title"].replace("_", " "))
                 found[row["document"]] = passage
             passage.questions.append((row["question"], row["answer"]))
     for row in read_rows(folder, "boolq"):
         title, _, text = row["sentence"].split("\npassage: ", 1)[1].partition(" -- ")
         if text and text not in found:
-            found[text] = _make_passage(text, title)
+            found[text] = make_passage(text, title)
     return [passage for passage in found.values() if len(passage.sentences) >= 2]
 
 
-def _make_passage(text: str, title: str) -> Passage:
+def make_passage(text: str, title: str) -> Passage:
+    """Cut a text into sentences."""
     return Passage(text, title, [text[a:b] for a, b in find_sentences(text)])
 
 

@@ -1,8 +1,9 @@
-"""What the language model is asked to write about a passage, and how its replies are read."""
+"""What the language model is asked to write, and how its replies are read."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 _PASSAGE = "Here is a passage.\n\n{passage}\n\n"
 
@@ -46,6 +47,27 @@ STATE = (
 )
 STATE_TOKENS = 40
 
+INVENT = (
+    "Make up {genre}. Subject: {topic}. Place: {place}. Four to seven sentences with full names, "
+    "exact numbers and dates. Write the text alone, with no title."
+)
+INVENT_TOKENS = 170
+# The passages that people labelled are nearly all from an encyclopaedia; answers are checked
+# against much else.
+GENRES = (
+    "a news report", "a press release", "the abstract of a study", "a help page of a company",
+    "a paragraph of an annual report", "minutes of a meeting", "an interview with two questions",
+    "a post in a forum", "an encyclopaedia entry", "a blog post that argues for something",
+    "a letter to a customer", "a paragraph of a contract", "an obituary", "a fact sheet",
+    "a chat between two people", "a review", "a safety notice", "a speech",
+    "a fact check of a rumour", "three questions with short answers",
+)  # fmt: skip
+PLACES = (
+    "Bergen", "Lagos", "a small town in Ohio", "Osaka", "Scotland", "Buenos Aires", "Kerala",
+    "Marseille", "Melbourne", "the Baltic coast", "Nairobi", "Toronto", "southern Italy",
+    "Bangkok", "a village in Peru", "Istanbul", "Texas", "Prague", "Manila", "anywhere",
+)  # fmt: skip
+
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):]|\"|Sentence:|Fact \d:)\s*")
 _TALK = re.compile(r"^(?:sure|here (?:are|is)|certainly|passage|note|false|true|okay)\b", re.I)
 
@@ -59,3 +81,17 @@ def read_lines(reply: str) -> list[str]:
             continue
         kept.append(text)
     return list(dict.fromkeys(kept))
+
+
+def read_topics() -> list[str]:
+    """Return the subjects of invented texts."""
+    text = (Path(__file__).parent / "topics.txt").read_text(encoding="utf-8")
+    return [topic.strip() for line in text.splitlines() for topic in line.split(", ")]
+
+
+def read_text(reply: str) -> str:
+    """Return an invented text on one line: no headings, no marks, and no end that was cut off."""
+    lines = [line.replace("**", "").strip() for line in reply.splitlines()]
+    kept = [line for line in lines if line and not line.startswith(("#", "---", "Title:"))]
+    text = " ".join(kept)
+    return text[: max(text.rfind(mark) for mark in ".!?") + 1]

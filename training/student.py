@@ -115,7 +115,7 @@ def train_student(
     *,
     epochs: float,
     rate: float,
-    batch_tokens: int = 24_000,
+    batch_tokens: int = 48_000,
     seconds: float = 600.0,
     seed: int = 0,
 ) -> None:

@@ -18,6 +18,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.qwen2.modeling_qwen2 import Qwen2RotaryEmbedding
 
 from pairs import NOT_SUPPORTED, Pair
@@ -99,6 +102,37 @@ def load_tokenizer(path: Path) -> PreTrainedTokenizerFast:
     )
 
 
+def attend_grouped(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    **settings: Any,
+) -> tuple[Tensor, None]:
+    """Attend from one new token without copying the cache for every head that shares it.
+
+    Heads of one group read the same keys; the usual way first writes a copy for each. Prompts,
+    with many tokens at once, go the usual way.
+    """
+    if query.shape[2] > 1:
+        return sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, **settings
+        )
+    rows, heads, _, size = query.shape
+    grouped = query.reshape(rows, key.shape[1], heads // key.shape[1], size)
+    scores = (grouped @ key.transpose(-1, -2)).float() * (scaling or size**-0.5)
+    if attention_mask is not None:
+        scores = scores.masked_fill(~attention_mask[..., : key.shape[2]], float("-inf"))
+    mixed = scores.softmax(-1).to(value.dtype) @ value
+    return mixed.reshape(rows, 1, heads, size), None
+
+
+ALL_ATTENTION_FUNCTIONS.register("grouped", attend_grouped)
+ALL_MASK_ATTENTION_FUNCTIONS.register("grouped", sdpa_mask)
+
+
 @torch.no_grad()
 def write_texts(
     model: Qwen2ForCausalLM,
@@ -108,9 +142,11 @@ def write_texts(
     max_new_tokens: int,
     batch: int,
     seed: int,
+    temperature: float = 0.5,
 ) -> list[str]:
     """Let the model answer each prompt once; similar lengths share a batch."""
     torch.manual_seed(seed)
+    model.set_attn_implementation("grouped")
     device = next(model.parameters()).device
     chats = [
         "<|im_start|>system\nYou are a careful writer.<|im_end|>\n"
@@ -134,7 +170,7 @@ def write_texts(
             attention_mask=inputs["attention_mask"],
             max_new_tokens=max_new_tokens,
             do_sample=True,
-            temperature=0.5,
+            temperature=temperature,
             top_k=0,
             top_p=1.0,
             pad_token_id=tokenizer.pad_token_id,
@@ -146,6 +182,7 @@ def write_texts(
         ):
             texts[i] = text.strip()
     tokenizer.padding_side = "right"
+    model.set_attn_implementation("sdpa")
     return texts
 
 

@@ -4,10 +4,12 @@
 
 Steps, each of which keeps its result in WORK and is skipped when that is there:
 
-1. the language model writes claims about the passages (true, distorted, going beyond);
+1. the language model writes claims (true, distorted, going beyond) about passages, those of the
+   training data and others that it invents first;
 2. it is fine-tuned on the human-labelled pairs as a teacher;
 3. it labels (evidence, claim) pairs made from what it wrote;
-4. the small encoder learns from the teacher's probabilities and the human labels;
+4. the small encoder learns from the teacher's probabilities and the human labels, in two courses
+   from the same start, and their weights are averaged;
 5. the encoder is exported to ONNX, in 32 and in 8 bits.
 
 ``training/fit.py`` then fits the few numbers that turn evidence into calibrated probabilities.
@@ -21,7 +23,7 @@ import lzma
 import random
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -40,26 +42,57 @@ from pairs import (
     edit_claim,
     group_siblings,
     join_sentences,
+    make_passage,
     make_windows,
     rank_sentences,
     read_pairs,
     read_passages,
     thin_pairs,
 )
-from prompts import STATE, STATE_TOKENS, WRITING, read_lines
+from prompts import (
+    GENRES,
+    INVENT,
+    INVENT_TOKENS,
+    PLACES,
+    STATE,
+    STATE_TOKENS,
+    WRITING,
+    read_lines,
+    read_text,
+    read_topics,
+)
 
 SEED = 20_261_115
-CHUNK = 2_646  # passages that are written about at a time
+CHUNK = 2_048  # passages that are written about at a time
+PARTS = ("read", "invented")  # of the pool: about which passages
+OWN = ("stated", "swapped", "left_out")  # labelled pairs that are made, not read
 UNTIL = ("label", "learn", "export")
 TOKENIZER = "qwen-tokenizer.json"  # beside the GGUF file
 QUESTIONS = 6  # questions a passage that are turned into statements
+Row = tuple[str, str, int, str]  # evidence, claim, label or -1, where it comes from
+
+
+class Course(NamedTuple):
+    """One way to teach the student: which parts of the pool, and how fast."""
+
+    name: str
+    parts: tuple[str, ...]
+    rate: float
+    batch_tokens: int
+
+
+# The mean of two students from one start judges unseen sets better than either of them.
+COURSES = (
+    Course("narrow", ("read",), 1.2e-4, 24_000),
+    Course("wide", PARTS, 2e-4, 48_000),
+)
 
 
 def main() -> None:
     """Run the steps that are missing."""
     options = _parse_options()
     options.work.mkdir(parents=True, exist_ok=True)
-    steps = [("pool.json.xz", make_pool), ("student.pt", learn), ("encoder.int8.onnx", export)]
+    steps = [(f"soft-{PARTS[-1]}.npy", label), ("student.pt", learn), ("encoder.int8.onnx", export)]
     for result, step in steps[: UNTIL.index(options.until) + 1]:
         if not (options.work / result).exists():
             step(options)
@@ -70,38 +103,37 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="shared/data/train")
     parser.add_argument("--models", type=Path, required=True, help="where get-models put them")
     parser.add_argument("--work", type=Path, required=True, help="where results go")
-    parser.add_argument("--base", default="all-MiniLM-L6-v2", help="base of the student")
+    parser.add_argument("--base", default="gte-small", help="base of the student")
     parser.add_argument("--small", action="store_true", help="a few rows, to try the code")
     parser.add_argument("--until", choices=UNTIL, default="export", help="the last step")
     parser.add_argument("--probe", type=Path, help="extra pairs to score, for measuring only")
-    parser.add_argument("--write-seconds", type=float, default=220)
+    parser.add_argument("--write-seconds", type=float, default=240, help="for each part")
+    parser.add_argument("--invent", type=int, default=12_000, help="passages to invent")
     parser.add_argument("--teach-seconds", type=float, default=230)
-    parser.add_argument("--pool", type=int, default=300_000, help="most unlabelled pairs to label")
-    parser.add_argument("--epochs", type=float, default=8)
-    parser.add_argument("--rate", type=float, default=2.5e-4)
-    parser.add_argument("--learn-seconds", type=float, default=500)
+    parser.add_argument("--pool", type=int, default=300_000, help="most pairs to label, each part")
+    parser.add_argument("--epochs", type=float, default=6)
+    parser.add_argument("--learn-seconds", type=float, default=500, help="for each course")
     return parser.parse_args()
 
 
-def make_pool(options: argparse.Namespace) -> None:
-    """Write claims, teach the teacher, label the pairs; keep pairs and probabilities."""
+def label(options: argparse.Namespace) -> None:
+    """Write claims, teach the teacher, label pairs; keep each part's pairs and probabilities."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     clock = time.time()
     human = read_pairs(options.data)
-    passages = read_passages(options.data)
-    random.Random(SEED).shuffle(passages)
     if options.small:
-        human, passages = random.Random(0).sample(human, 60), passages[:4]
+        human = random.Random(0).sample(human, 60)
     tokenizer = teachers.load_tokenizer(prepare_tokenizer(options.models))
     model = teachers.load_model(options.models / teachers.GGUF)
-    print(f"{len(human)} pairs, {len(passages)} passages, {time.time() - clock:.0f} s", flush=True)
+    print(f"{len(human)} labelled pairs, {time.time() - clock:.0f} s", flush=True)
     writer = model.to(device, torch.bfloat16)
-    stated, written = write_claims(
-        writer, tokenizer, passages, seconds=options.write_seconds, small=options.small
-    )
-    print(f"{len(stated)} stated, {len(written)} written, {time.time() - clock:.0f} s", flush=True)
+    parts = {}
+    for part in PARTS:
+        if not (options.work / f"soft-{part}.npy").exists():
+            parts[part] = write_part(part, writer, tokenizer, human, options)
+            print(f"{part}: written, {time.time() - clock:.0f} s", flush=True)
+    own = _choose_own(parts["read"] if "read" in parts else read_part(options.work, "read")[0])
     judge = teachers.Judge(model.float()).to(device)
-    own = make_lessons(passages, stated)
     lessons = thin_pairs(human, random.Random(SEED)) + own
     teachers.train_judge(
         judge,
@@ -115,15 +147,73 @@ def make_pool(options: argparse.Namespace) -> None:
     print(f"taught on {len(lessons)} pairs, {time.time() - clock:.0f} s", flush=True)
     if options.probe:
         _score_probe(options, "teacher", lambda p: teachers.judge_pairs(judge, tokenizer, p))
-    pool = make_pairs(passages, stated, written) + mix_pairs(human)
-    random.Random(SEED).shuffle(pool)
-    rows = [(p.evidence, p.claim, p.label, p.origin) for p in human + own]
-    rows += [(e, c, -1, kind) for e, c, kind in pool[: options.pool]]
-    soft = teachers.judge_pairs(judge, tokenizer, [(row[0], row[1]) for row in rows])
-    np.save(options.work / "soft.npy", soft.half().numpy())
-    with lzma.open(options.work / "pool.json.xz", "wt", preset=1, encoding="utf-8") as file:
-        json.dump(rows, file)
-    print(f"labelled {len(rows)} pairs, {time.time() - clock:.0f} s", flush=True)
+    for part, rows in parts.items():
+        soft = teachers.judge_pairs(judge, tokenizer, [(row[0], row[1]) for row in rows])
+        with lzma.open(options.work / f"pool-{part}.json.xz", "wt", preset=1) as file:
+            json.dump(rows, file)
+        np.save(options.work / f"soft-{part}.npy", soft.half().numpy())
+        print(f"{part}: labelled {len(rows)} pairs, {time.time() - clock:.0f} s", flush=True)
+
+
+def write_part(
+    part: str, writer: Any, tokenizer: Any, human: list[Pair], options: argparse.Namespace
+) -> list[Row]:
+    """Return one part's rows; those that people labelled belong to the part about read passages."""
+    started = time.time()
+    rng = random.Random(SEED)
+    if part == "read":
+        passages = read_passages(options.data)
+        rng.shuffle(passages)
+    else:
+        asked = 4 if options.small else options.invent
+        passages = invent_passages(writer, tokenizer, asked, rng, small=options.small)
+        print(f"invented {len(passages)}, {time.time() - started:.0f} s", flush=True)
+    if options.small:
+        passages = passages[:4]
+    left = options.write_seconds - (time.time() - started)
+    stated, written = write_claims(writer, tokenizer, passages, seconds=left, small=options.small)
+    print(f"{len(stated)} stated, {len(written)} written", flush=True)
+    pool = make_pairs(passages, stated, written) + (mix_pairs(human) if part == "read" else [])
+    rng.shuffle(pool)
+    given = human + make_lessons(passages, stated) if part == "read" else []
+    rows = [(p.evidence, p.claim, p.label, p.origin) for p in given]
+    return rows + [(e, c, -1, kind) for e, c, kind in pool[: options.pool]]
+
+
+def read_part(work: Path, part: str) -> tuple[list[Row], torch.Tensor]:
+    """Read one part's rows and the teacher's probabilities."""
+    with lzma.open(work / f"pool-{part}.json.xz", "rt", encoding="utf-8") as file:
+        rows = json.load(file)
+    return rows, torch.from_numpy(np.load(work / f"soft-{part}.npy")).float()
+
+
+def _choose_own(rows: list[Row]) -> list[Pair]:
+    """Return the pairs that were made together with a label."""
+    return [Pair(*row) for row in rows if row[2] >= 0 and row[3] in OWN]
+
+
+def invent_passages(
+    model: Any, tokenizer: Any, number: int, rng: random.Random, *, small: bool
+) -> list[Passage]:
+    """Let the language model make up texts of many kinds; those on one subject are siblings."""
+    topics = read_topics()
+    wanted = [
+        (topics[i % len(topics)], rng.choice(GENRES), rng.choice(PLACES)) for i in range(number)
+    ]
+    replies = teachers.write_texts(
+        model,
+        tokenizer,
+        [INVENT.format(topic=t, genre=g, place=p) for t, g, p in wanted],
+        max_new_tokens=40 if small else INVENT_TOKENS,
+        batch=4 if small else CHUNK,
+        seed=SEED,
+        temperature=0.9,
+    )
+    found = [
+        make_passage(read_text(reply), topic)
+        for (topic, _, _), reply in zip(wanted, replies, strict=True)
+    ]
+    return [passage for passage in found if len(passage.sentences) >= 2]
 
 
 def prepare_tokenizer(models: Path) -> Path:
@@ -172,7 +262,7 @@ def write_claims(
                 tokenizer,
                 [prompt.format(passage=_shorten(p)) for p in chunk],
                 max_new_tokens=most,
-                batch=4 if small else CHUNK // 2,
+                batch=4 if small else CHUNK,
                 seed=SEED,
             )
             print(f"wrote {kind} from {first}, {time.time() - started:.0f} s", flush=True)
@@ -289,32 +379,41 @@ def make_targets(labels: np.ndarray, soft: torch.Tensor) -> torch.Tensor:
 
 
 def learn(options: argparse.Namespace) -> None:
-    """Train the student on the pool."""
+    """Train a student in each course that is missing, and keep the mean of their weights."""
+    paths = [options.work / f"student-{course.name}.pt" for course in COURSES]
+    for course, path in zip(COURSES, paths, strict=True):
+        if not path.exists():
+            torch.save(take_course(course, options), path)
+    states = [torch.load(path, weights_only=True) for path in paths]
+    mean = {
+        name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]
+    }
+    torch.save({name: value.half() for name, value in mean.items()}, options.work / "student.pt")
+
+
+def take_course(course: Course, options: argparse.Namespace) -> dict[str, torch.Tensor]:
+    """Train one student on its parts of the pool; return its weights in 16 bits."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    with lzma.open(options.work / "pool.json.xz", "rt", encoding="utf-8") as file:
-        rows = json.load(file)
-    soft = torch.from_numpy(np.load(options.work / "soft.npy")).float()
-    labels = np.array([row[2] for row in rows])
-    pairs = [(row[0], row[1]) for row in rows]
+    parts = [read_part(options.work, part) for part in course.parts]
+    rows = [row for some, _ in parts for row in some]
+    soft = torch.cat([probabilities for _, probabilities in parts])
     torch.manual_seed(SEED)
     student = students.load_student(options.models / options.base).to(device)
     tokenizer = students.load_tokenizer(options.models / options.base)
     students.train_student(
         student,
         tokenizer,
-        pairs,
-        make_targets(labels, soft),
+        [(row[0], row[1]) for row in rows],
+        make_targets(np.array([row[2] for row in rows]), soft),
         epochs=options.epochs,
-        rate=options.rate,
+        rate=course.rate,
         seconds=options.learn_seconds,
         seed=SEED,
-        batch_tokens=2_000 if options.small else 24_000,
+        batch_tokens=2_000 if options.small else course.batch_tokens,
     )
     if options.probe:
-        _score_probe(options, "student", lambda p: students.judge_pairs(student, tokenizer, p))
-    torch.save(
-        {k: v.half().cpu() for k, v in student.state_dict().items()}, options.work / "student.pt"
-    )
+        _score_probe(options, course.name, lambda p: students.judge_pairs(student, tokenizer, p))
+    return {name: value.half().cpu() for name, value in student.state_dict().items()}
 
 
 def export(options: argparse.Namespace) -> None:

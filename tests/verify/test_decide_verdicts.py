@@ -119,17 +119,9 @@ def test_a_second_statement_out_of_nowhere_is_no_support() -> None:
     )
     added = "return them at any branch in Europe"
     found = judge(f"Members can borrow films for two weeks and {added}.", told, tier="embedded")
-    assert found.scores is not None
-    assert found.scores.supports >= 0.35  # as a whole it looks supported
-    assert (found.verdict, found.exceeds, found.confidence) == ("overreach", added, None)
-    # The same words somewhere in the sources: the probability decides.
-    other = judge(
-        f"Members can borrow films for two weeks and {added}.",
-        f"{told} Our branch in Europe takes no return.",
-        tier="embedded",
-    )
-    assert other.scores is not None
-    assert (other.verdict == "supported") == (other.scores.supports >= 0.35)
+    assert (found.verdict, found.exceeds) == ("overreach", added)
+    alone = judge("Members can borrow films for two weeks.", told, tier="embedded")
+    assert alone.verdict == "supported"
 
 
 def test_overreach_names_what_exceeds() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from judged import make_source
 
+import claimwise.verify.compare as comparing
+from claimwise.verify.amounts import Amount, agree
 from claimwise.verify.compare import Difference, find_differences, find_reckoned, find_uncovered
 from claimwise.verify.evidence import EvidenceIndex, weigh_part
 
@@ -151,6 +153,12 @@ DIFFERENT = [
         "denial",
         "the claim denies what the source says",
     ),
+    (
+        "The shop is large and does not sell bread.",
+        "The shop sells bread.",
+        "denial",
+        "the source denies what the claim says",
+    ),
     # opposites and names
     (
         "Sales rose 5% in March.",
@@ -258,6 +266,11 @@ ALIKE = [
     ("Employees are prohibited from smoking.", "Employees are not allowed to smoke."),
     ("There is no charge for returns.", "Returns are free of charge."),
     ("Gift cards can't be returned.", "Gift cards cannot be returned."),
+    (
+        "The museum sells tickets online and does not sell them at the desk.",
+        "The museum sells tickets online.",
+    ),
+    ("The shop is large and does not sell bread.", "The shop is large."),
     # opposites that are none
     ("Sales increased in the north and decreased in the south.", "Sales decreased in the south."),
     ("The museum is open daily except Monday.", "The museum is closed on Monday."),
@@ -314,3 +327,27 @@ def test_what_is_not_covered() -> None:
     part = weigh_part("The tower is 139 m tall and was painted by Italian monks.", index)
     assert find_uncovered(part, index, [0]) == "painted by Italian monks"
     assert find_uncovered(weigh_part("The tower is tall.", index), index, [0]) is None
+
+
+def test_a_source_is_asked_once_for_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparisons grow with the sentences that are alike, not with their square."""
+    compared = 0
+
+    def count(claimed: Amount, told: Amount) -> bool:
+        nonlocal compared
+        compared += 1
+        return agree(claimed, told)
+
+    def compare(sentences: int) -> int:
+        nonlocal compared
+        compared = 0
+        text = " ".join(f"The hall of wing {n}A has {n + 100} rooms." for n in range(sentences))
+        index = EvidenceIndex([make_source(text)])
+        part = weigh_part("The hall has 900 rooms.", index)
+        assert len(find_differences(part, index, range(sentences))) >= sentences
+        return compared
+
+    monkeypatch.setattr(comparing, "agree", count)
+    few, many = compare(10), compare(40)
+    assert few > 0
+    assert many <= 5 * few

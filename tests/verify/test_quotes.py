@@ -164,7 +164,7 @@ def test_every_run_of_words_is_found_whatever_its_spacing_and_case(
 
 def test_a_quote_without_end_is_not_looked_for():
     text = "the tower is the tower of " * 20_000
-    began = time.monotonic()
+    began = time.thread_time()
     assert locate("the tower … " * 100_000, text) is None
     assert locate("x" * 30_000_000, text) is None
-    assert time.monotonic() - began < 2.0
+    assert time.thread_time() - began < 2.0

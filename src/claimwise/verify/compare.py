@@ -8,7 +8,8 @@ a missed one, so each kind asks that the words around the difference agree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from functools import cache, partial
 from typing import NamedTuple
 
 from claimwise.verify.amounts import Amount, agree, comparable, entails
@@ -24,6 +25,8 @@ _NEAR = 3  # words on either side of a number that tell what it counts
 _NEAR_DATE = 5  # ... of a date: it may stand at either end of a sentence
 _BEYOND = re.compile(r"\b(?:after|over|above|beyond|past|(?:more|later|longer) than)\b")
 _WITHIN = re.compile(r"\b(?:within|before|until|under|below|up to|(?:less|fewer|earlier) than)\b")
+
+IsGiven = Callable[[Amount, int], bool]  # an amount of the claim, the number of a source
 
 
 class Difference(NamedTuple):
@@ -53,21 +56,27 @@ def find_differences(part: Part, index: EvidenceIndex, among: Sequence[int]) -> 
         return []
     unknown = _find_unknown_names(claim, index)
     looked_at = [index.sentences[p] for p in dict.fromkeys((*part.digest, *among))]
+    # Remembered: every sentence that is alike asks the same of its source.
+    is_given: IsGiven = cache(partial(_is_given, claim, looked_at))
     return [
         Difference(position, kind, words)
         for position in alike
-        for kind, words in _compare(claim, index.sentences[position], looked_at, unknown)
+        for kind, words in _compare(claim, index.sentences[position], looked_at, unknown, is_given)
     ]
 
 
 def _compare(
-    claim: Reading, told: Sentence, looked_at: Sequence[Sentence], unknown: Sequence[UnknownName]
+    claim: Reading,
+    told: Sentence,
+    looked_at: Sequence[Sentence],
+    unknown: Sequence[UnknownName],
+    is_given: IsGiven,
 ) -> Iterator[tuple[str, str]]:
-    given = [sentence for sentence in looked_at if sentence.source == told.source]
     for amount in claim.amounts:
-        rival = _find_rival(amount, claim, told, given)
-        if rival is not None:
+        rival = _find_rival(amount, claim, told)
+        if rival is not None and not is_given(amount, told.source):
             yield "number", f"the source says {rival.text}, the claim {amount.text}"
+    given = [sentence for sentence in looked_at if sentence.source == told.source]
     for day in claim.days:
         text = _find_other_day(day, claim, told, given)
         if text is not None:
@@ -85,9 +94,7 @@ def _share(stems: Sequence[str], among: Set[str]) -> float:
     return sum(map(among.__contains__, stems)) / len(stems) if stems else 0.0
 
 
-def _find_rival(
-    amount: Amount, claim: Reading, told: Reading, given: Sequence[Reading]
-) -> Amount | None:
+def _find_rival(amount: Amount, claim: Reading, told: Reading) -> Amount | None:
     """Return the sentence's amount that stands where the claim has another.
 
     Of the amounts that measure the same thing and that the claim does not give itself, the one
@@ -106,14 +113,15 @@ def _find_rival(
         shared = _count_shared(amount, claim, other, told)
         if shared and (best is None or shared > best[0]):
             best = (shared, other)
-    return None if best is None or _is_given(amount, claim, given) else best[1]
+    return None if best is None else best[1]
 
 
-def _is_given(amount: Amount, claim: Reading, given: Sequence[Reading]) -> bool:
-    """Tell whether another sentence gives the claimed amount."""
+def _is_given(claim: Reading, looked_at: Sequence[Sentence], amount: Amount, source: int) -> bool:
+    """Tell whether a looked-at sentence of a source gives the claimed amount."""
     return any(
         agree(amount, other) and _speaks_of(amount, claim, other, reading)
-        for reading in given
+        for reading in looked_at
+        if reading.source == source
         for other in (*reading.amounts, *reading.years)
     )
 
@@ -212,7 +220,28 @@ def _beyond_and_within(first: str, second: str) -> bool:
 def _covers(told: Reading, place: int, claim: Reading) -> bool:
     start, end = told.clause_of(place)
     stems = {word.stem for word in told.words if start <= word.start and word.end <= end}
+    if _lacks_subject(told, start, place):
+        stems |= _find_subject(told, start, place)
     return _share(claim.telling_stems, stems) >= _MOSTLY
+
+
+def _lacks_subject(told: Reading, start: int, place: int) -> bool:
+    """Tell whether a clause begins with its denial: "… and cannot be changed" names nobody."""
+    return any(
+        start <= denial < place and not any(start <= word.start < denial for word in told.telling)
+        for denial, _ in told.denials
+    )
+
+
+def _find_subject(told: Reading, start: int, place: int) -> set[str]:
+    """Return the words of the clause before, unless it says what this one denies.
+
+    "Sold online and not sold at the desk" does not deny that it is sold online.
+    """
+    first = max((before for before, _ in told.clauses if before < start), default=start)
+    earlier = {word.stem for word in told.words if first <= word.start < start}
+    denied = next(word.stem for word in told.words if word.start == place)
+    return set() if denied in earlier else earlier
 
 
 def _find_opposites(claim: Reading, told: Reading) -> Iterator[tuple[str, str]]:

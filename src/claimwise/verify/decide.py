@@ -18,7 +18,7 @@ from claimwise.verify.compare import (
 )
 from claimwise.verify.evidence import FEATURES, EvidenceIndex, Part, weigh_part
 from claimwise.verify.validity import is_stale, say_why_stale
-from claimwise.verify.words import find_stem, is_common, read_stems
+from claimwise.verify.words import find_stem, is_common
 
 OTHERWISE = "; another source says otherwise"  # what a reason ends with where sources disagree
 _PARTLY = 0.4  # share of a claim's words in one place from which a claim counts as partly backed
@@ -29,7 +29,6 @@ _ENTRY_ALIKE = 0.6  # share of an action claim's words that its log entry must h
 _ABOUT_AS_MANY = 0.8  # share of the best sentence's words with which another may take its place
 _DIGEST_RECALL = FEATURES.index("digest_recall")
 _NUMBERS = (FEATURES.index("numbers_missing"), FEATURES.index("numbers_found"))
-_JOINING = (" and", " but", " or", " while", " which", " who", ",")
 _LOOKED_AT = 6  # sentences, best first, that are compared in detail
 # What tells in a log that something was tried and not done.
 _FAILED = re.compile(
@@ -94,7 +93,7 @@ def decide_claim(
     figures = any(part.features[place] for place in _NUMBERS)
     reckoned = find_reckoned(part, index, best) if figures and not here else None
     likely = weighed.scores.supports >= weighed.threshold
-    doubted = _outweighs(here, weighed.scores) or _adds_more(part, index, best, weighed.scores)
+    doubted = _outweighs(here, weighed.scores)
     if (likely and not doubted) or reckoned is not None:
         return _decide_supported(claim, weighed, part, index, best, differences, as_of, reckoned)
     against = _find_contradiction(here, weighed, _recall(part.reading.content, index, [best]))
@@ -115,21 +114,6 @@ def _outweighs(differences: Sequence[Difference], scores: Scores) -> bool:
     return any(
         d.kind in ("number", "date", "denial") or scores.supports < _SURE for d in differences
     )
-
-
-def _adds_more(part: Part, index: EvidenceIndex, best: int, scores: Scores) -> bool:
-    """Tell whether a claim in doubt joins on what the sources never mention.
-
-    That is a stretch after "and" or the like of at least two telling words, none of which occurs
-    anywhere in the sources: a probability for the whole claim hides its second half.
-    """
-    uncovered = find_uncovered(part, index, [best]) if scores.supports < _SURE else None
-    if not uncovered:
-        return False
-    before, _, _ = part.text.partition(uncovered)
-    telling = [stem for stem in read_stems(uncovered) if not is_common(stem)]
-    joined = before.rstrip().lower().endswith(_JOINING)
-    return joined and len(telling) > 1 and not any(map(index.holds, telling))
 
 
 def _find_contradiction(

@@ -1,6 +1,6 @@
 """The small encoder: reads evidence and claim together, offline, on a CPU.
 
-A 22-million-parameter BERT in 8-bit ONNX, run by onnxruntime; both come with the ``encoder``
+A 33-million-parameter BERT in 8-bit ONNX, run by onnxruntime; both come with the ``encoder``
 extra. The weights are part of the package: nothing is ever downloaded.
 """
 

@@ -19,7 +19,7 @@ VERIFIERS = {
 class Verifier(Protocol):
     """An instrument that judges claims against sources.
 
-    ``name`` is what users type, ``labeler`` what its labels carry ("verifier:lexical-2"),
+    ``name`` is what users type, ``labeler`` what its labels carry ("verifier:lexical-3"),
     ``threshold`` the probability of support from which it says "supported".
     """
 
