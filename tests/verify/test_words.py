@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from claimwise.verify import words as words_module
@@ -96,6 +96,7 @@ def test_contractions_carry_nothing(word: str) -> None:
 
 
 @given(st.text(max_size=80))
+@example("N'T")
 def test_reading_words_never_fails_and_has_two_ways(text: str) -> None:
     words = read_words(text)
     assert [w.stem for w in words] == read_stems(text)

@@ -51,7 +51,7 @@ def find_stem(word: str) -> str:
 def _uncontract(word: str) -> str:
     """Return what a contraction begins with: "does" of "doesn't", "we" of "we'll"."""
     if word.endswith("n't"):
-        return {"can't": "can", "won't": "will", "shan't": "shall"}.get(word, word[:-3])
+        return {"can't": "can", "won't": "will", "shan't": "shall"}.get(word, word[:-3] or "not")
     head, _, tail = word.partition("'")
     return head if tail in ("s", "ve", "re", "ll", "d", "m") else word.replace("'", "")
 
