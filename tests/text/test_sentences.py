@@ -156,7 +156,7 @@ def grows_evenly(unit: str, size: int, times: int) -> bool:
     """
     seconds(unit)  # loads the library
     for _ in range(5):
-        small = min(seconds(unit * size) for _ in range(2))
+        small = min(seconds(unit * size) for _ in range(5))  # the first ones may be slow
         if seconds(unit * size * times) < (times + times**2) / 2 * small + 0.02:
             return True
     return False
@@ -178,7 +178,7 @@ def test_a_quadratic_method_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail: a pattern that tries every start again takes too long."""
     slow = re.compile(r"\w[\w ]*!")
     monkeypatch.setitem(globals(), "find_sentences", slow.search)
-    assert not grows_evenly("word ", 600, times=4)
+    assert not grows_evenly("word ", 600, times=8)
 
 
 def test_a_line_of_100_000_words_and_a_text_of_10_megabytes() -> None:
