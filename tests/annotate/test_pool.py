@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,8 @@ from claimwise.annotate.calls import Refusal
 from claimwise.annotate.pool import StorePool
 from claimwise.errors import RefusedError, StoreError
 from claimwise.store import Store, open_store
-from support.app_server import RunningApp
+from claimwise.store.accounts import add_event
+from support.app_server import RunningApp, utc_now
 
 
 @pytest.fixture
@@ -116,3 +118,104 @@ def test_a_locked_store_is_told_in_one_line_and_nothing_is_lost(
         lock.execute("rollback")
         lock.close()
     assert admin.post("/people/invite", role="labeler").status_code == 200
+
+
+# The store's file is deleted or replaced under the server.
+
+
+def add_event_row(store: Store, name: str) -> None:
+    add_event(store, name, account=None, now=utc_now())
+
+
+def list_event_rows(place: Path) -> set[str]:
+    with open_store(place) as store:
+        return {row[0] for row in store.query("select event from audit_events")}
+
+
+@pytest.fixture
+def file_pool(tmp_path: Path) -> Iterator[StorePool]:
+    path = tmp_path / "store.db"
+    open_store(path, create=True).close()
+    pool = StorePool(lambda: open_store(path, busy_seconds=1), size=3)
+    yield pool
+    pool.close()
+
+
+def delete_file(path: Path) -> None:
+    path.unlink()
+
+
+def delete_log(path: Path) -> None:
+    Path(f"{path}-wal").unlink()
+
+
+def replace_file(path: Path) -> None:
+    spare = path.with_name("spare.db")
+    with open_store(spare, create=True) as store:
+        add_event_row(store, "in the spare")
+    spare.replace(path)
+
+
+@pytest.mark.parametrize("harm", [delete_file, delete_log, replace_file])
+def test_a_write_that_ends_in_a_file_that_is_gone_is_an_error(
+    file_pool: StorePool, harm: Callable[[Path], None]
+) -> None:
+    """SQLite commits into a deleted file without a word."""
+    with file_pool.borrow() as store:
+        add_event_row(store, "before")
+    with (
+        pytest.raises(StoreError, match="deleted or replaced"),
+        file_pool.borrow() as store,
+        store.write(),
+    ):
+        add_event_row(store, "lost")
+        harm(Path(file_pool.place))
+
+
+def test_a_replaced_store_is_opened_anew_and_not_mixed_with_the_old_one(
+    file_pool: StorePool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(file_pool.place)
+    with file_pool.borrow() as one, file_pool.borrow() as two:
+        add_event_row(one, "in the old one")
+        add_event_row(two, "in the old one too")
+    moved = path.with_name("moved.db")
+    path.rename(moved)
+    with pytest.raises(StoreError, match="no store there"), file_pool.borrow():
+        pass
+    replace_file(path)
+    for number in range(3):
+        with file_pool.borrow() as store:
+            add_event_row(store, f"after {number}")
+    assert list_event_rows(path) == {"in the spare", "after 0", "after 1", "after 2"}
+    assert list_event_rows(moved) == {"in the old one", "in the old one too"}
+    told = [line for line in capfd.readouterr().err.splitlines() if "replaced" in line]
+    assert told == [f"{path}: the file was deleted or replaced; the one there now is in use"]
+
+
+def test_no_new_file_is_opened_while_the_old_one_is_in_use(file_pool: StorePool) -> None:
+    path = Path(file_pool.place)
+    with file_pool.borrow() as old:
+        add_event_row(old, "old")
+        replace_file(path)
+        with pytest.raises(StoreError, match="old requests are ending"), file_pool.borrow():
+            pass
+        assert old.query("select event from audit_events") == [("old",)]
+    with file_pool.borrow() as new:
+        assert new.query("select event from audit_events") == [("in the spare",)]
+
+
+def test_the_app_acknowledges_nothing_without_its_file_and_recovers(demo_app: RunningApp) -> None:
+    admin = demo_app.enter("root", "admin")
+    path = Path(demo_app.place)
+    away = path.with_name("away.db")
+    assert admin.post("/people/invite", role="labeler").status_code == 200
+    path.rename(away)
+    for _ in range(3):
+        answer = admin.post("/people/invite", role="labeler")
+        assert (answer.status_code, answer.headers.get("retry-after")) == (503, "5")
+        assert admin.get("/people").status_code == 503
+    away.rename(path)
+    assert admin.post("/people/invite", role="labeler").status_code == 200
+    with demo_app.open() as store:
+        assert store.query("select count(*) from invites") == [(2,)]

@@ -76,5 +76,8 @@ class Engine(Protocol):
     def has_table(self, table: str) -> bool:
         """Return whether a table or view of that name exists."""
 
+    def is_in_place(self) -> bool:
+        """Return whether what the connection has open is still what its place names."""
+
     def close(self) -> None:
         """Close the connection."""

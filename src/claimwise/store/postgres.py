@@ -233,6 +233,10 @@ class PostgresEngine:
         """Return whether a table or view of that name is on the search path."""
         return bool(self.query("select 1 where to_regclass(:name) is not null", {"name": table}))
 
+    def is_in_place(self) -> bool:
+        """Return True: a server that goes away takes its connections along."""
+        return True
+
     def close(self) -> None:
         """Close the connection."""
         if not self._loop.is_closed():

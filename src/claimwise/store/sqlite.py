@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from claimwise.errors import NotAStoreError, StoreBusyError, StoreError, StoreFullError
 from claimwise.store.engine import BUSY_SECONDS, NO_PARAMS, Params, Record
 
 _BATCH = 20_000
 _STAGING = "staging"
+
+
+class _FileId(NamedTuple):
+    """Which file a path names: another one of the same name has another id."""
+
+    device: int
+    number: int
 
 
 class SQLiteEngine:
@@ -25,6 +33,9 @@ class SQLiteEngine:
 
     def __init__(self, path: Path, *, create: bool, busy_seconds: float = BUSY_SECONDS) -> None:
         self.place = str(path)
+        self._path = path.absolute()
+        self._log_path = Path(f"{self._path}-wal")
+        self._log_id: _FileId | None = None
         self._busy_seconds = busy_seconds
         if not path.exists() and not create:
             raise NotAStoreError(
@@ -34,15 +45,19 @@ class SQLiteEngine:
             raise StoreError(f"{path}: found a folder, expected a SQLite file")
         # A file in WAL mode needs a second one beside it, unless nobody can write there anyway.
         frozen = path.exists() and _is_on_read_only_disk(path)
+        before = _identify(self._path)
         with self._errors():
             self._db = sqlite3.connect(
-                f"{path.absolute().as_uri()}?immutable={int(frozen)}",
+                f"{self._path.as_uri()}?immutable={int(frozen)}",
                 uri=True,
                 timeout=busy_seconds,
                 isolation_level=None,
                 check_same_thread=False,
             )
+        self._file_id = _identify(self._path)
         try:
+            if before not in (None, self._file_id):
+                raise StoreError(f"{path}: the file was replaced while it was opened; try again")
             self._configure()
         except BaseException:
             self._db.close()
@@ -102,12 +117,24 @@ class SQLiteEngine:
             while batch := list(islice(source, _BATCH)):
                 self._db.executemany(sql, batch)
 
-    def write(self, turn: str | None = None) -> AbstractContextManager[None]:
+    @contextmanager
+    def write(self, turn: str | None = None) -> Iterator[None]:
         """Take the write lock at once: a lock taken half way could only fail.
 
         There is one lock, so all writers take turns, whatever turns they name.
+
+        Raises:
+            StoreError: the file is no longer where others look for it. SQLite itself goes on
+                writing to a deleted file without a word, so this is asked after each commit.
         """
-        return self._transaction("begin immediate")
+        with self._transaction("begin immediate"):
+            self._log_id = self._log_id or _identify(self._log_path)
+            yield
+        if not self.is_in_place():
+            raise StoreError(
+                f"{self.place}: the file was deleted or replaced while it was in use; what was "
+                "written just now is not in the store: put the file back and try again"
+            )
 
     @contextmanager
     def migrate(self) -> Iterator[None]:
@@ -166,8 +193,21 @@ class SQLiteEngine:
         )
         return bool(found)
 
+    def is_in_place(self) -> bool:
+        """Return whether the open file, and its log of newest changes, are still at their paths."""
+        if _identify(self._path) != self._file_id:
+            return False
+        return self._log_id in (None, _identify(self._log_path))
+
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection.
+
+        When another file has taken the place of ours, what our log holds goes into our own file
+        first: SQLite would take the log that lies there for the new file's, and mix the two.
+        """
+        if _identify(self._path) != self._file_id:
+            with suppress(sqlite3.Error):  # others read the old file: the last one to close does it
+                self._db.execute("pragma wal_checkpoint(truncate)")
         self._db.close()
 
     @contextmanager
@@ -197,6 +237,15 @@ class SQLiteEngine:
                 f"{self.place}: can't be opened; does the folder exist and may you write there?"
             )
         return StoreError(f"{self.place}: {error}")
+
+
+def _identify(path: Path) -> _FileId | None:
+    """Return which file a path names; None when it names none that we may see."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return _FileId(found.st_dev, found.st_ino)
 
 
 def _is_on_read_only_disk(path: Path) -> bool:

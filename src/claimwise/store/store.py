@@ -191,6 +191,10 @@ class Store:
         """Return views that someone dropped."""
         return [name for name, _ in list_views() if not self._engine.has_table(name)]
 
+    def is_in_place(self) -> bool:
+        """Return whether what is open is still what the place names; files can be replaced."""
+        return self._engine.is_in_place()
+
     def close(self) -> None:
         """Close the connection."""
         self._engine.close()
