@@ -124,6 +124,7 @@ def test_without_the_extra_it_says_what_to_install(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "claimwise.annotate.connections", raising=False)
     with pytest.raises(MissingExtraError, match=r"claimwise\[web\]"):
         serve_app(Project(Path()), place, ServeOptions(port=0), print)
 

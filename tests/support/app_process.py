@@ -48,6 +48,11 @@ class AppProcess:
                 self._ready.set()
         self._ready.set()
 
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
     def stop(self) -> None:
         """End the process that we started."""
         if self._process.poll() is None:

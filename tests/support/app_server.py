@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
-import uvicorn
 
 from claimwise.annotate.app import Site, build_app
+from claimwise.annotate.connections import ConnectionLimits, build_server
 from claimwise.annotate.pool import StorePool
 from claimwise.annotate.security import list_hosts
 from claimwise.annotate.server import ServeOptions, bind_socket
@@ -113,6 +113,7 @@ def run_app(
     *,
     behind_https: bool = False,
     clock: Callable[[], datetime] = utc_now,
+    limits: ConnectionLimits | None = None,
 ) -> Iterator[RunningApp]:
     """Serve the store at a place on a free port until the block ends."""
     pool = StorePool(lambda: open_impatiently(place))
@@ -124,8 +125,7 @@ def run_app(
         clock=clock,
     )
     bound = bind_socket(ServeOptions(port=0))
-    config = uvicorn.Config(build_app(site), log_level="warning", lifespan="off", ws="none")
-    server = uvicorn.Server(config)
+    server = build_server(build_app(site), limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:

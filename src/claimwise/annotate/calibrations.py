@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from claimwise.annotate.calls import Call, PageRoute, Refusal, Response
 from claimwise.annotate.charts import Bin, Point, draw_forest, draw_reliability
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, StoreError
 from claimwise.pipeline.calibrating import calibrate_verifier
 from claimwise.report.calibrating import (
     READING,
@@ -79,6 +79,8 @@ def make_calibration(call: Call) -> Response:
         return _show(call, problem=f"No claim has labels of people and of {clean(name) or 'it'}.")
     try:
         found = calibrate_verifier(call.store, name, now=call.now, judgement=kind)
+    except StoreError:
+        raise
     except ClaimwiseError as error:
         return _show(call, problem=str(error))
     call.audit("calibrated", subject=name, detail=found.overall.status)

@@ -20,7 +20,6 @@ from claimwise.store.accounts import create_setup_invite
 
 _BUSY_SECONDS = 10.0  # a browser does not wait as long as a command
 _WAITING = 2048  # connections that nobody has taken yet
-_LAST_SECONDS = 5  # for requests under way when the server is stopped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,11 +46,10 @@ def serve_app(
         ClaimwiseError: the port is taken, the store can't be written, or the extra is missing.
     """
     try:
-        import uvicorn
-
         from claimwise.annotate.app import Site, build_app
+        from claimwise.annotate.connections import build_server
     except ModuleNotFoundError as error:
-        if error.name not in ("starlette", "uvicorn"):
+        if error.name not in ("h11", "starlette", "uvicorn"):
             raise
         raise MissingExtraError("the app in the browser", "web") from error
 
@@ -65,23 +63,14 @@ def serve_app(
             hosts=security.list_hosts(options.host, options.host_names),
             behind_https=options.behind_https,
         )
-        config = uvicorn.Config(
-            build_app(site),
-            log_level="warning",
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            proxy_headers=False,
-            ws="none",
-            timeout_graceful_shutdown=_LAST_SECONDS,
-        )
+        server = build_server(build_app(site))
         # SIGINT too: a shell's background jobs begin with it ignored.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _stop)
         with suppress(KeyboardInterrupt):
             with pool.borrow() as store:
                 _announce(store, bound, options, say, first_page)
-            uvicorn.Server(config).run(sockets=[bound])
+            server.run(sockets=[bound])
     say("stopped")
 
 
