@@ -13,7 +13,8 @@
         ├── NewerSchemaError  a newer claimwise wrote it
         ├── NotAStoreError    nothing of ours is there
         ├── StoreBusyError    another process kept it locked for too long
-        └── StoreFullError    no space left
+        ├── StoreFullError    no space left
+        └── StoreReplacedError  its file was deleted or replaced while it was in use
 
 A message says where, what was found, what was expected and what to do.
 """
@@ -111,3 +112,7 @@ class StoreBusyError(StoreError):
 
 class StoreFullError(StoreError):
     """There is no space left for the store."""
+
+
+class StoreReplacedError(StoreError):
+    """The store's file was deleted or replaced while it was in use."""

@@ -119,11 +119,48 @@ def test_a_refused_name_or_password_leaves_the_invite(app: RunningApp) -> None:
         answer = person.post(path, name=name, password=PASSWORD, again=PASSWORD)
         assert answer.status_code == 400, name
         assert 'role="alert"' in answer.text
-    for password, again in (("elevenchars",) * 2, ("x" * 1001,) * 2, (PASSWORD, PASSWORD + "!")):
+    for password, again in (
+        ("elevenchars",) * 2,
+        ("x" * 1001,) * 2,
+        ("password1234",) * 2,
+        (" " * 12,) * 2,
+        (PASSWORD, PASSWORD + "!"),
+    ):
         answer = person.post(path, name="anna", password=password, again=again)
         assert answer.status_code == 400, password
         assert password not in answer.text
     assert accept(person, path, "anna").status_code == 303
+
+
+def test_an_invite_holds_for_a_month_at_most(app: RunningApp) -> None:
+    admin = app.enter("root", "admin")
+    for hours in ("0", "721", "0000019999999999", "1e3", "-1", "", "٣"):
+        assert admin.post("/people/invite", role="labeler", hours=hours).status_code == 400, hours
+    assert admin.post("/people/invite", role="labeler", hours="720").status_code == 200
+    with app.open() as store:
+        assert store.query("select count(*) from invites") == [(1,)]
+
+
+def test_the_name_of_imported_labels_takes_an_admin_s_word(app: RunningApp) -> None:
+    admin = app.enter("root", "admin")
+    with app.open() as store:
+        store.execute_all(
+            [("insert into labelers (labeler, labeler_kind) values ('ana', 'human')", {})]
+        )
+    invited = app.visit()
+    path = make_invite(app)
+    for name in ("ana", "ANA"):
+        answer = accept(invited, path, name)
+        assert (answer.status_code, "were imported" in answer.text) == (400, True)
+    assert accept(invited, path, "anna").status_code == 303
+    page = admin.post("/people/invite", role="adjudicator", name="ana").text
+    link = LINK.search(page)
+    assert link
+    assert app.visit().log_in("ana").status_code == 401, "nobody knows its password yet"
+    ana = app.visit()
+    assert accept(ana, link[1], "whatever").status_code == 303
+    assert "adjudicator" in ana.get("/account").text
+    assert admin.post("/people/invite", role="labeler", name="ANNA").status_code == 409
 
 
 def test_a_reset_link_sets_the_password_and_ends_all_sessions(app: RunningApp) -> None:
@@ -346,6 +383,72 @@ def test_guessing_is_slowed_down_and_the_right_password_waits_too(app: RunningAp
     with app.open() as store:
         kept = store.query("select count(*) from login_failures")[0][0]
     assert kept == 5, "who is told to wait is not counted again"
+
+
+def guess(person: Person, name: str, times: int) -> list[int]:
+    return [person.log_in(name, "wrong wrong wrong").status_code for _ in range(times)]
+
+
+def test_guesses_of_others_do_not_keep_a_known_browser_out(app: RunningApp) -> None:
+    """Whoever sits behind the same address can slow down strangers, not the account's owner."""
+    anna = app.enter("anna")
+    assert anna.post("/logout").status_code == 303
+    assert guess(app.visit(), "anna", 7) == [401] * 5 + [429] * 2
+    assert anna.log_in("anna").status_code == 303
+
+
+def test_a_known_browser_has_a_count_of_its_own(app: RunningApp) -> None:
+    anna = app.enter("anna")
+    anna.post("/logout")
+    assert guess(anna, "anna", 6) == [401] * 5 + [429]
+    assert app.visit().log_in("anna").status_code == 303, "other browsers are not concerned"
+    assert anna.log_in("anna").status_code == 429
+
+
+@pytest.mark.parametrize("whose", ["another account's", "invented", "of an old password"])
+def test_a_browser_is_known_by_a_cookie_that_only_we_can_make(app: RunningApp, whose: str) -> None:
+    anna, bob = app.enter("anna"), app.enter("bob")
+    if whose == "of an old password":
+        kept = anna.web.cookies["claimwise_device"]
+        new = "a wholly new password"
+        assert anna.post("/account", old=PASSWORD, password=new, again=new).status_code == 303
+        assert anna.web.cookies["claimwise_device"] != kept
+    else:
+        kept = bob.web.cookies["claimwise_device"] if whose.startswith("another") else "x.y"
+    assert guess(app.visit(), "anna", 5) == [401] * 5
+    thief = app.visit()
+    thief.web.cookies.set("claimwise_device", kept)
+    assert guess(thief, "anna", 1) == [429]
+
+
+def test_the_cookie_of_a_browser_is_out_of_reach(app: RunningApp) -> None:
+    anna = app.enter("anna")
+    cookies = anna.post("/login", name="anna", password=PASSWORD).headers.get_list("set-cookie")
+    (device,) = [one for one in cookies if one.startswith("claimwise_device=")]
+    assert "; HttpOnly; Max-Age=15552000; SameSite=Strict" in device
+    with app.open() as store:
+        kept = store.query("select password_hash from accounts")[0][0]
+    assert kept not in device
+
+
+def test_an_address_is_what_the_proxy_saw_not_what_the_client_says(
+    place: str, tmp_path: Path
+) -> None:
+    """A header line of the client's own comes first; the proxy adds its line at the end."""
+    open_store(place, create=True).close()
+    with run_app(place, tmp_path, proxies=1) as app:
+        with app.open() as store:
+            create_account(store, "anna", "labeler", PASSWORD, utc_now())
+        found = []
+        for number in range(6):
+            guesser = app.visit()
+            guesser.web.headers = httpx2.Headers(
+                [("x-forwarded-for", f"192.0.2.{number}"), ("x-forwarded-for", "203.0.113.9:123")]
+            )
+            found += guess(guesser, "anna", 1)
+        assert found == [401] * 5 + [429]
+        victim = app.visit(**{"x-forwarded-for": "192.0.2.1"})
+        assert victim.log_in("anna").status_code == 303, "nobody else fails in her place"
 
 
 def test_guesses_sent_at_once_count_one_by_one(app: RunningApp) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from claimwise.annotate.calls import Refusal
 from claimwise.annotate.pool import StorePool
-from claimwise.errors import RefusedError, StoreError
+from claimwise.errors import RefusedError, StoreError, StoreReplacedError
 from claimwise.store import Store, open_store
 from claimwise.store.accounts import add_event
 from support.app_server import RunningApp, utc_now
@@ -171,7 +171,7 @@ def test_a_write_that_ends_in_a_file_that_is_gone_is_an_error(
             add_event_row(store, "lost")
             harm(Path(file_pool.place))
 
-    with pytest.raises(StoreError, match="deleted or replaced"):
+    with pytest.raises(StoreReplacedError, match="deleted or replaced"):
         write_and_harm()
 
 
@@ -201,7 +201,7 @@ def test_no_new_file_is_opened_while_the_old_one_is_in_use(file_pool: StorePool)
     with file_pool.borrow() as old:
         add_event_row(old, "old")
         replace_file(path)
-        with pytest.raises(StoreError, match="old requests are ending"), file_pool.borrow():
+        with pytest.raises(StoreReplacedError, match="old requests are ending"), file_pool.borrow():
             pass
         assert old.query("select event from audit_events") == [("old",)]
     with file_pool.borrow() as new:

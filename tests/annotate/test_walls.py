@@ -348,12 +348,31 @@ def test_foreign_host_names_are_refused(app: RunningApp) -> None:
         assert app.visit(host=name).web.get("/login").status_code == 200, name
 
 
-@pytest.mark.parametrize("host", [None, "", "a b", "localhost@evil.example", "[::1", "localhost:x"])
+@pytest.mark.parametrize(
+    "host",
+    [None, "", "a b", "localhost@evil.example", "evil.example@localhost", "evil:x@localhost:1",
+     "[::1", "localhost:x", "localhost:99999", "localhost/", "localhost#", "localhost?",
+     "localhost:", "localhost, evil.example", "local host", "localhost\n"],
+)  # fmt: skip
 def test_strange_host_headers_are_refused(host: str | None) -> None:
     from claimwise.annotate.calls import Refusal
 
     with pytest.raises(Refusal):
         check_host(host, frozenset({"localhost"}))
+
+
+@pytest.mark.parametrize(
+    ("host", "start"),
+    [("localhost", "http://localhost/"), ("LOCALHOST:8700", "http://localhost:8700/"),
+     ("[::1]:8700", "http://[::1]:8700/"), ("Claims.example", "http://claims.example/")],
+)  # fmt: skip
+def test_links_are_made_from_allowed_names(app: RunningApp, host: str, start: str) -> None:
+    admin = app.enter("root", "admin")
+    sent = {"csrf": admin.csrf, "role": "labeler"}
+    page = admin.web.post("/people/invite", data=sent, headers={"host": host}).text
+    assert f"{start}invite/" in page
+    forged = admin.web.post("/people/invite", data=sent, headers={"host": f"evil.example@{host}"})
+    assert (forged.status_code, "evil.example" in forged.text) == (421, False)
 
 
 def test_an_origin_is_ours_with_or_without_the_usual_port() -> None:
@@ -362,12 +381,40 @@ def test_an_origin_is_ours_with_or_without_the_usual_port() -> None:
     check_origin({"host": "claims.example"})
 
 
-def test_forwarded_addresses_count_behind_a_proxy_alone() -> None:
-    assert read_address("10.0.0.1", "1.2.3.4", behind_https=False) == "10.0.0.1"
-    assert read_address("10.0.0.1", "6.6.6.6, 1.2.3.4", behind_https=True) == "1.2.3.4"
-    assert read_address("10.0.0.1", "<script>", behind_https=True) == "<script>"
-    assert read_address("2001:db8::1", None, behind_https=False) == "2001:db8::/64"
-    assert read_address(None, None, behind_https=False) == "unknown"
+@pytest.mark.parametrize(
+    ("forwarded", "proxies", "found"),
+    [
+        (["1.2.3.4"], 0, "10.0.0.1"),
+        ([], 1, "10.0.0.1"),
+        (["6.6.6.6, 1.2.3.4"], 1, "1.2.3.4"),
+        (["6.6.6.6", "1.2.3.4"], 1, "1.2.3.4"),
+        (["6.6.6.6, 1.2.3.4", "10.0.0.2"], 2, "1.2.3.4"),
+        (["1.2.3.4"], 2, "10.0.0.1"),
+        (["1.2.3.4:5678"], 1, "1.2.3.4"),
+        (["[2001:db8::7]:5678"], 1, "2001:db8::/64"),
+        (["::ffff:1.2.3.4"], 1, "1.2.3.4"),
+        (["<script>"], 1, "10.0.0.1"),
+        (["1.2.3.4,"], 1, "10.0.0.1"),
+    ],
+)
+def test_forwarded_addresses_count_from_the_right(
+    forwarded: list[str], proxies: int, found: str
+) -> None:
+    assert read_address("10.0.0.1", forwarded, proxies=proxies) == found
+
+
+@pytest.mark.parametrize(
+    ("client", "found"),
+    [
+        ("2001:db8::1", "2001:db8::/64"),
+        ("::ffff:1.2.3.4", "1.2.3.4"),
+        ("fe80::1%eth0", "fe80::/64"),
+        (None, "unknown"),
+    ],
+)
+def test_the_other_end_is_an_address_or_a_network(client: str | None, found: str) -> None:
+    """``--host ::`` sees IPv4 clients as IPv6: they are not one network."""
+    assert read_address(client, [], proxies=0) == found
 
 
 def test_a_page_of_people_escapes_what_they_typed(app: RunningApp) -> None:

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
-from claimwise.annotate.server import ServeOptions, bind_socket, serve_app
+from claimwise.annotate.server import ServeOptions, _count_proxies, bind_socket, serve_app
 from claimwise.cli.main import cli, run
 from claimwise.config import Project
 from claimwise.demo import list_demo_files
@@ -136,14 +136,33 @@ def test_binding_beyond_this_machine_is_warned_of(place: str) -> None:
     assert process.stderr is not None
     process.stderr.close()
     assert lines[0].startswith("warning: 0.0.0.0 can be reached from other machines")
-    quiet, lines = start(place, "serve", "--host", "0.0.0.0", "--behind-https",
-                         "--host-name", "claims.example")  # fmt: skip
-    quiet.send_signal(signal.SIGINT)
-    quiet.wait(20)
-    assert quiet.stderr is not None
-    quiet.stderr.close()
-    assert not any(line.startswith("warning") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "warned"),
+    [(("--host", "0.0.0.0"), True), (("--host", "::", "--proxies", "2"), True), ((), False)],
+)
+def test_a_way_around_the_proxy_is_warned_of(
+    place: str, arguments: tuple[str, ...], warned: bool
+) -> None:
+    process, lines = start(
+        place, "serve", "--behind-https", "--host-name", "claims.example", *arguments
+    )
+    process.send_signal(signal.SIGINT)
+    process.wait(20)
+    assert process.stderr is not None
+    process.stderr.close()
+    assert any("without going through your proxy" in line for line in lines) == warned
     assert "https://claims.example/" in lines[-1]
+
+
+def test_one_proxy_is_believed_behind_https_and_none_without() -> None:
+    counts = [
+        _count_proxies(ServeOptions(behind_https=behind_https, proxies=proxies))
+        for behind_https in (False, True)
+        for proxies in (None, 0, 3)
+    ]
+    assert counts == [0, 0, 3, 1, 0, 3]
 
 
 def test_accounts_from_the_command_line(place: str) -> None:
@@ -164,6 +183,10 @@ def test_accounts_from_the_command_line(place: str) -> None:
         create_account(store, "root", "admin", "four plain words", utc_now())
         create_account(store, "anna", "labeler", "four plain words", utc_now())
     assert '"role": "labeler"' in call("list", "--format", "json")
+    call("invite", "--name", "ana")
+    assert "ana " in call("list"), "whose labels were imported with the demo"
+    for hours in ("0", "721"):
+        assert run(["accounts", "invite", "--hours", hours, "--store", place]) == 1
     reset = call("reset", "anna").strip().rpartition("/")[2]
     assert "anna is disabled" in call("disable", "anna")
     assert "disabled" in call("list")

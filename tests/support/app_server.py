@@ -112,6 +112,7 @@ def run_app(
     folder: Path,
     *,
     behind_https: bool = False,
+    proxies: int = 0,
     clock: Callable[[], datetime] = utc_now,
     limits: ConnectionLimits | None = None,
 ) -> Iterator[RunningApp]:
@@ -122,6 +123,7 @@ def run_app(
         project=Project(folder),
         hosts=list_hosts("127.0.0.1", ["claims.example"]),
         behind_https=behind_https,
+        proxies=proxies,
         clock=clock,
     )
     bound = bind_socket(ServeOptions(port=0))

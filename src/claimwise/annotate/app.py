@@ -80,6 +80,7 @@ class Site:
     project: Project
     hosts: frozenset[str]
     behind_https: bool = False
+    proxies: int = 0  # that stand before the app and name the client
     clock: Callable[[], datetime] = read_clock
 
 
@@ -254,10 +255,11 @@ def _read_call(site: Site, request: Request, body: bytes, store: Store) -> tuple
         csrf=csrf,
         address=security.read_address(
             request.client.host if request.client else None,
-            request.headers.get("x-forwarded-for"),
-            behind_https=site.behind_https,
+            request.headers.getlist("x-forwarded-for"),
+            proxies=site.proxies,
         ),
-        origin=f"{'https' if secure else 'http'}://{request.headers.get('host', '')}",
+        origin=security.write_origin(request.headers.get("host", ""), secure=secure),
+        device=security.read_device_cookie(cookies, secure=secure),
         session_token=token if session else None,
         secure=secure,
         borrow=site.pool.borrow,

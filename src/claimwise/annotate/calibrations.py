@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from claimwise.annotate.calls import Call, PageRoute, Refusal, Response
 from claimwise.annotate.charts import Bin, Point, draw_forest, draw_reliability
-from claimwise.errors import ClaimwiseError, StoreError
+from claimwise.errors import ClaimwiseError, StoreBusyError, StoreReplacedError
 from claimwise.pipeline.calibrating import calibrate_verifier
 from claimwise.report.calibrating import (
     READING,
@@ -79,7 +79,7 @@ def make_calibration(call: Call) -> Response:
         return _show(call, problem=f"No claim has labels of people and of {clean(name) or 'it'}.")
     try:
         found = calibrate_verifier(call.store, name, now=call.now, judgement=kind)
-    except StoreError:
+    except (StoreBusyError, StoreReplacedError):
         raise
     except ClaimwiseError as error:
         return _show(call, problem=str(error))

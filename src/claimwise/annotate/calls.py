@@ -103,6 +103,7 @@ class Call:
     csrf: str = ""
     address: str = ""
     origin: str = ""  # scheme and host as the browser sees them, to write whole links
+    device: str = ""  # the cookie of a browser that an account has logged in with
     session_token: str | None = None
     secure: bool = False
     borrow: Borrow | None = None  # lends further connections, for work beside the request

@@ -13,9 +13,11 @@ from claimwise.store.accounts import (
     add_event,
     change_password,
     check_password,
+    create_device,
     create_session,
     end_session,
     forget_failures,
+    name_source,
     read_invite,
     record_failure,
     use_invite,
@@ -37,24 +39,35 @@ def log_in(call: Call) -> Response:
 
     Names that nobody has are treated as wrong passwords are, in words and in time.
     """
-    name, password = call.form.get("name", "").strip()[:64], call.form.get("password", "")
-    wait = record_failure(call.store, name, call.address, call.now)
-    if wait > 0:
-        seconds = math.ceil(wait)
-        raise Refusal(
-            429,
-            f"Too many wrong passwords; try again in {_say_wait(seconds)}.",
-            {"retry-after": str(seconds)},
-        )
-    account = check_password(call.store, name, password)
+    name = call.form.get("name", "").strip()[:64]
+    account = _try_password(call, name, call.form.get("password", ""))
     if account is None:
         add_event(call.store, "login failed", account=None, subject=name, detail=call.address,
                   now=call.now)  # fmt: skip
         return call.render(
             "login.html", status=401, next=_read_next(call.form), name=name, problem=_WRONG
         )
-    forget_failures(call.store, name, call.address)
     return _enter(call, account, _read_next(call.form))
+
+
+def _try_password(call: Call, name: str, password: str) -> Account | None:
+    """Return the account of a right name and password.
+
+    Raises:
+        Refusal: there were too many wrong ones; this one was not tried.
+    """
+    source = name_source(call.store, name, call.address, call.device)
+    wait = math.ceil(record_failure(call.store, name, source, call.now))
+    if wait > 0:
+        raise Refusal(
+            429,
+            f"Too many wrong passwords; try again in {wait} s.",
+            {"retry-after": str(wait)},
+        )
+    account = check_password(call.store, name, password)
+    if account is not None:
+        forget_failures(call.store, name, source)
+    return account
 
 
 def log_out(call: Call) -> Response:
@@ -98,16 +111,10 @@ def show_account(call: Call) -> Response:
 
 def set_own_password(call: Call) -> Response:
     """Change one's own password. All sessions end; this browser gets a new one."""
-    wait = record_failure(call.store, call.name, call.address, call.now)
-    if wait > 0:
-        seconds = math.ceil(wait)
-        raise Refusal(429, f"Too many wrong passwords; try again in {_say_wait(seconds)}.",
-                      {"retry-after": str(seconds)})  # fmt: skip
-    account = check_password(call.store, call.name, call.form.get("old", ""))
+    account = _try_password(call, call.name, call.form.get("old", ""))
     if account is None:
         call.audit("password refused", detail=call.address)
         return call.render("account.html", status=401, problem="The old password is wrong.")
-    forget_failures(call.store, call.name, call.address)
     if call.form.get("password", "") != call.form.get("again", ""):
         return call.render("account.html", status=400, problem="The two new passwords differ.")
     try:
@@ -124,9 +131,13 @@ def _enter(call: Call, account: Account, to: str) -> Response:
         end_session(call.store, call.session_token)
     with call.store.write():
         token, _ = create_session(call.store, account.account, call.now)
+        device = create_device(call.store, account.account)
         add_event(call.store, "login", account=account.account, detail=call.address, now=call.now)
     response = call.redirect(to)
-    response.cookies.append(security.write_session_cookie(token, secure=call.secure))
+    response.cookies += [
+        security.write_session_cookie(token, secure=call.secure),
+        security.write_device_cookie(device, secure=call.secure),
+    ]
     return response
 
 
@@ -152,10 +163,6 @@ def _gone() -> Refusal:
 def _read_next(fields: dict[str, str]) -> str:
     to = fields.get("next", "/")
     return to if is_local(to) and not to.startswith("/login") else "/"
-
-
-def _say_wait(seconds: int) -> str:
-    return f"{seconds} s" if seconds < 120 else f"{math.ceil(seconds / 60)} minutes"
 
 
 def _as_line(error: RefusedError) -> str:

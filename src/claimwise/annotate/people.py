@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 from claimwise.annotate.calls import Call, PageRoute, Refusal, Response
 from claimwise.store.accounts import (
+    LONGEST_INVITE,
     change_role,
     create_invite,
+    create_named_account,
     disable_account,
     enable_account,
     list_accounts,
@@ -15,7 +18,7 @@ from claimwise.store.accounts import (
 )
 from claimwise.types.annotation import ROLES, Role
 
-_LONGEST_HOURS = 24 * 30
+_LONGEST_HOURS = LONGEST_INVITE // timedelta(hours=1)
 
 
 def show_people(call: Call) -> Response:
@@ -24,13 +27,17 @@ def show_people(call: Call) -> Response:
 
 
 def invite_person(call: Call) -> Response:
-    """Make an invite and show its link, this once."""
-    role = _read_role(call)
-    hours = _read_hours(call)
+    """Make an invite and show its link, this once. A name that is given is the account's."""
+    role, name, hours = _read_role(call), call.form.get("name", "").strip(), _read_hours(call)
+    life = timedelta(hours=hours)
     with call.store.write():
-        token = create_invite(call.store, role, call.name, call.now, life=timedelta(hours=hours))
-        call.audit("invite", subject=role, detail=f"for {hours} h")
-    return _show(call, link=f"{call.origin}/invite/{token}", what=f"A new {role}")
+        if name:
+            token = create_named_account(call.store, name, role, call.name, call.now, life=life)
+        else:
+            token = create_invite(call.store, role, call.name, call.now, life=life)
+        call.audit("invite", subject=name or role, detail=f"{role}, for {hours} h")
+    what = f"{name}, a new {role}" if name else f"A new {role}"
+    return _show(call, link=f"{call.origin}/invite/{token}", what=what)
 
 
 def reset_person(call: Call) -> Response:
@@ -77,6 +84,7 @@ def _show(call: Call, *, link: str | None = None, what: str = "") -> Response:
         roles=ROLES[::-1],
         link=link,
         what=what,
+        longest_hours=_LONGEST_HOURS,
     )
 
 
@@ -89,7 +97,7 @@ def _read_role(call: Call) -> Role:
 
 def _read_hours(call: Call) -> int:
     text = call.form.get("hours", "72")
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= _LONGEST_HOURS:
+    if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= _LONGEST_HOURS:
         raise Refusal(400, f"Found {text!r} hours, expected 1 to {_LONGEST_HOURS}.")
     return int(text)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from claimwise.annotate.calls import Refusal, log
-from claimwise.errors import ClaimwiseError, StoreBusyError, StoreError
+from claimwise.errors import ClaimwiseError, StoreBusyError, StoreError, StoreReplacedError
 from claimwise.store import Store
 
 _SIZES = {"sqlite": 16, "postgresql": 20}
@@ -69,7 +69,9 @@ class StorePool:
         self._close_stale()
         with self._lock:
             if self._replaced and any(age < self._age for age in self._out):
-                raise StoreError(f"{self.place}: the file was replaced; old requests are ending")
+                raise StoreReplacedError(
+                    f"{self.place}: the file was replaced; old requests are ending"
+                )
             age, store = self._idle.pop() if self._idle else (self._age, None)
             self._out.append(age)
         if store is not None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from claimwise.annotate.calls import Call, PageRoute, Refusal, Response
 from claimwise.annotate.guide import read_guide
 from claimwise.annotate.labelling import find_round
-from claimwise.errors import ClaimwiseError, RefusedError, StoreError
+from claimwise.errors import ClaimwiseError, RefusedError, StoreBusyError, StoreReplacedError
 from claimwise.pipeline.rounds import draw_round
 from claimwise.store.rounds import (
     add_guide,
@@ -58,7 +58,7 @@ def make_round(call: Call) -> Response:
     filled = {name: call.form.get(name, default).strip() for name, default in _DEFAULTS.items()}
     try:
         made = _draw(call, filled)
-    except (RefusedError, StoreError):
+    except (RefusedError, StoreBusyError, StoreReplacedError):
         raise
     except ClaimwiseError as error:
         return _show(call, filled, problem=str(error))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
@@ -35,6 +36,11 @@ HEADERS = {
 
 _SESSION = "claimwise_session"
 _VISITOR = "claimwise_visitor"
+_DEVICE = "claimwise_device"
+_DEVICE_LIFE = timedelta(days=180)
+
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
+_WITH_PORT = re.compile(r"\[(?P<v6>[^\]]*)\](?::\d+)?|(?P<v4>[\d.]+):\d+")
 
 
 def list_hosts(bound: str, names: Iterable[str]) -> frozenset[str]:
@@ -63,6 +69,16 @@ def check_host(header: str | None, allowed: frozenset[str]) -> None:
         )
 
 
+def write_origin(header: str, *, secure: bool) -> str:
+    """Return scheme, name and port of a request's host, to begin links with.
+
+    They are put together from what :func:`check_host` let pass, not copied.
+    """
+    name, port = _split_host(header)
+    shown = f"[{name}]" if ":" in name else name
+    return f"{'https' if secure else 'http'}://{shown}" + (f":{port}" if port else "")
+
+
 def check_origin(headers: Mapping[str, str]) -> None:
     """Refuse a form or a request that another site's page sent."""
     site = headers.get("sec-fetch-site")
@@ -83,22 +99,38 @@ def check_csrf(given: str | None, wanted: str) -> None:
         raise Refusal(403, "This form is out of date; load the page again and repeat it.")
 
 
-def read_address(client: str | None, forwarded: str | None, *, behind_https: bool) -> str:
+def read_address(client: str | None, forwarded: Sequence[str], *, proxies: int) -> str:
     """Return the address that failures are counted for.
 
-    Behind a proxy it is the one the proxy saw, the last in the list: those before it are the
-    client's own claims. Of IPv6, the network: one person has all of its addresses.
+    Each proxy adds the address it saw to the end of ``X-Forwarded-For``; what stands before those
+    is the client's own claim. So of all lines together, the entry that many from the right
+    counts; when there are fewer, or it is no address, the other end of the connection. Of IPv6,
+    the network: one person has all of its addresses.
+
+    Args:
+        client: the other end of the connection.
+        forwarded: the lines of ``X-Forwarded-For``.
+        proxies: how many proxies of ours stand before the app.
     """
-    found = client or "unknown"
-    if behind_https and forwarded:
-        found = forwarded.rpartition(",")[2].strip()
-    try:
-        address = ipaddress.ip_address(found)
-    except ValueError:
-        return found[:64] if found.isprintable() else "unknown"
+    hops = ",".join(forwarded).split(",") if forwarded else []
+    named = _parse_address(hops[-proxies]) if 0 < proxies <= len(hops) else None
+    address = named or _parse_address(client or "")
+    if address is None:
+        return "unknown"
     if address.version == 6:
-        return str(ipaddress.ip_network((address, 64), strict=False))
+        return str(ipaddress.IPv6Network((int(address), 64), strict=False))
     return str(address)
+
+
+def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Read an address, with or without a port; IPv4 written as IPv6 is IPv4."""
+    found = _WITH_PORT.fullmatch(text.strip())
+    bare = (found["v6"] or found["v4"]) if found else text.strip()
+    try:
+        address = ipaddress.ip_address(bare)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 # Cookies
@@ -128,6 +160,17 @@ def drop_session_cookie(*, secure: bool) -> str:
     return _write_cookie(_SESSION, "", "Max-Age=0; SameSite=Lax", secure=secure)
 
 
+def read_device_cookie(cookies: Mapping[str, str], *, secure: bool) -> str:
+    """Return what says that an account has logged in with this browser before."""
+    return cookies.get(_name_cookie(_DEVICE, secure=secure), "")
+
+
+def write_device_cookie(value: str, *, secure: bool) -> str:
+    """Return the header value that lets the browser be known again."""
+    seconds = int(_DEVICE_LIFE.total_seconds())
+    return _write_cookie(_DEVICE, value, f"Max-Age={seconds}; SameSite=Strict", secure=secure)
+
+
 def read_visitor(cookies: Mapping[str, str], *, secure: bool) -> tuple[str, str | None]:
     """Return the form token of someone not logged in, and the cookie to set, if any.
 
@@ -152,8 +195,9 @@ def _name_cookie(name: str, *, secure: bool) -> str:
 
 
 def _split_host(text: str, default: int | None = None) -> tuple[str, int | None]:
-    try:
-        parts = urlsplit(f"//{text}")
-        return (parts.hostname or "").lower(), parts.port or default
-    except ValueError:
+    """Return name and port of a host; no name when it is anything but these two."""
+    found = _HOST.fullmatch(text)
+    port = int(found["port"] or 0) if found else 0
+    if not found or port > 65535:
         return "", None
+    return found["name"].strip("[]").lower(), port or default

@@ -30,6 +30,7 @@ class ServeOptions:
     port: int = 8700
     host_names: Sequence[str] = ()
     behind_https: bool = False
+    proxies: int | None = None  # before the app; by default one if it is behind HTTPS, else none
 
 
 def serve_app(
@@ -62,6 +63,7 @@ def serve_app(
             project=project,
             hosts=security.list_hosts(options.host, options.host_names),
             behind_https=options.behind_https,
+            proxies=_count_proxies(options),
         )
         server = build_server(build_app(site))
         # SIGINT too: a shell's background jobs begin with it ignored.
@@ -112,16 +114,32 @@ def _announce(
     if store.schema_version is None:
         raise StoreError(f"{store.place}: the store is read-only; the app needs one it can write")
     base = _write_base(bound, options)
-    if not options.behind_https and not security.is_loopback(options.host):
-        say(
-            f"warning: {options.host} can be reached from other machines, without encryption: "
-            "passwords can be read on the way; put HTTPS before it and add --behind-https"
-        )
+    if not security.is_loopback(options.host):
+        say(_warn_of_reach(options))
     now = datetime.now(UTC).replace(tzinfo=None)
     token = create_setup_invite(store, now)
     if token:
         say(f"no accounts yet; make the admin's within an hour: {base}/setup/{token}")
     say(f"serving {store.place} at {base}{first_page} (Ctrl-C stops)")
+
+
+def _count_proxies(options: ServeOptions) -> int:
+    return int(options.behind_https) if options.proxies is None else options.proxies
+
+
+def _warn_of_reach(options: ServeOptions) -> str:
+    """Return what can happen when other machines reach the address."""
+    start = f"warning: {options.host} can be reached from other machines"
+    if options.behind_https or _count_proxies(options):
+        return (
+            f"{start} without going through your proxy: passwords can be read on the way, and "
+            "anyone can pretend to come from another address; bind to 127.0.0.1, or let a firewall "
+            "admit the proxy alone"
+        )
+    return (
+        f"{start}, without encryption: passwords can be read on the way; put HTTPS before it and "
+        "add --behind-https"
+    )
 
 
 def _write_base(bound: socket.socket, options: ServeOptions) -> str:

@@ -18,8 +18,10 @@ from claimwise.cli.common import (
 from claimwise.store import Store
 from claimwise.store.accounts import (
     COMMAND_LINE,
+    LONGEST_INVITE,
     add_event,
     create_invite,
+    create_named_account,
     disable_account,
     list_accounts,
 )
@@ -36,7 +38,7 @@ address_option = click.option(
 )
 hours_option = click.option(
     "--hours",
-    type=click.IntRange(1, 720),
+    type=click.IntRange(1, LONGEST_INVITE // timedelta(hours=1)),
     default=72,
     show_default=True,
     help="How long the link holds.",
@@ -82,15 +84,26 @@ def list_command(store: str | None, form: str) -> None:
 
 @command.command("invite")
 @click.option("--role", type=click.Choice(ROLES), default="labeler", show_default=True)
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="Make the account under this name, even if imported labels bear it; else the invited "
+    "person chooses a name without labels.",
+)
 @hours_option
 @address_option
 @store_option
-def invite_command(role: str, hours: int, address: str, store: str | None) -> None:
+def invite_command(
+    role: str, name: str | None, hours: int, address: str, store: str | None
+) -> None:
     """Print a link that makes one account of a role. It is shown once and works once."""
-    life, now = timedelta(hours=hours), _now()
+    life, now, chosen = timedelta(hours=hours), _now(), cast(Role, role)
     with open_project_store(current_project(), store) as opened, opened.write():
-        token = create_invite(opened, cast(Role, role), COMMAND_LINE, now, life=life)
-        _record(opened, "invite", role, now)
+        if name is None:
+            token = create_invite(opened, chosen, COMMAND_LINE, now, life=life)
+        else:
+            token = create_named_account(opened, name, chosen, COMMAND_LINE, now, life=life)
+        _record(opened, "invite", name or role, now)
     click.echo(f"{address.rstrip('/')}/invite/{token}")
 
 

@@ -35,17 +35,33 @@ def serve_options(function: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--behind-https",
             is_flag=True,
-            help="A proxy before it speaks HTTPS: cookies are for HTTPS alone, and the proxy's "
-            "X-Forwarded-For is believed.",
+            help="A proxy before it speaks HTTPS: cookies are for HTTPS alone, and the last "
+            "address in X-Forwarded-For is believed.",
+        ),
+        click.option(
+            "--proxies",
+            metavar="N",
+            type=click.IntRange(0, 9),
+            help="How many proxies of yours stand before it: of X-Forwarded-For the Nth address "
+            "from the right is believed.  [default: 1 with --behind-https, else 0]",
         ),
     )
 
     @wraps(function)
     def gather(
-        host: str, port: int, host_names: tuple[str, ...], behind_https: bool, **arguments: Any
+        host: str,
+        port: int,
+        host_names: tuple[str, ...],
+        behind_https: bool,
+        proxies: int | None,
+        **arguments: Any,
     ) -> None:
         chosen = ServeOptions(
-            host=host, port=port, host_names=host_names, behind_https=behind_https
+            host=host,
+            port=port,
+            host_names=host_names,
+            behind_https=behind_https,
+            proxies=proxies,
         )
         function(options=chosen, **arguments)
 

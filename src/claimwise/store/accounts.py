@@ -29,6 +29,7 @@ SESSION_LIFE = timedelta(hours=12)  # after the last request
 LONGEST_SESSION = timedelta(days=7)  # after the login, whatever happens in between
 SETUP_LIFE = timedelta(hours=1)
 INVITE_LIFE = timedelta(hours=72)
+LONGEST_INVITE = timedelta(days=30)
 # Names that no account can have, so nobody can pass for them.
 SETUP = "(first start)"
 COMMAND_LINE = "(command line)"
@@ -36,6 +37,15 @@ COMMAND_LINE = "(command line)"
 _RENEW_AFTER = timedelta(hours=1)  # a session is not written to on every request
 _NAME = re.compile(r"[A-Za-z0-9._@-]{2,64}")
 _PASSWORD_LENGTHS = (12, 1000)
+# What guessers try first, as it reads once digits and signs that stand for letters are letters.
+_COMMON_WORDS = (
+    "administrator", "password", "passwort", "changeme", "claimwise", "football", "iloveyou",
+    "princess", "sunshine", "superman", "trustno", "baseball", "computer", "qwertyuiop",
+    "asdfghjkl", "welcome", "letmein", "dragon", "monkey", "master", "secret", "shadow",
+    "qwerty", "qwertz", "zxcvbnm", "hallo", "hello", "login", "admin", "asdf", "test", "pass",
+)  # fmt: skip
+_LETTERS_FOR_SIGNS = str.maketrans("@4301$5!7", "aaeoissit")
+_FEWEST_FREE_CHARACTERS = 5
 _SCRYPT = {"n": 2**15, "r": 8, "p": 1}
 _SCRYPT_MEMORY = 64 * 2**20
 # Each hash takes 32 MB; many logins at once wait for each other, not for memory.
@@ -46,8 +56,8 @@ _PAIR_LIMIT = 5  # failures of one name from one address
 _ADDRESS_LIMIT = 50  # failures from one address under any name; an office shares one
 _ACCOUNT_LIMIT = 20  # failures of one name from anywhere
 _FIRST_WAIT = 5.0
-_LONGEST_WAIT = 900.0
-_LONGEST_ACCOUNT_WAIT = 60.0
+_LONGEST_WAIT = 60.0  # guessing is slowed down; nobody is locked out
+_DEVICE = "device "  # before the id of a browser, where else an address stands
 _KNOWN_FOR = timedelta(days=30)
 _LONGEST_DETAIL = 500
 
@@ -88,10 +98,10 @@ def create_account(store: Store, name: str, role: Role, password: str, now: date
     """Make an account.
 
     Raises:
-        RefusedError: the name is taken or can't be one, or the password is too short.
+        RefusedError: the name is taken or can't be one, or the password won't do.
     """
     _check_name(name)
-    hashed = hash_password(password)
+    hashed = _hash_new_password(name, password)
     with store.write():
         return _insert_account(store, name, role, hashed, now)
 
@@ -122,7 +132,7 @@ def check_password(store: Store, name: str, password: str) -> Account | None:
 
 def change_password(store: Store, name: str, password: str) -> None:
     """Set a password, and end all sessions of the account."""
-    hashed = hash_password(password)
+    hashed = _hash_new_password(name, password)
     with store.write():
         _require_account(store, name)
         _set_password(store, name, hashed)
@@ -169,6 +179,15 @@ def _insert_account(
     return Account(account=name, role=role, created_at=now)
 
 
+def _check_no_labels(store: Store, name: str) -> None:
+    """Refuse a name that stands beside labels already: its labels would pass for one person's."""
+    if store.query(_sql("find_labeler"), {"account": name}):
+        raise RefusedError(
+            f"labels of someone called {name} were imported; choose another name, or ask an admin "
+            "for a link in that name if they are yours"
+        )
+
+
 def _set_password(store: Store, name: str, password_hash: str) -> None:
     store.execute(_sql("set_password"), {"account": name, "password_hash": password_hash})
     store.execute(_sql("end_sessions_of"), {"account": name})
@@ -197,17 +216,43 @@ def _check_name(name: str) -> None:
 # Passwords
 
 
-def hash_password(password: str) -> str:
-    """Return what is kept of a password: how it was hashed, the salt, and the hash.
+def _hash_new_password(name: str, password: str) -> str:
+    """Hash a password that someone chose for an account.
 
     Raises:
-        RefusedError: it is too short or too long.
+        RefusedError: it is too short or too long, or among the first that a guesser tries.
     """
     shortest, longest = _PASSWORD_LENGTHS
     if not shortest <= len(password) <= longest:
         raise RefusedError(
             f"a password has {shortest} to {longest:,} characters; a few words make a good one"
         )
+    if count_free_characters(name, password) < _FEWEST_FREE_CHARACTERS:
+        raise RefusedError(
+            "this password is easy to guess: it is little more than a common word, your name, a "
+            "row of keys or a repetition; a few words of your own make a good one"
+        )
+    return hash_password(password)
+
+
+def count_free_characters(name: str, password: str) -> int:
+    """Count the different characters of a password that a guesser can't expect.
+
+    Expected are blanks, the account's name, common words (also with signs for letters), and
+    characters that repeat the one before or come next to it, as in ``1234``.
+    """
+    text = unicodedata.normalize("NFKC", password).casefold()
+    plain = text.translate(_LETTERS_FOR_SIGNS)
+    expected = {n for n in range(1, len(text)) if abs(ord(text[n]) - ord(text[n - 1])) <= 1}
+    for word in (name.casefold(), *_COMMON_WORDS):
+        for look in (text, plain):
+            for found in re.finditer(re.escape(word), look):
+                expected.update(range(*found.span()))
+    return len({c for n, c in enumerate(text) if n not in expected and not c.isspace()})
+
+
+def hash_password(password: str) -> str:
+    """Return what is kept of a password: how it was hashed, the salt, and the hash."""
     salt = secrets.token_bytes(16)
     return _write_hash(salt, _scrypt(password, salt, **_SCRYPT))
 
@@ -305,9 +350,15 @@ def create_invite(
         now: the time.
         account: an existing account whose password the invite sets.
         life: how long it is good for.
+
+    Raises:
+        RefusedError: there is no such role or account, or it is disabled; or the life is too long.
     """
     if role not in ROLES:
         raise RefusedError(f"found role {role!r}, expected one of {', '.join(ROLES)}")
+    if life > LONGEST_INVITE:
+        hours = LONGEST_INVITE // timedelta(hours=1)
+        raise RefusedError(f"found {life}, expected a link that holds for {hours} hours at most")
     token = _new_token()
     with store.write():
         if account is not None:
@@ -327,6 +378,29 @@ def create_invite(
             },
         )
     return token
+
+
+def create_named_account(
+    store: Store,
+    name: str,
+    role: Role,
+    invited_by: str,
+    now: datetime,
+    *,
+    life: timedelta = INVITE_LIFE,
+) -> str:
+    """Make an account under a name that an admin chose; return the token that sets its password.
+
+    The name may stand beside labels that were imported: the admin says whose they are.
+
+    Raises:
+        RefusedError: another account or an instrument has the name, or it can't be one.
+    """
+    _check_name(name)
+    unusable = _write_hash(secrets.token_bytes(16), secrets.token_bytes(32))
+    with store.write():
+        _insert_account(store, name, role, unusable, now)
+        return create_invite(store, role, invited_by, now, account=name, life=life)
 
 
 def create_setup_invite(store: Store, now: datetime) -> str | None:
@@ -357,13 +431,15 @@ def use_invite(store: Store, token: str, name: str, password: str, now: datetime
             the invite still holds.
     """
     _check_name(name)
-    hashed = hash_password(password)
+    hashed = _hash_new_password(name, password)
     with store.write():
         invite = read_invite(store, token, now)
         if invite is None or (invite.invited_by == SETUP and list_accounts(store)):
             raise RefusedError("this link has been used or has expired; ask for another")
         store.execute(_sql("use_invite"), {"token_hash": _hash_token(token), "now": now})
         if invite.account is None:
+            if invite.invited_by != SETUP:
+                _check_no_labels(store, name)
             return _insert_account(store, name, invite.role, hashed, now)
         account = _require_account(store, invite.account)
         _set_password(store, invite.account, hashed)
@@ -374,53 +450,86 @@ def use_invite(store: Store, token: str, name: str, password: str, now: datetime
 # Failed logins
 
 
-def record_failure(store: Store, name: str, address: str, now: datetime) -> float:
+def create_device(store: Store, name: str) -> str:
+    """Return a cookie that says of a browser: this account has logged in with it.
+
+    It is signed with what is kept of the account's password, so nothing more is stored, and a new
+    password makes older ones worthless.
+    """
+    device = _new_token()
+    kept = store.query(_sql("read_account"), {"account": name})[0][4]
+    return f"{device}.{_sign_device(name, device, kept)}"
+
+
+def name_source(store: Store, name: str, address: str, cookie: str) -> str:
+    """Return what the failures of a name are counted by: its known browser, else the address.
+
+    Guesses of others never count against a browser that the account has logged in with, whatever
+    address they come from or pretend to come from.
+    """
+    device, _, signature = cookie.partition(".")
+    found = store.query(_sql("read_account"), {"account": name})
+    if not found or not hmac.compare_digest(
+        signature.encode("utf-8", "replace"), _sign_device(name, device, found[0][4]).encode()
+    ):
+        return address
+    return f"{_DEVICE}{device}"
+
+
+def _sign_device(name: str, device: str, kept: str) -> str:
+    text = f"{_DEVICE}{device} of {name}".encode("utf-8", "replace")
+    return hmac.new(kept.encode(), text, hashlib.sha256).hexdigest()
+
+
+def record_failure(store: Store, name: str, source: str, now: datetime) -> float:
     """Count a login as failed before it is tried; return how long to wait instead, or 0.
 
     A login that turns out right takes its failure back (:func:`forget_failures`). So a hundred
     guesses sent at once count as a hundred. While there is a wait nothing is recorded: who knocks
-    on and on does not prolong it.
+    on and on does not prolong it. After the clock was set back, failures that lie ahead count as
+    of now: a wait begins anew at most, and does not last until the clock gets there again.
     """
     with store.write():
-        wait = count_failures(store, name, address, now)
+        store.execute(_sql("pull_back_failures"), {"now": now})
+        wait = count_failures(store, name, source, now)
         if wait <= 0:
             store.execute(_sql("drop_old_failures"), {"before": now - timedelta(days=1)})
-            key = {"failure_id": secrets.token_hex(16), "account": name, "address": address}
+            key = {"failure_id": secrets.token_hex(16), "account": name, "address": source}
             store.execute(_sql("insert_failure"), {**key, "now": now})
     return wait
 
 
-def count_failures(store: Store, name: str, address: str, now: datetime) -> float:
-    """Return how many seconds a name from an address has to wait before the next try.
+def count_failures(store: Store, name: str, source: str, now: datetime) -> float:
+    """Return how many seconds a name from a source has to wait before the next try.
 
-    Three counts of the last 15 minutes. One name from one address: from 5 failures on 5 s, doubled
-    by each further one, up to 15 minutes. One address, any name: the same from 50 on, as many
-    people may share it. One name from anywhere: from 20 on, at most a minute, and not for an
-    address that the account logged in from lately: others can't lock its owner out.
+    From a limit on 5 s, doubled by each further failure, up to a minute. Three counts of the last
+    15 minutes have limits. One name from one source: 5. One address, any name: 50, as many people
+    may share it. One name from anywhere: 20, and not for an address that the account logged in
+    from lately. A browser that the account knows (:func:`name_source`) has only the first.
     """
-    params = {"account": name, "address": address, "since": now - _WINDOW}
+    params = {"account": name, "address": source, "since": now - _WINDOW}
     pair, pair_last, near, near_last, far, far_last = store.query(_sql("count_failures"), params)[0]
-    wait = max(
-        _wait_left(pair, pair_last, now, _PAIR_LIMIT, _LONGEST_WAIT),
-        _wait_left(near, near_last, now, _ADDRESS_LIMIT, _LONGEST_WAIT),
-    )
-    spread = _wait_left(far, far_last, now, _ACCOUNT_LIMIT, _LONGEST_ACCOUNT_WAIT)
-    if spread > wait and not _knows_address(store, name, address, now):
+    own = _wait_left(pair, pair_last, now, _PAIR_LIMIT)
+    if source.startswith(_DEVICE):
+        return own
+    wait = max(own, _wait_left(near, near_last, now, _ADDRESS_LIMIT))
+    spread = _wait_left(far, far_last, now, _ACCOUNT_LIMIT)
+    if spread > wait and not _knows_address(store, name, source, now):
         return spread
     return wait
 
 
-def forget_failures(store: Store, name: str, address: str) -> None:
-    """Forget the failures of a name from an address, after the right password."""
-    store.execute_all([(_sql("drop_failures"), {"account": name, "address": address})])
+def forget_failures(store: Store, name: str, source: str) -> None:
+    """Forget the failures of a name from a source, after the right password."""
+    store.execute_all([(_sql("drop_failures"), {"account": name, "address": source})])
 
 
-def _wait_left(count: int, last: Any, now: datetime, limit: int, longest: float) -> float:
+def _wait_left(count: int, last: Any, now: datetime, limit: int) -> float:
     latest = _to_time(last)
     if count < limit or latest is None:
         return 0.0
-    wait = min(longest, _FIRST_WAIT * 2.0 ** min(count - limit, 20))
-    return max(0.0, wait - (now - latest).total_seconds())
+    wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(count - limit, 20))
+    return min(wait, max(0.0, wait - (now - latest).total_seconds()))
 
 
 def _knows_address(store: Store, name: str, address: str, now: datetime) -> bool:

@@ -11,7 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from claimwise.errors import NotAStoreError, StoreBusyError, StoreError, StoreFullError
+from claimwise.errors import (
+    NotAStoreError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreReplacedError,
+)
 from claimwise.store.engine import BUSY_SECONDS, NO_PARAMS, Params, Record
 
 _BATCH = 20_000
@@ -57,7 +63,9 @@ class SQLiteEngine:
         self._file_id = _identify(self._path)
         try:
             if before not in (None, self._file_id):
-                raise StoreError(f"{path}: the file was replaced while it was opened; try again")
+                raise StoreReplacedError(
+                    f"{path}: the file was replaced while it was opened; try again"
+                )
             self._configure()
         except BaseException:
             self._db.close()
@@ -124,14 +132,14 @@ class SQLiteEngine:
         There is one lock, so all writers take turns, whatever turns they name.
 
         Raises:
-            StoreError: the file is no longer where others look for it. SQLite itself goes on
+            StoreReplacedError: the file is no longer where others look for it. SQLite goes on
                 writing to a deleted file without a word, so this is asked after each commit.
         """
         with self._transaction("begin immediate"):
             self._log_id = self._log_id or _identify(self._log_path)
             yield
         if not self.is_in_place():
-            raise StoreError(
+            raise StoreReplacedError(
                 f"{self.place}: the file was deleted or replaced while it was in use; what was "
                 "written just now is not in the store: put the file back and try again"
             )
