@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
+import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -15,7 +18,7 @@ from claimwise.annotate.pool import StorePool
 from claimwise.errors import RefusedError, StoreError, StoreReplacedError
 from claimwise.store import Store, open_store
 from claimwise.store.accounts import add_event
-from support.app_server import RunningApp, utc_now
+from support.app_server import RunningApp, run_app, utc_now
 
 
 @pytest.fixture
@@ -96,6 +99,64 @@ def test_connections_that_the_server_cut_are_replaced(postgres_place: str) -> No
         with pool.borrow() as store:
             assert store.query("select 1") == [(1,)]
     pool.close()
+
+
+class ShutDownInReply:
+    """Stands between the app and PostgreSQL; can append a server's last words to a reply.
+
+    A server that shuts down says so at any time. When that comes in one piece with the reply
+    before, asyncpg's next query fails with an ``InternalClientError``.
+    """
+
+    _TEXT = b"SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
+    LAST_WORDS = b"E" + struct.pack("!I", 4 + len(_TEXT)) + _TEXT
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._server = (parts.hostname or "", parts.port or 0)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = url.replace(f":{parts.port}/", f":{self._listener.getsockname()[1]}/")
+        self.armed = False
+        self._open: list[socket.socket] = [self._listener]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(self._server)
+                self._open += [client, server]
+                for pair in ((client, server), (server, client)):
+                    threading.Thread(target=self._carry, args=pair, daemon=True).start()
+
+    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                if self.armed and source.getpeername()[:2] == self._server:
+                    self.armed = False
+                    data += self.LAST_WORDS
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        for one in self._open:
+            one.close()
+
+
+def test_a_driver_that_lost_its_way_is_a_503_and_replaced(
+    postgres_place: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    open_store(postgres_place, create=True).close()
+    proxy = ShutDownInReply(postgres_place)
+    try:
+        with run_app(proxy.url, tmp_path) as app:
+            admin = app.enter("root", "admin")
+            proxy.armed = True
+            assert admin.get("/people").status_code == 503
+            assert admin.get("/people").status_code == 200
+    finally:
+        proxy.close()
+    assert "StoreError: " in capfd.readouterr().err
 
 
 def _read_pid(store: Store) -> int:

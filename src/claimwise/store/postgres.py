@@ -197,7 +197,8 @@ class PostgresEngine:
         except BaseException:
             # A connection that is gone took its transaction with it.
             if not self._db.is_closed() and self._db.is_in_transaction():
-                self._run(self._db.execute("rollback"))
+                with self._errors():
+                    self._run(self._db.execute("rollback"))
             raise
 
     def migrate(self) -> AbstractContextManager[None]:
@@ -227,7 +228,8 @@ class PostgresEngine:
         try:
             yield
         finally:
-            self._run(transaction.rollback())
+            with self._errors():
+                self._run(transaction.rollback())
 
     def has_table(self, table: str) -> bool:
         """Return whether a table or view of that name is on the search path."""
@@ -238,9 +240,16 @@ class PostgresEngine:
         return True
 
     def close(self) -> None:
-        """Close the connection."""
-        if not self._loop.is_closed():
-            self._run(self._db.close(timeout=5))
+        """Close the connection, by force when the driver has lost its way."""
+        if self._loop.is_closed():
+            return
+        try:
+            with self._errors():
+                self._run(self._db.close(timeout=5))
+        except StoreError:
+            self._db.terminate()
+            self._run(asyncio.sleep(0))  # it ends in the loop's next round
+        finally:
             self._loop.close()
 
     @contextmanager
@@ -265,7 +274,11 @@ class PostgresEngine:
             raise StoreError(
                 f"{self.place}: the store is read-only; nothing was changed"
             ) from error
-        except (errors.PostgresError, errors.InterfaceError) as error:
+        except (
+            errors.PostgresError,
+            errors.InterfaceError,
+            errors.InternalClientError,  # the server said something at a time when it should not
+        ) as error:
             first_line = str(error).partition("\n")[0]
             raise StoreError(f"{self.place}: {first_line}") from error
         except (OSError, TimeoutError) as error:
