@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -252,6 +253,31 @@ def test_adjudicators_find_what_waits_for_them(tower: tuple[RunningApp, str]) ->
     assert decided.status_code == 200
     assert '0</td><td class="n">1</td>' in cleo.get("/adjudicate").text
     assert "No dispute to decide" in cleo.get("/").text
+
+
+def test_of_two_decisions_at_once_the_second_hears_of_the_first(
+    tower: tuple[RunningApp, str],
+) -> None:
+    app, round_id = tower
+    ana, cleo, dora = app.enter("ana"), app.enter("cleo", "adjudicator"), app.enter("dora", "admin")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    ana.post_json(f"/api/tasks/{task_id}/skip", {"reason": "not clear"})
+    path = f"/api/disputes/{task_id}/decide"
+    assert cleo.post_json(path, {"verdict": "unlinked", "replaces": None}).status_code == 200
+    before = count_labels(app)
+    answer = dora.post_json(path, {**GOOD, "replaces": None})
+    assert answer.status_code == 409
+    assert "while you had it open: cleo chose “unlinked” at" in answer.json()["error"]
+    assert count_labels(app) == before
+    assert cleo.post_json(path, {"verdict": "unlinked"}).status_code == 200, (
+        "sent twice: saved once"
+    )
+    page = dora.get(f"/adjudicate/{round_id}/{task_id}").text
+    shown = re.search(r'"decided":(\{[^}]*\})', page)
+    assert shown
+    seen = {name: json.loads(shown[1])[name] for name in ("labeler", "labeled_at")}
+    assert dora.post_json(path, {**GOOD, "replaces": seen}).status_code == 200
+    assert count_labels(app) == before + 1
 
 
 def test_rounds_that_are_not_there(

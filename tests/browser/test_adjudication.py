@@ -136,6 +136,31 @@ def test_disputes_are_decided_one_after_another(
     assert (own.supporting_span, own.reason) == ("costs 5", "a price is named")
 
 
+def test_of_two_adjudicators_the_second_hears_of_the_first_and_may_replace_it(
+    desk_app: RunningApp, visit: Visit, disputed: str
+) -> None:
+    with desk_app.open() as store:
+        task_id = next(
+            one.task_id
+            for one in list_disputes(store, disputed)
+            if one.claim_text == "Entry is free."
+        )
+    path = f"/adjudicate/{disputed}/{task_id}"
+    first, second = visit("cleo", path), visit("ada", path)
+    press(first, "a")  # contradicted, as ana has it
+    first.wait_for_url(lambda url: task_id not in url)
+    press(second, "b")
+    expect(second.locator("#status")).to_contain_text("cleo chose “contradicted”")
+    second.reload()
+    wait_ready(second)
+    press(second, "b")
+    second.wait_for_url(lambda url: task_id not in url)
+    with desk_app.open() as store:
+        told = store.query("select labeler, verdict from labels where label_kind = 'adjudicated' "
+                           "order by labeled_at")  # fmt: skip
+    assert told == [("cleo", "contradicted"), ("ada", "unlinked")]
+
+
 def test_spans_of_all_labels_are_marked_in_the_source(
     desk_app: RunningApp, visit: Visit, disputed: str
 ) -> None:

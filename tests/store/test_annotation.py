@@ -40,7 +40,7 @@ from claimwise.store.annotation import (
     undo_skip,
 )
 from claimwise.store.incidents import list_queue
-from claimwise.types.annotation import Choice, Task
+from claimwise.types.annotation import Choice, DecisionKey, Task
 from claimwise.types.rows import Source
 from claimwise.verify.validity import is_stale
 from small_data import SOURCE, load
@@ -682,6 +682,26 @@ def test_adjudicated_label_decides_a_dispute(filled: Store, judgement: str):
     view = "deciding_labels" if judgement == "grounded" else "deciding_closed_book_labels"
     assert filled.query(f"select labeler, label_kind from {view}") == [("eve", "adjudicated")]
     assert filled.audit() == []
+
+
+@pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
+def test_a_decision_is_replaced_only_by_who_saw_it(filled: Store, judgement: str):
+    task_id = dispute(filled, judgement)
+    round_id = list_rounds(filled)[0].round_id
+    first, second = {
+        "grounded": (UNLINKED, span(verdict="contradicted")),
+        "closed_book": (Choice(verdict="true"), Choice(verdict="false")),
+    }[judgement]
+    eve = adjudicate(filled, task_id, "eve", first, LATER)
+    with pytest.raises(RefusedError, match=f"eve chose “{first.verdict}” at ") as caught:
+        adjudicate(filled, task_id, "cleo", second, NOW)
+    assert "Your decision was not saved" in str(caught.value)
+    assert list_disputes(filled, round_id)[0].decided == eve
+    seen = DecisionKey(labeler="eve", labeled_at=eve.labeled_at)
+    cleo = adjudicate(filled, task_id, "cleo", second, NOW, replaces=seen)
+    assert list_disputes(filled, round_id)[0].decided == cleo, "though her clock is slow"
+    with pytest.raises(RefusedError, match="cleo chose"):
+        adjudicate(filled, task_id, "eve", first, LATER, replaces=seen)
 
 
 def test_who_labelled_may_adjudicate_and_both_are_kept(filled: Store):

@@ -20,7 +20,7 @@ from claimwise.annotate.guide import find_guide, show_rules
 from claimwise.annotate.labelling import embed_json, find_round, find_stale, list_desk_values
 from claimwise.store.annotation import adjudicate, list_disputes, list_rounds, read_dispute
 from claimwise.store.desk import count_disputes
-from claimwise.types.annotation import Choice, Dispute, GivenLabel, Task
+from claimwise.types.annotation import Decision, Dispute, GivenLabel, Task
 
 NOBODY = "passed on by all"
 
@@ -124,11 +124,16 @@ def show_dispute(call: Call) -> Response:
 
 
 def take_decision(call: Call) -> Response:
-    """Save what an adjudicator decided; tell which dispute comes next."""
-    choice = call.read_json(Choice)
+    """Save what an adjudicator decided; tell which dispute comes next.
+
+    Who has not seen a decision made meanwhile is told of it, and nothing is saved.
+    """
+    choice = call.read_json(Decision)
     task_id = call.path["task_id"]
     with call.store.write():
-        given = adjudicate(call.store, task_id, call.name, choice, call.now)
+        given = adjudicate(
+            call.store, task_id, call.name, choice, call.now, replaces=choice.replaces
+        )
         call.audit("adjudicate", task_id, given.verdict)
     _, dispute = read_dispute(call.store, task_id)
     here = f"/adjudicate/{quote(dispute.round_id, safe='')}"

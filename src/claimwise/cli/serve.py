@@ -35,15 +35,16 @@ def serve_options(function: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--behind-https",
             is_flag=True,
-            help="A proxy before it speaks HTTPS: cookies are for HTTPS alone, and the last "
-            "address in X-Forwarded-For is believed.",
+            help="A proxy before it speaks HTTPS: cookies are for HTTPS alone, and it names "
+            "the client in X-Forwarded-For (see --proxies).",
         ),
         click.option(
             "--proxies",
             metavar="N",
             type=click.IntRange(0, 9),
-            help="How many proxies of yours stand before it: of X-Forwarded-For the Nth address "
-            "from the right is believed.  [default: 1 with --behind-https, else 0]",
+            show_default="1 with --behind-https, else 0",
+            help="How many proxies of yours stand before it: the Nth address from the right in "
+            "X-Forwarded-For is believed.",
         ),
     )
 

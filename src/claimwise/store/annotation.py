@@ -29,7 +29,7 @@ from claimwise.store.rounds import (
 )
 from claimwise.store.store import Store
 from claimwise.store.tasks import Standing, StoredTask, find_task, read_standing, show_task
-from claimwise.types.annotation import Choice, Dispute, GivenLabel, Task
+from claimwise.types.annotation import Choice, DecisionKey, Dispute, GivenLabel, Task
 from claimwise.types.rows import LabelKind
 
 __all__ = [
@@ -387,24 +387,54 @@ def _make_dispute(store: Store, task: StoredTask) -> Dispute:
 
 
 def adjudicate(
-    store: Store, task_id: str, adjudicator: str, choice: Choice, now: datetime
+    store: Store,
+    task_id: str,
+    adjudicator: str,
+    choice: Choice,
+    now: datetime,
+    *,
+    replaces: DecisionKey | None = None,
 ) -> GivenLabel:
     """Add the label that decides a claim, whoever labelled it before; nobody else need label it.
 
-    The same decision of the same person again is the same label.
+    The same decision of the same person again is the same label. A decision that was made before
+    is replaced only by someone who saw it; the new one is later, whatever the clock says.
+
+    Args:
+        store: where.
+        task_id: whose claim.
+        adjudicator: who decides.
+        choice: what they decide.
+        now: the time.
+        replaces: the decision that they saw; None when there was none.
 
     Raises:
-        RefusedError: there is no such task, or the choice breaks a rule.
+        RefusedError: there is no such task, the choice breaks a rule, or someone has decided since
+            the adjudicator looked.
     """
     with store.write():
         task = find_task(store, task_id)
         ruling = rule_choice(store, task, choice)
         decided = read_standing(store, task).decided
-        if decided and decided.labeler == adjudicator and _same(decided, ruling):
-            return decided
+        if decided:
+            if decided.labeler == adjudicator and _same(decided, ruling):
+                return decided
+            _check_seen(decided, replaces)
+            now = max(now, decided.labeled_at + _TICK)
         given = _add_label(store, task, adjudicator, ruling, "adjudicated", now)
         store.execute(query_of("settle"), {"task_id": task_id})
     return given
+
+
+def _check_seen(decided: GivenLabel, seen: DecisionKey | None) -> None:
+    """Refuse to replace a decision that whoever decides now has not seen."""
+    if seen != DecisionKey(labeler=decided.labeler, labeled_at=decided.labeled_at):
+        raise RefusedError(
+            f"this claim was decided while you had it open: {decided.labeler} chose "
+            f"“{decided.verdict.replace('_', ' ')}” at {decided.labeled_at:%Y-%m-%d %H:%M} UTC. "
+            "Your decision was not saved; load the page again to see theirs and, if you disagree, "
+            "replace it"
+        )
 
 
 def _find_slot(store: Store, task_id: str, labeler: str) -> _Slot:

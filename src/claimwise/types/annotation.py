@@ -127,6 +127,19 @@ class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seconds: float | None = None
 
 
+class DecisionKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which of a claim's decisions: who made it, and when."""
+
+    labeler: str
+    labeled_at: datetime
+
+
+class Decision(Choice, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an adjudicator answers, and the decision they saw, which this one replaces."""
+
+    replaces: DecisionKey | None = None
+
+
 class Dispute(Struct, frozen=True, kw_only=True):
     """A claim that an adjudicator has to decide: people differ, or all passed on it."""
 

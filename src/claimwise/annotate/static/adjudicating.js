@@ -12,6 +12,8 @@ const LOOKS = 3; // ways of marking in desk.css
 // Letters that the desk does not use itself; further labels have their buttons.
 const TAKEN = new Set(["g", "k", "n", "r", "s", "u"]);
 
+// Only the decision shown here is replaced: one that someone makes meanwhile is not overwritten unseen.
+const replaces = data.decided && { labeler: data.decided.labeler, labeled_at: data.decided.labeled_at };
 let deciding = false;
 const judge = new Judge({ onChange: () => undefined, onChoice: decide });
 
@@ -20,7 +22,7 @@ async function decide(choice) {
   deciding = true;
   judge.say(`Saving ${choice.verdict} …`);
   try {
-    const reply = await post(`/api/disputes/${encodeURIComponent(data.task.task_id)}/decide`, choice);
+    const reply = await post(`/api/disputes/${encodeURIComponent(data.task.task_id)}/decide`, { ...choice, replaces });
     judge.say(`Decided: ${choice.verdict}.`, "good");
     location.assign(reply.next);
   } catch (error) {
