@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -371,16 +372,24 @@ def test_changing_the_password_logs_out_everywhere_else(app: RunningApp) -> None
     assert app.visit().log_in("anna", new).status_code == 303
 
 
-def test_guessing_is_slowed_down_and_the_right_password_waits_too(app: RunningApp) -> None:
-    app.enter("anna")
-    guesser = app.visit()
+@pytest.fixture
+def still_app(place: str, tmp_path: Path) -> Iterator[RunningApp]:
+    """The app on a day when no time passes: waits don't end, however slow the machine is."""
+    open_store(place, create=True).close()
+    with run_app(place, tmp_path, clock=Clock()) as running:
+        yield running
+
+
+def test_guessing_is_slowed_down_and_the_right_password_waits_too(still_app: RunningApp) -> None:
+    still_app.enter("anna")
+    guesser = still_app.visit()
     for _ in range(5):
         assert guesser.log_in("anna", "wrong wrong wrong").status_code == 401
     for password in ("wrong wrong wrong", PASSWORD):
         answer = guesser.log_in("anna", password)
         assert answer.status_code == 429
         assert 1 <= int(answer.headers["retry-after"]) <= 5
-    with app.open() as store:
+    with still_app.open() as store:
         kept = store.query("select count(*) from login_failures")[0][0]
     assert kept == 5, "who is told to wait is not counted again"
 
@@ -389,25 +398,27 @@ def guess(person: Person, name: str, times: int) -> list[int]:
     return [person.log_in(name, "wrong wrong wrong").status_code for _ in range(times)]
 
 
-def test_guesses_of_others_do_not_keep_a_known_browser_out(app: RunningApp) -> None:
+def test_guesses_of_others_do_not_keep_a_known_browser_out(still_app: RunningApp) -> None:
     """Whoever sits behind the same address can slow down strangers, not the account's owner."""
-    anna = app.enter("anna")
+    anna = still_app.enter("anna")
     assert anna.post("/logout").status_code == 303
-    assert guess(app.visit(), "anna", 7) == [401] * 5 + [429] * 2
+    assert guess(still_app.visit(), "anna", 7) == [401] * 5 + [429] * 2
     assert anna.log_in("anna").status_code == 303
 
 
-def test_a_known_browser_has_a_count_of_its_own(app: RunningApp) -> None:
-    anna = app.enter("anna")
+def test_a_known_browser_has_a_count_of_its_own(still_app: RunningApp) -> None:
+    anna = still_app.enter("anna")
     anna.post("/logout")
     assert guess(anna, "anna", 6) == [401] * 5 + [429]
-    assert app.visit().log_in("anna").status_code == 303, "other browsers are not concerned"
+    assert still_app.visit().log_in("anna").status_code == 303, "other browsers are not concerned"
     assert anna.log_in("anna").status_code == 429
 
 
 @pytest.mark.parametrize("whose", ["another account's", "invented", "of an old password"])
-def test_a_browser_is_known_by_a_cookie_that_only_we_can_make(app: RunningApp, whose: str) -> None:
-    anna, bob = app.enter("anna"), app.enter("bob")
+def test_a_browser_is_known_by_a_cookie_that_only_we_can_make(
+    still_app: RunningApp, whose: str
+) -> None:
+    anna, bob = still_app.enter("anna"), still_app.enter("bob")
     if whose == "of an old password":
         kept = anna.web.cookies["claimwise_device"]
         new = "a wholly new password"
@@ -415,8 +426,8 @@ def test_a_browser_is_known_by_a_cookie_that_only_we_can_make(app: RunningApp, w
         assert anna.web.cookies["claimwise_device"] != kept
     else:
         kept = bob.web.cookies["claimwise_device"] if whose.startswith("another") else "x.y"
-    assert guess(app.visit(), "anna", 5) == [401] * 5
-    thief = app.visit()
+    assert guess(still_app.visit(), "anna", 5) == [401] * 5
+    thief = still_app.visit()
     thief.web.cookies.set("claimwise_device", kept)
     assert guess(thief, "anna", 1) == [429]
 
@@ -436,7 +447,7 @@ def test_an_address_is_what_the_proxy_saw_not_what_the_client_says(
 ) -> None:
     """A header line of the client's own comes first; the proxy adds its line at the end."""
     open_store(place, create=True).close()
-    with run_app(place, tmp_path, proxies=1) as app:
+    with run_app(place, tmp_path, proxies=1, clock=Clock()) as app:
         with app.open() as store:
             create_account(store, "anna", "labeler", PASSWORD, utc_now())
         found = []
@@ -451,9 +462,9 @@ def test_an_address_is_what_the_proxy_saw_not_what_the_client_says(
         assert victim.log_in("anna").status_code == 303, "nobody else fails in her place"
 
 
-def test_guesses_sent_at_once_count_one_by_one(app: RunningApp) -> None:
-    app.enter("anna")
-    people = [app.visit() for _ in range(8)]
+def test_guesses_sent_at_once_count_one_by_one(still_app: RunningApp) -> None:
+    still_app.enter("anna")
+    people = [still_app.visit() for _ in range(8)]
     for person in people:
         person.get("/login")
     with ThreadPoolExecutor(8) as threads:
