@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -211,3 +212,30 @@ def test_huge_sources(say: Say, filler: str) -> None:
     put("policy.md", filler + POLICY)
     document = json.loads(say("--answer", "answer.txt", "policy.md", "--format", "json")[1])
     assert document["claims"][1]["span"]["start"] == len(filler) + POLICY.index("Dogs")
+
+
+@pytest.mark.parametrize("option", ["--answer", "--source", "--actions"])
+def test_device_without_end_is_refused_in_one_line(say: Say, option: str) -> None:
+    given = {"--answer": "answer.txt", "--source": "policy.md", option: "/dev/zero"}
+    code, out, err = say(*(part for pair in given.items() for part in pair))
+    assert (code, out) == (1, "")
+    assert err == "error: /dev/zero: found over 64 MB, expected at most 64 MB: split the file\n"
+
+
+def test_programs_of_a_shell_are_read(tmp_path: Path) -> None:
+    """Process substitution: answer and source come through pipes."""
+    run_check = "from claimwise.cli.main import main; main()"
+    line = (
+        '"$0" -c "$1" check --format json --verifier lexical '
+        "--answer <(echo 'The tower is 139 m tall.') --source <(echo 'The tower is 139 m tall.')"
+    )
+    done = subprocess.run(
+        ["bash", "-c", line, sys.executable, run_check],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    [claim] = json.loads(done.stdout)["claims"]
+    assert claim["verdict"] == "supported"

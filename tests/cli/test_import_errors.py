@@ -276,7 +276,7 @@ def test_empty_file_is_no_error(project: Path, capsys: Capture):
 
 def test_missing_file_gets_one_line(project: Path, capsys: Capture):
     (line,) = refuse(project, capsys, "items.jsonl")
-    assert line.startswith("error: items.jsonl: found No such file")
+    assert line.startswith("error: items.jsonl: found no such file")
 
 
 def test_folder_without_data_gets_one_line(project: Path, capsys: Capture):

@@ -116,7 +116,7 @@ def test_label_studio_files_go_and_come(say: Say, tmp_path: Path):
         (("export", "x.json"), "expected one of them"),
         (("export", "--run", "r", "--round", "x", "x.json"), "expected one of them"),
         (("export", "--run", "none", "x.json"), "found no run 'none'"),
-        (("import", "--run", "r", "nothing.json"), "No such file"),
+        (("import", "--run", "r", "nothing.json"), "no such file"),
         (("import", "--run", "r", "--labeler", "ana", "x.json"), "expected ID=NAME"),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 
 from claimwise.errors import InputError, Problem
 from claimwise.ingest import read_rows
+from claimwise.ingest.files import _check_header
 from claimwise.pipeline import import_files
 from claimwise.store import open_store
 from claimwise.text import make_claim_id
@@ -147,7 +148,7 @@ def test_many_problems_are_cut_short(tmp_path: Path):
 def test_missing_file_is_told(tmp_path: Path):
     for name in ("items.jsonl", "items.jsonl.gz", "items.csv", "items.parquet"):
         problem = refusal(tmp_path / name)
-        assert problem.found == "No such file or directory"
+        assert problem.found == "no such file"
         assert problem.path == str(tmp_path / name)
 
 
@@ -411,6 +412,34 @@ def test_citations_that_are_no_list_are_refused_even_when_empty(value: object, t
     path = tmp_path / "answers.jsonl"
     path.write_bytes(nested(claims=[{"claim_text": CLAIM, "citations": value}]))
     assert refusal(path).field == "claims[0].citations"
+
+
+class CountedText(str):
+    """A column's name that counts how often it is compared or hashed."""
+
+    work = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedText.work += 1
+        return super().__eq__(other)
+
+    def __hash__(self) -> int:
+        CountedText.work += 1
+        return super().__hash__()
+
+
+@pytest.mark.parametrize("columns", [100, 10_000])
+def test_header_is_checked_in_linear_time(columns: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(CountedText, "work", 0)
+    _check_header(Path("items.csv"), [CountedText(f"c{n}") for n in range(columns)])
+    assert 0 < CountedText.work < 10 * columns
+
+
+def test_column_that_is_there_twice_is_told(tmp_path: Path):
+    path = tmp_path / "items.csv"
+    path.write_bytes(b"item_id,query,query,item_id\n")
+    problem = refusal(path)
+    assert (problem.line, problem.found) == (1, "the column 'query' twice")
 
 
 # Parquet.

@@ -368,7 +368,7 @@ def test_malformed_files_are_refused_in_one_line(filled: Store, tmp_path: Path, 
 def test_missing_and_oversized_files_are_refused(
     filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         import_annotations(filled, tmp_path / "nothing.json", "r", {})
     path = write(tmp_path, [])
     monkeypatch.setattr(labelstudio, "LARGEST_FILE", 1)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.pipeline import export_store
 from claimwise.store import Store, list_views, open_store
-from claimwise.types.rows import ROW_TYPES, Item
+from claimwise.types.rows import ROW_TYPES, Item, Run
 from store.builders import base_rows, dump_typed, load, make
 
 
@@ -98,8 +99,42 @@ def test_damaged_parquet_file_is_told_in_one_line(folder: Path):
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_parquet_store_in_a_folder_with_an_odd_name(folder: Path, tmp_path: Path):
-    odd = tmp_path / "it's [1] *"
-    folder.rename(odd)
-    with open_store(odd) as store:
-        assert store.count_rows()["runs"] == 1
+# The folder of a store, and another that DuckDB would have found by its name.
+ODD = {
+    "brackets": ("ex[1]", "ex1"),
+    "star": ("e*", "ex"),
+    "question mark": ("ex?", "ex1"),
+    "stars": ("**", "ex"),
+    "quote": ("it's", "its"),
+    "hive": ("run_id=r9", "ex"),
+    "home": ("~", "ex"),
+    "dash": ("-x", "x"),
+    "braces": ("{a,b}", "a"),
+    "percent": ("%2A", "*"),
+    "backslash": ("a\\[1]", "a1"),
+    "not UTF-8": (os.fsdecode(b"caf\xe9"), "caf"),
+}
+
+
+@pytest.mark.parametrize(("name", "other"), ODD.values(), ids=ODD)
+def test_parquet_store_is_the_folder_that_its_path_names(
+    name: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    for run_id, folder in (("own", name), ("wrong", other)):
+        with open_store(tmp_path / f"{run_id}.db", create=True) as store:
+            load(store, make(Run, run_id=run_id))
+            export_store(store, Path(folder), "parquet")
+    with open_store(Path(name)) as store:
+        assert store.query("select run_id from runs") == [("own",)]
+        assert store.describe("select * from runs") == list(Run.__struct_fields__)
+
+
+def test_open_parquet_store_keeps_its_files_when_others_replace_them(folder: Path, tmp_path: Path):
+    with open_store(folder) as store:
+        before = dump_typed(store)
+        with open_store(tmp_path / "empty.db", create=True) as empty:
+            export_store(empty, folder, "parquet")
+        assert dump_typed(store) == before
+    with open_store(folder) as store:
+        assert store.count_rows()["runs"] == 0

@@ -200,7 +200,7 @@ def _read_own(folder: Path) -> Iterator[Guide]:
 
 def _read_folder(folder: Traversable) -> Iterator[Guide]:
     for path in folder.iterdir():
-        if path.name.endswith(".md"):
+        if path.name.endswith(".md") and path.is_file():
             place = f"{FOLDER}/{path.name}"
             try:
                 guide = parse_guide(path.read_text(encoding="utf-8"), place)

@@ -16,9 +16,9 @@ from claimwise.cli.common import (
     print_json,
     store_option,
 )
+from claimwise.disk.input import refuse
 from claimwise.errors import make_printable
 from claimwise.ingest.documents import STDIN
-from claimwise.ingest.files import refuse
 from claimwise.ingest.traces import read_trace
 from claimwise.pipeline.incidents import make_trace, promote_trace
 from claimwise.store import Store

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from claimwise.disk.input import refuse
 from claimwise.ingest.documents import STDIN, read_sources
-from claimwise.ingest.files import guess_format, read_lines, refuse
+from claimwise.ingest.files import MAX_LOADED_BYTES, guess_format, read_lines
 from claimwise.ingest.problems import Complaint
 from claimwise.ingest.read import decode_object
 
@@ -39,7 +40,7 @@ def read_answer_files(paths: Sequence[Path]) -> tuple[dict[str, str], list[str]]
 
 def _read_rows(path: Path, warnings: list[str]) -> Iterator[tuple[str, str]]:
     item: object = None
-    for number, data in read_lines(path):
+    for number, data in read_lines(path, most=MAX_LOADED_BYTES):
         try:
             record = decode_object(data)
         except Complaint as complaint:

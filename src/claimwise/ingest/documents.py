@@ -11,14 +11,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from claimwise.disk.input import check_length, read_whole, refuse
 from claimwise.errors import InputError, Problem
-from claimwise.ingest.files import read_lines, refuse
+from claimwise.ingest.files import MAX_LOADED_BYTES, read_lines
 from claimwise.ingest.problems import Complaint
 from claimwise.ingest.read import decode_object
 from claimwise.ingest.records import convert
 from claimwise.types.rows import ActionEntry, Source
 
 STDIN = Path("-")
+MAX_TEXT_BYTES = 64 * 1024 * 1024
 # Rows of an answer that is in no store still need these keys.
 UNSTORED = "check"
 TEXT_ENDINGS = (".txt", ".text", ".md", ".markdown", ".rst")
@@ -49,7 +51,7 @@ def read_text(path: Path) -> str:
     """Return the text of a file, or of standard input for ``-``.
 
     Raises:
-        InputError: there is no such file, or it is not UTF-8 text.
+        InputError: there is no such file, it is not UTF-8 text, or it is over 64 MB.
     """
     data = _read_bytes(path)
     for start, kind in _KINDS.items():
@@ -68,15 +70,9 @@ def read_text(path: Path) -> str:
 
 def _read_bytes(path: Path) -> bytes:
     if path == STDIN:
-        return sys.stdin.buffer.read()
-    try:
-        with path.open("rb") as file:
-            return file.read()
-    except IsADirectoryError as error:
-        raise refuse(path, "a folder", "a file") from error
-    except OSError as error:
-        found = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise refuse(path, str(found), "a file that can be read") from error
+        # Whoever types or pipes may take their time: this is what they want us to wait for.
+        return check_length(path, sys.stdin.buffer.read(MAX_TEXT_BYTES + 1), MAX_TEXT_BYTES)
+    return read_whole(path, MAX_TEXT_BYTES)
 
 
 def check_stdin(paths: Sequence[Path]) -> None:
@@ -148,7 +144,7 @@ def _read_source_file(path: Path) -> Iterator[tuple[int | None, Source]]:
 
 
 def _read_source_rows(path: Path) -> Iterator[tuple[int, Source]]:
-    for number, data in read_lines(path):
+    for number, data in read_lines(path, most=MAX_LOADED_BYTES):
         try:
             record = decode_object(data)
             record.pop("type", None)

@@ -1,7 +1,8 @@
 """Opens files and yields their records as they stand: lines of JSON, or mappings.
 
 Every reader gives the line that a person would look up in an editor. Files may be compressed
-(``.gz``, ``.xz``). A line has a limit, so a wrong file can't fill the memory.
+(``.gz``, ``.xz``). A line has a limit, and so has what a compressed file unpacks to: a small file
+can't fill the memory or the disk.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
-from claimwise.errors import InputError, MissingExtraError, Problem
+from claimwise.disk.input import open_input, refuse, show_size
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
+MAX_UNPACKED_BYTES = 4 * 1024**3  # of what is read row by row
+MAX_LOADED_BYTES = 512 * 1024 * 1024  # of what is kept in memory as a whole
 FORMATS = ("jsonl", "csv", "parquet")
 _COMPRESSIONS = (".gz", ".xz")
-_PAGE = 10_000
 
 
 def guess_format(path: Path) -> str | None:
@@ -47,47 +50,58 @@ def find_format(path: Path) -> str:
     )
 
 
-def refuse(path: Path, found: str, expected: str, *, line: int | None = None) -> InputError:
-    """Return the error for a file that can't be read at all."""
-    problem = Problem(path=str(path), line=line, field=None, found=found, expected=expected)
-    return InputError([problem])
-
-
-def open_file(path: Path) -> BinaryIO:
+@contextmanager
+def open_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading, unpacking it when its name says so."""
-    try:
-        if path.is_dir():
-            raise refuse(path, "a folder", "a file (FOLDER/*.jsonl names all files in it)")
+    with open_input(path) as file:
         if path.suffix.lower() == ".gz":
-            return cast(BinaryIO, gzip.open(path, "rb"))
-        if path.suffix.lower() == ".xz":
-            return cast(BinaryIO, lzma.open(path, "rb"))
-        return path.open("rb")
-    except OSError as error:
-        raise refuse(path, error.strerror or str(error), "a file that can be read") from error
+            with gzip.open(file, "rb") as unpacked:
+                yield cast(BinaryIO, unpacked)
+        elif path.suffix.lower() == ".xz":
+            with lzma.open(file, "rb") as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            yield file
 
 
-def read_lines(path: Path, *, blank: bool = False) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of a file's lines, line breaks included; blank ones when asked."""
+def read_lines(
+    path: Path, *, blank: bool = False, most: int = MAX_UNPACKED_BYTES
+) -> Iterator[tuple[int, bytes]]:
+    """Yield number and bytes of a file's lines, line breaks included.
+
+    Args:
+        path: the file, compressed or not.
+        blank: whether to yield blank lines.
+        most: how many bytes a compressed file may unpack to, or a pipe may carry.
+
+    Raises:
+        InputError: it can't be read, is damaged, or a line or the whole is too long.
+    """
     with open_file(path) as file:
-        number = 0
-        while True:
-            try:
-                data = file.readline(MAX_LINE_BYTES + 1)
-            except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
-                raise refuse(
-                    path, f"a damaged or cut-off file ({error})", "a complete file", line=number + 1
-                ) from error
-            if not data:
-                return
+        number = unpacked = 0
+        bounded = path.suffix.lower() not in _COMPRESSIONS and path.is_file()
+        while data := _read_line(file, path, number + 1):
             number += 1
-            if len(data) > MAX_LINE_BYTES:
-                limit = MAX_LINE_BYTES // (1024 * 1024)
-                raise refuse(path, f"a line of over {limit} MB", "one record per line", line=number)
+            unpacked += len(data)
+            if unpacked > most and not bounded:
+                size = show_size(most)
+                raise refuse(path, f"over {size} of text", f"at most {size}: split it", line=number)
             if number == 1:
                 data = data.removeprefix(b"\xef\xbb\xbf")
             if blank or not data.isspace():
                 yield number, data
+
+
+def _read_line(file: BinaryIO, path: Path, number: int) -> bytes:
+    try:
+        data = file.readline(MAX_LINE_BYTES + 1)
+    except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
+        found = f"a damaged or cut-off file ({error})"
+        raise refuse(path, found, "a complete file", line=number) from error
+    if len(data) > MAX_LINE_BYTES:
+        found = f"a line of over {show_size(MAX_LINE_BYTES)}"
+        raise refuse(path, found, "one record per line", line=number)
+    return data
 
 
 def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -126,36 +140,9 @@ def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _check_header(path: Path, header: list[str]) -> list[str]:
-    twice = [name for name in header if header.count(name) > 1]
-    if twice:
-        raise refuse(path, f"the column {twice[0]!r} twice", "each column once", line=1)
+    seen: set[str] = set()
+    for name in header:
+        if name in seen:
+            raise refuse(path, f"the column {name!r} twice", "each column once", line=1)
+        seen.add(name)
     return header
-
-
-def read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield row number (from 1) and values of a Parquet file."""
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError("a Parquet file", "parquet") from error
-    open_file(path).close()
-    with duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"}) as db:
-        try:
-            described = db.execute("describe select * from read_parquet(?)", [str(path)]).fetchall()
-            columns = [str(column[0]) for column in described]
-            shown = ", ".join(_parquet_column(name, kind) for name, kind, *_ in described)
-            cursor = db.execute(f"select {shown} from read_parquet(?)", [str(path)])
-            number = 0
-            while page := cursor.fetchmany(_PAGE):
-                for values in page:
-                    number += 1
-                    yield number, dict(zip(columns, values, strict=True))
-        except duckdb.Error as error:
-            first_line = str(error).partition("\n")[0]
-            raise refuse(path, first_line, "a complete Parquet file") from error
-
-
-def _parquet_column(name: str, kind: str) -> str:
-    """Return SQL for a column; times with a zone come as UTC, which needs no zone library."""
-    quoted = '"' + name.replace('"', '""') + '"'
-    return f"make_timestamp(epoch_us({quoted}))" if kind == "TIMESTAMP WITH TIME ZONE" else quoted

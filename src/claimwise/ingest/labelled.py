@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from claimwise.disk.input import refuse
 from claimwise.errors import InputError, Problem
-from claimwise.ingest.files import read_lines, refuse
+from claimwise.ingest.files import MAX_LOADED_BYTES, read_lines
+from claimwise.ingest.json_keys import find_repeated_key
 from claimwise.ingest.problems import Complaint, show
 from claimwise.types.bench import LabelledClaim
 
@@ -100,7 +102,7 @@ def read_set(path: Path) -> LabelledSet:
 def _read_records(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[Problem]]:
     records: list[tuple[int, dict[str, Any]]] = []
     problems: list[Problem] = []
-    for number, data in read_lines(path):
+    for number, data in read_lines(path, most=MAX_LOADED_BYTES):
         try:
             records.append((number, _decode(data)))
         except Complaint as complaint:
@@ -134,10 +136,13 @@ def _count_rows(without_claim: list[int]) -> str | None:
 def _decode(data: bytes) -> dict[str, Any]:
     try:
         record = msgspec.json.decode(data)
+        repeated = find_repeated_key(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Complaint(None, f"{show(data.strip())} ({error})", "a JSON object") from error
     if not isinstance(record, dict):
         raise Complaint(None, show(record), "a JSON object")
+    if repeated is not None:
+        raise Complaint(None, f"the key {show(repeated.name)} twice", "each key once")
     return record
 
 

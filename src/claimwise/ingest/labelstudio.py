@@ -16,7 +16,11 @@ from xml.sax.saxutils import quoteattr
 
 import msgspec
 
+from claimwise.disk.input import read_whole
+from claimwise.disk.input import refuse as refuse_file
 from claimwise.errors import InputError, Problem
+from claimwise.ingest.json_keys import find_repeated_key
+from claimwise.ingest.problems import show
 from claimwise.types.annotation import CHOICES, Choice, GivenLabel, LogEntry, TaskSource
 from claimwise.types.rows import Judgement, LabelKind
 
@@ -231,18 +235,17 @@ def refuse(problems: Sequence[Problem]) -> None:
 def _read_tasks(path: Path) -> list[_Task]:
     expected = "a list of tasks, as Label Studio exports it («JSON», not «JSON-MIN»)"
     try:
-        size = path.stat().st_size
-        if size > LARGEST_FILE:
-            found = f"{size:,} bytes"
-            limit = f"up to {LARGEST_FILE:,}: export in parts"
-            raise InputError([make_problem(path, "file", found, limit)])
-        return msgspec.json.decode(path.read_bytes(), type=list[_Task])
-    except OSError as error:
-        raise InputError([make_problem(path, "file", str(error.strerror), "a file")]) from error
+        data = read_whole(path, LARGEST_FILE, "export in parts")
+        tasks = msgspec.json.decode(data, type=list[_Task])
+        repeated = find_repeated_key(data)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise InputError([make_problem(path, "file", str(error), expected)]) from error
     except RecursionError as error:
         raise InputError([make_problem(path, "file", "endless nesting", expected)]) from error
+    if repeated is not None:
+        found = f"the key {show(repeated.name)} twice"
+        raise refuse_file(path, found, "each key once", line=repeated.line)
+    return tasks
 
 
 def _read_annotation(

@@ -10,16 +10,12 @@ from typing import Any
 
 import msgspec
 
+from claimwise.disk.input import refuse
 from claimwise.errors import InputError, Problem
 from claimwise.ingest.cells import cell_types, parse_cells
-from claimwise.ingest.files import (
-    find_format,
-    guess_format,
-    read_csv,
-    read_lines,
-    read_parquet,
-    refuse,
-)
+from claimwise.ingest.files import find_format, guess_format, read_csv, read_lines
+from claimwise.ingest.json_keys import find_repeated_key
+from claimwise.ingest.parquet import read_parquet
 from claimwise.ingest.problems import Complaint, show
 from claimwise.ingest.records import KINDS, NAMES, NESTED, complete, expand
 from claimwise.types.rows import QUERY_TYPES, Item, Placed, Row
@@ -112,8 +108,10 @@ def _read_jsonl(path: Path, kind: str | None, note: Note) -> PlacedRows:
     for number, data in chain([first], lines):
         if decoder is not None and _NUL not in data:
             try:
-                yield number, complete(decoder.decode(data))
-                continue
+                row = complete(decoder.decode(data))
+                if find_repeated_key(data) is None:
+                    yield number, row
+                    continue
             except _UNREADABLE:
                 pass  # the slow path finds the words for it
         try:
@@ -137,8 +135,11 @@ def decode_object(data: bytes) -> dict[str, Any]:
             raise Complaint(None, show(record), "one JSON object per line")
         if _NUL in data and _holds_nul(record):
             raise Complaint(None, "a NUL character", "text without one")
+        repeated = find_repeated_key(data)
     except _UNREADABLE as error:
         raise _explain_malformed(data, error) from error
+    if repeated is not None:
+        raise Complaint(None, f"the key {show(repeated.name)} twice", "each key once")
     return record
 
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import msgspec
 
+from claimwise.disk.input import refuse
 from claimwise.ingest.documents import STDIN, read_text
-from claimwise.ingest.files import refuse
+from claimwise.ingest.json_keys import find_repeated_key
 from claimwise.ingest.problems import show
 from claimwise.types.incidents import Passage, Trace
 
@@ -80,13 +81,22 @@ def _read(path: Path, found: Any, trace_id: str | None) -> Trace:
 def _decode(path: Path) -> Any:
     text = read_text(path)
     try:
-        return msgspec.json.decode(text)
+        return _decode_part(path, text, first_line=1)
     except (msgspec.DecodeError, RecursionError) as error:
-        lines = [line for line in text.splitlines() if line.strip()]
+        lines = [pair for pair in enumerate(text.split("\n"), start=1) if pair[1].strip()]
         try:
-            return [msgspec.json.decode(line) for line in lines] if lines else None
+            return [_decode_part(path, line, first_line=n) for n, line in lines] or None
         except (msgspec.DecodeError, RecursionError):
             raise refuse(path, f"malformed JSON ({error})", "one trace as JSON") from error
+
+
+def _decode_part(path: Path, text: str, *, first_line: int) -> Any:
+    found = msgspec.json.decode(text)
+    repeated = find_repeated_key(text.encode())
+    if repeated is not None:
+        name, line = show(repeated.name), first_line - 1 + repeated.line
+        raise refuse(path, f"the key {name} twice", "each key once", line=line)
+    return found
 
 
 # Flat objects.
@@ -257,7 +267,9 @@ def _parse_json(value: Any) -> Any:
     """Return what a string of JSON holds: spans keep objects and lists as text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
-            return msgspec.json.decode(value)
+            found = msgspec.json.decode(value)
+            # With a key twice, nobody can say what is meant: it stays the text that it is.
+            return found if find_repeated_key(value.encode()) is None else value
         except (msgspec.DecodeError, RecursionError):
             return value
     return value

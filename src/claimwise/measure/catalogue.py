@@ -16,7 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
-from claimwise.errors import MetricError
+from claimwise.disk.input import read_whole
+from claimwise.errors import InputError, MetricError
 from claimwise.store.parameters import trim_statement
 from claimwise.types.results import Better
 
@@ -24,6 +25,7 @@ _HEADER_LINE = re.compile(r"--\s?(?P<key>[a-z]+)(?: (?P<member>[\w-]+))?:\s*(?P<
 _CONTINUATION = re.compile(r"--\s{2,}(?P<value>\S.*)\Z")
 _REQUIRED = ("title", "meaning", "grain")
 _KNOWN = (*_REQUIRED, "unit", "better", "series", "aliases", "note")
+_LARGEST_FILE = 1024 * 1024
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
@@ -52,13 +54,15 @@ def load_metrics(folder: Path | None = None) -> dict[str, Metric]:
     """Return all metrics by name: the built-in ones and those of a project's folder.
 
     Raises:
-        MetricError: a file has no proper header, or takes a built-in metric's name.
+        MetricError: a file can't be read, has no proper header, or takes a built-in metric's name.
     """
     found = dict(_load_built_in())
     for path in sorted(folder.glob("*.sql")) if folder and folder.is_dir() else ():
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            text = read_whole(path, _LARGEST_FILE).decode()
+        except InputError as error:
+            raise MetricError(str(error)) from error
+        except UnicodeDecodeError as error:
             raise MetricError(f"{path}: {error}; expected a readable UTF-8 file") from error
         metric = parse_metric(path.stem, text, str(path))
         if metric.name in found:

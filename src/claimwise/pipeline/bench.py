@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
+from claimwise.disk.input import refuse
 from claimwise.errors import ClaimwiseError
-from claimwise.ingest.files import refuse
 from claimwise.ingest.labelled import find_sets, read_set
 from claimwise.measure.accuracy import (
     Compared,

@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
+from claimwise.disk.input import refuse
 from claimwise.errors import InputError
-from claimwise.ingest.files import refuse
 from claimwise.store import Store
 from claimwise.store.incidents import FoundAnswer, read_questions
 from claimwise.types.incidents import ItemChoice, Trace

@@ -7,19 +7,16 @@ the columns of its table. The same metric files run over it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-from claimwise.errors import MissingExtraError, NotAStoreError, StoreError
+from claimwise.disk.duckdb_files import connect_duckdb, name_paths, open_for_duckdb
+from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store.engine import NO_PARAMS, Params, Record
 from claimwise.store.parameters import find_parameters, rewrite_parameters
 from claimwise.types.rows import ROW_TYPES
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 _PAGE = 10_000
 
@@ -31,33 +28,35 @@ class ParquetEngine:
     writable = False
 
     def __init__(self, folder: Path) -> None:
-        try:
-            import duckdb
-        except ImportError as error:
-            raise MissingExtraError("a Parquet store", "parquet") from error
-        self._duckdb = duckdb
+        self._db = connect_duckdb("a Parquet store")
+        self._handles = ExitStack()
+        self._paths: dict[str, Path] = {}
         self.place = str(folder)
+        try:
+            self._open_files(folder)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open_files(self, folder: Path) -> None:
         if not (folder / "runs.parquet").is_file():
             raise NotAStoreError(
                 f"{folder}: found no runs.parquet, expected the folder of "
                 "`claimwise export --format parquet`"
             )
-        self._db: duckdb.DuckDBPyConnection = duckdb.connect(
-            ":memory:", config={"autoinstall_known_extensions": "false"}
-        )
-        try:
-            for row_type in ROW_TYPES:
-                self._open_file(row_type.table, folder / f"{row_type.kind}.parquet")
-        except BaseException:
-            self._db.close()
-            raise
+        for row_type in ROW_TYPES:
+            self._open_file(row_type.table, folder / f"{row_type.kind}.parquet")
 
     def _open_file(self, table: str, path: Path) -> None:
         if not path.is_file():
             raise NotAStoreError(f"{path}: not there; export the store to Parquet again")
-        quoted = str(path).replace("'", "''")
+        try:
+            name = self._handles.enter_context(open_for_duckdb(path))
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}") from error
+        self._paths[name] = path
         with self._errors():
-            self._db.execute(f"create view {table} as select * from read_parquet('{quoted}')")
+            self._db.execute(f"create view {table} as select * from read_parquet('{name}')")
 
     def query(self, sql: str, params: Params = NO_PARAMS) -> list[Record]:
         """Return all rows of one statement."""
@@ -121,7 +120,7 @@ class ParquetEngine:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Do nothing: the files don't change."""
+        """Do nothing: files that are open don't change, even when an export replaces them."""
         yield
 
     def has_table(self, table: str) -> bool:
@@ -135,8 +134,9 @@ class ParquetEngine:
         return True
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection and the files."""
         self._db.close()
+        self._handles.close()
 
     def _refuse(self) -> NoReturn:
         raise StoreError(f"{self.place}: a Parquet store is read-only; import into a database")
@@ -144,8 +144,9 @@ class ParquetEngine:
     @contextmanager
     def _errors(self) -> Iterator[None]:
         """Turn the driver's errors into ours."""
+        import duckdb
+
         try:
             yield
-        except self._duckdb.Error as error:
-            first_line = str(error).partition("\n")[0]
-            raise StoreError(f"{self.place}: {first_line}") from error
+        except duckdb.Error as error:
+            raise StoreError(f"{self.place}: {name_paths(str(error), self._paths)}") from error
