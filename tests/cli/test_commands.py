@@ -258,6 +258,17 @@ def test_sql_prints_runs_and_shows_views(demo: Say) -> None:
     )
 
 
+def test_sql_as_csv_holds_no_formula(demo: Say) -> None:
+    Path("metrics/own.sql").write_text(
+        "-- title: Own\n-- meaning: Own.\n-- grain: item\n"
+        "select '=1+1' as \"=cmd()\", '-x' as cluster_id, -1 as numerator, 1 as denominator\n"
+        "from runs where run_id = :run_id",
+        encoding="utf-8",
+    )
+    _, out, err = demo("sql", "own", "--run", "baseline", "--format", "csv")
+    assert out == "'=cmd(),cluster_id,numerator,denominator\n'=1+1,'-x,-1,1\n", err
+
+
 def test_sql_as_json_on_postgresql(say: Say, demo_place: str) -> None:
     """Sums are numbers there too, for every metric."""
     from claimwise.measure import load_metrics

@@ -1,6 +1,12 @@
 from __future__ import annotations
 
+import csv
 import json
+import os
+import signal
+import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +42,7 @@ from claimwise.types.rows import (
 )
 from store.builders import base_rows, load, make, new_place, put
 
+TIME = "2026-03-01T09:00:00Z"
 ENGINES = ("sqlite", "postgresql")
 
 
@@ -207,6 +214,11 @@ def test_made_up_data_survives_postgresql(request, rows: list[Row], tmp_path_fac
     check_round_trip(rows, "jsonl", folder, first, second)
 
 
+FORMULAS = (
+    "=1+1", '=HYPERLINK("http://127.0.0.1:9","x")', "+1", "-1", "-", "@SUM(A1)", "\t=1", "\r=1",
+    "\n=1", "＝1", "＋1", "－1", "＠a", "'=1", "''-1", "''", "'a", "'", "-5 °C outside",
+)  # fmt: skip
+
 ODD = {
     "carriage_return": "a\rb",
     "line_feed": "a\nb",
@@ -228,6 +240,7 @@ ODD = {
     "long": "x" * 200_000,
     "json": '{"a": [1]}',
     "dollar": "$1 :name %s ?",
+    **{f"formula {n}": text for n, text in enumerate(FORMULAS)},
 }
 
 
@@ -247,6 +260,38 @@ def odd_rows(text: str) -> list[Row]:
 def test_odd_texts_survive_a_round_trip(form: str, tmp_path: Path):
     rows = [row for text in ODD.values() for row in odd_rows(text)]
     check_round_trip(rows, form, tmp_path, str(tmp_path / "1.db"), str(tmp_path / "2.db"))
+
+
+# Formulas.
+
+
+def read_cells(folder: Path) -> list[str]:
+    """Return every cell of a folder's CSV files as a spreadsheet would see it."""
+    cells: list[str] = []
+    for path in folder.iterdir():
+        with path.open(encoding="utf-8", newline="") as file:
+            cells += (cell for row in csv.reader(file) for cell in row)
+    return cells
+
+
+@pytest.mark.parametrize("text", [text for text in FORMULAS if text[0] != "'"])
+def test_exported_text_is_no_formula(text: str, tmp_path: Path):
+    with open_store(tmp_path / "s.db", create=True) as store:
+        load(store, *odd_rows(text))
+        export(store, tmp_path / "csv", "csv")
+    cells = read_cells(tmp_path / "csv")
+    assert f"'{text}" in cells
+    assert not [cell for cell in cells if cell.startswith(tuple("=+-@\t\r\n＝＋－＠"))]
+
+
+def test_exported_numbers_stay_numbers(tmp_path: Path):
+    with open_store(tmp_path / "s.db", create=True) as store:
+        load(store, *base_rows(without=(Context,)), make(Context, score=-0.25))
+        export(store, tmp_path / "csv", "csv")
+    assert "-0.25" in read_cells(tmp_path / "csv")
+    with open_store(tmp_path / "2.db", create=True) as other:
+        import_files(other, [tmp_path / "csv"])
+        assert other.query("select score from contexts") == [(-0.25,)]
 
 
 # Files.
@@ -305,6 +350,70 @@ def test_failing_export_leaves_older_files_alone(form: str, tmp_path: Path):
     with pytest.raises(OSError, match="No space left"):
         write_files(out, form, tables())
     assert contents(out) == before
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from claimwise.ingest import write_files
+from claimwise.types.rows import Run
+
+def tables():
+    yield Run, []
+    os.kill(os.getpid(), signal.SIGKILL)
+
+write_files(Path(sys.argv[1]), sys.argv[2], tables())
+"""
+
+
+def kill_export(folder: Path, form: str) -> None:
+    done = subprocess.run([sys.executable, "-c", _KILLED, str(folder), form], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_next_export_removes_what_a_killed_one_left(form: str, tmp_path: Path):
+    out = tmp_path / "out"
+    kill_export(out, form)
+    assert len(list(out.iterdir())) == 1
+    for name in (".claimwise-part-mine", ".export-20261115", "notes"):  # nobody's but the user's
+        (out / name).mkdir()
+    with open_store(tmp_path / "s.db", create=True) as store:
+        written = export_store(store, out, form)
+    names = {path.name for path in out.iterdir()}
+    expected = {path.name for path, _ in written}
+    assert names == expected | {".claimwise-part-mine", ".export-20261115", "notes"}
+
+
+def test_export_leaves_a_running_one_alone(tmp_path: Path):
+    out = tmp_path / "out"
+    with open_store(tmp_path / "s.db", create=True) as store:
+        load(store, *base_rows())
+
+        def tables() -> Iterator[tuple[type[Row], list[dict[str, Any]]]]:
+            yield Run, [{"run_id": "slow", "system": "s", "corpus_ver": "v", "started_at": TIME}]
+            export_store(store, out, "jsonl")
+            assert (out / "runs.jsonl").exists()
+
+        assert write_files(out, "jsonl", tables()) == [(out / "runs.jsonl", 1)]
+    assert b"slow" in (out / "runs.jsonl").read_bytes()
+    assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_exported_files_have_the_permissions_of_the_umask(form: str, tmp_path: Path):
+    out = tmp_path / "out"
+    before = os.umask(0o027)
+    try:
+        with open_store(tmp_path / "s.db", create=True) as store:
+            export(store, out, form)
+            (out / f"runs.{form}").chmod(0o600)
+            export(store, out, form)
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()}
+    assert modes.pop(f"runs.{form}") == 0o600  # someone made it private
+    assert set(modes.values()) == {0o640}
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -7,7 +7,6 @@ import math
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -20,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from claimwise.config import Project, find_project
+from claimwise.disk.output import replace_file
 from claimwise.errors import ClaimwiseError, MetricError, NotAStoreError, make_printable
 from claimwise.store import Store, open_store
 from claimwise.types.results import Settings
@@ -207,16 +207,17 @@ def write_output(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text)
         return
-    try:
-        handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}-")
-    except OSError as error:
-        raise ClaimwiseError(f"{output}: {error.strerror}; choose another --output") from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text if text.endswith("\n") else text + "\n")
-        Path(name).chmod(0o644)
-        Path(name).replace(output)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
-        raise ClaimwiseError(f"{output}: {error.strerror}; nothing was written") from error
+    write_file(output, text if text.endswith("\n") else text + "\n")
     click.echo(f"wrote {output}", err=True)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write text to a file, whole or not at all.
+
+    Raises:
+        ClaimwiseError: it can't be written; an older file is as it was.
+    """
+    try:
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise ClaimwiseError(f"{path}: {error.strerror}; nothing was written") from error

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import platform
+import stat
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
 
 import click
@@ -115,6 +117,9 @@ def _look_at_store(store: Store) -> list[Finding]:
         count = store.query(sql)[0][0]
         if count:
             findings.append(Finding("advice", f"{count:,} {what}"))
+    if store.engine_name == "sqlite" and Path(store.place).stat().st_mode & stat.S_IRWXO:
+        shown = f"{store.place} can be read by every user of this machine"
+        findings.append(Finding("advice", f"{shown}: chmod o-rwx {store.place}"))
     for labeler in read_standings(store).list_expired():
         findings.append(
             Finding("advice", f"the calibration of {labeler} has expired: claimwise calibrate")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from importlib.resources import files
 from pathlib import Path
 
 import click
 
-from claimwise.cli.common import open_project_store, store_option
+from claimwise.cli.common import open_project_store, store_option, write_file
 from claimwise.config import DEFAULT_STORE, FILE_NAME, find_project
 from claimwise.store import hide_password
 
@@ -27,7 +28,7 @@ def command(folder: Path, store: str | None) -> None:
     settings = folder / FILE_NAME
     given = store or click.get_current_context().find_root().obj
     if not settings.exists():
-        settings.write_text(_settings_text(given), encoding="utf-8")
+        write_file(settings, _settings_text(given))
         click.echo(f"wrote {settings}")
     project = find_project(folder)
     project.metrics_folder.mkdir(exist_ok=True)
@@ -45,5 +46,6 @@ def _settings_text(store: str | None) -> str:
         return template
     place = hide_password(store) if "://" in store else str(Path(store).resolve())
     key = "url" if "://" in store else "path"
-    quoted = place.replace("\\", "\\\\").replace('"', '\\"')
-    return template.replace(_PATH_LINE, f'{key} = "{quoted}"')
+    # A text of TOML is one of JSON, but for DEL.
+    quoted = json.dumps(place, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return template.replace(_PATH_LINE, f"{key} = {quoted}")

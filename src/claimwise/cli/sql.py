@@ -16,6 +16,7 @@ from claimwise.cli.common import (
     store_option,
 )
 from claimwise.errors import MetricError
+from claimwise.ingest.cells import guard_cell
 from claimwise.measure import check_run, find_metric, load_metrics
 from claimwise.store import list_views
 
@@ -56,7 +57,7 @@ def _print_rows(columns: list[str], rows: list[list[object]], form: str) -> None
         print_json({"rows": [dict(zip(columns, row, strict=True)) for row in rows]})
     elif form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
+        writer.writerow([guard_cell(name) for name in columns])
+        writer.writerows([guard_cell(value) for value in row] for row in rows)
     else:
         print_table(columns, rows)

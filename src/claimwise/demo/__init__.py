@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from claimwise.config import FILE_NAME
+from claimwise.disk.output import replace_file
 from claimwise.errors import ConfigError
 from claimwise.pipeline import import_files
 from claimwise.store import open_store
@@ -52,4 +53,4 @@ def _is_ours(folder: Path) -> bool:
 def _copy(name: str, target: Path) -> None:
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(files("claimwise.demo").joinpath(name).read_bytes())
+        replace_file(target, files("claimwise.demo").joinpath(name).read_bytes())

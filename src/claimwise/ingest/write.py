@@ -2,15 +2,13 @@
 
 A folder gets one file per kind of row. Files are written beside their final names and moved
 there when all are complete, so no file is ever half-written; an export killed while it moves them
-leaves some files old and some new, and can be repeated.
+leaves some files old and some new, and can be repeated. The next export removes what it left.
 """
 
 from __future__ import annotations
 
 import csv
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
@@ -20,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from claimwise.errors import MissingExtraError
+from claimwise.disk.duckdb_files import connect_duckdb, open_for_duckdb, writing_errors
+from claimwise.disk.output import move_into_place, work_folder
+from claimwise.ingest.cells import guard_cell
 from claimwise.types.rows import Row, column_types
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ def write_files(
         tables: row types with their rows in order.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=".export-", dir=folder))
-    try:
+    with work_folder(folder) as work:
         written = []
         with _open_writer(form) as write:
             for row_type, rows in tables:
@@ -50,10 +49,8 @@ def write_files(
                 count = write(work / name, row_type, _typed(row_type, rows))
                 written.append((folder / name, count))
         for path, _ in written:
-            os.replace(work / path.name, path)
+            move_into_place(work / path.name, path)
         return written
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 @contextmanager
@@ -62,11 +59,7 @@ def _open_writer(form: str) -> Iterator[Writer]:
     if form != "parquet":
         yield _WRITERS[form]
         return
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError("a Parquet file", "parquet") from error
-    with duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"}) as db:
+    with connect_duckdb("a Parquet file") as db:
         yield partial(_write_parquet, db)
 
 
@@ -94,10 +87,12 @@ def _write_jsonl(path: Path, row_type: type[Row], rows: Iterator[Row]) -> int:
 def _write_csv(path: Path, row_type: type[Row], rows: Iterator[Row]) -> int:
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\r\n")
+        # Texts in quotes, so that no part of one is a cell of its own elsewhere.
+        writer = csv.writer(file, lineterminator="\r\n", quoting=csv.QUOTE_NONNUMERIC)
         writer.writerow(row_type.__struct_fields__)
         for row in rows:
-            writer.writerow(msgspec.to_builtins(msgspec.structs.astuple(row)))
+            values = msgspec.to_builtins(msgspec.structs.astuple(row))
+            writer.writerow([guard_cell(value) for value in values])
             count += 1
     return count
 
@@ -110,13 +105,17 @@ def _write_parquet(
     count = _write_jsonl(raw, row_type, rows)
     types = column_types(row_type)
     columns = ", ".join(f"{name}: '{_SQL_TYPES[kind]}'" for name, kind in types.items())
-    target = str(path).replace("'", "''")
-    db.execute(
-        f"copy (select * from read_json(?, columns = {{{columns}}}, "
-        "format = 'newline_delimited', maximum_object_size = 268435456)) "
-        f"to '{target}' (format parquet, compression zstd)",
-        [str(raw)],
-    )
+    flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC
+    with (
+        open_for_duckdb(raw) as lines,
+        open_for_duckdb(path, flags) as target,
+        writing_errors(),
+    ):
+        db.execute(
+            f"copy (select * from read_json('{lines}', columns = {{{columns}}}, "
+            "format = 'newline_delimited', maximum_object_size = 268435456)) "
+            f"to '{target}' (format parquet, compression zstd, use_tmp_file false)"
+        )
     raw.unlink()
     return count
 

@@ -6,8 +6,6 @@ few at a time, as an answer would, with the prompt that is used on answers.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +15,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from claimwise.disk.output import replace_file
 from claimwise.errors import ClaimwiseError, ConfigError
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import Interval, wilson_interval
@@ -213,15 +212,7 @@ def store_probe(folder: Path, result: ProbeResult) -> Path:
     path = folder / FILE_NAME
     known = {**_read_probes(path), result.judge: result}
     content = msgspec.json.format(msgspec.json.encode(dict(sorted(known.items()))), indent=2)
-    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{FILE_NAME}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content + b"\n")
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+    replace_file(path, content + b"\n")
     return path
 
 
