@@ -3,10 +3,12 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -14,6 +16,7 @@ import pytest
 
 import claimwise.store.load as loading
 from claimwise.cli.main import run
+from claimwise.config import read_config
 from claimwise.errors import StoreError, StoreFullError
 from claimwise.pipeline import export_store
 from claimwise.store import Store, open_store
@@ -163,6 +166,104 @@ def test_export_to_a_full_disk_leaves_older_files(tmp_path: Path, disk: Path, fo
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith(f"error: {folder}: ")
     assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def fill(disk: Path) -> None:
+    """Leave no byte on a disk."""
+    with suppress(OSError), (disk / "filler").open("ab", buffering=0) as file:
+        while True:
+            file.write(b"x" * 4096)
+
+
+def test_full_disk_is_told_by_who_only_reads(disk: Path):
+    path = disk / "store.db"
+    new_store(path)
+    fill(disk)
+    with pytest.raises(StoreFullError) as caught:
+        open_store(path)
+    words = "no space left on the disk; nothing was changed: even reading needs a few kilobytes"
+    check_refusal(caught.value, str(path), words)
+    (disk / "filler").unlink()
+    with open_store(path) as store:
+        assert store.count_rows()["runs"] == 1
+
+
+_SORT = """
+import sys
+from claimwise.errors import StoreFullError
+from claimwise.store import open_store
+with open_store(sys.argv[1]) as store:
+    store.query("pragma cache_size = 10")
+    try:
+        store.query("with recursive t (i) as (select 1 union all select i + 1 from t where i < "
+                    "60000) select hex(randomblob(50)) || i as x from t order by x")
+    except StoreFullError as error:
+        print(error)
+"""
+
+
+def test_full_disk_of_temporary_files_is_told_apart(disk: Path, tmp_path: Path):
+    path = tmp_path / "store.db"
+    new_store(path)
+    (disk / "filler").write_bytes(b"x" * (3 * 1024 * 1024))
+    done = subprocess.run(
+        [sys.executable, "-c", _SORT, str(path)],
+        env={**os.environ, "SQLITE_TMPDIR": str(disk)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == (
+        f"{path}: no space left for temporary files; nothing was changed: free some, or name a "
+        "larger folder in the variable SQLITE_TMPDIR\n"
+    )
+
+
+def test_failing_disk_is_told_as_such(tmp_path: Path):
+    path = tmp_path / "store.db"
+    new_store(path)
+    engine = SQLiteEngine(path, create=False)
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode, error.sqlite_errorname = 266, "SQLITE_IOERR_READ"
+    check_refusal(engine._translate(error), str(path), "the disk failed (SQLITE_IOERR_READ)")
+    engine.close()
+
+
+@pytest.mark.parametrize("free", [0, 8192])
+def test_init_on_a_full_disk_leaves_no_half_settings(disk: Path, capsys: Capture, free: int):
+    fill(disk)
+    with (disk / "filler").open("ab") as file:
+        file.truncate((disk / "filler").stat().st_size - free)
+    assert run(["init", str(disk)]) == 1
+    out, err = capsys.readouterr()
+    assert len(err.splitlines()) == 1
+    settings = disk / "claimwise.toml"
+    if free:  # the settings fit, the store doesn't
+        read_config(settings)
+        assert "store.db" not in out
+    else:
+        assert err == f"error: {settings}: No space left on device; nothing was written\n"
+        assert [path.name for path in disk.iterdir()] == ["filler"]
+    (disk / "filler").unlink()
+    assert run(["init", str(disk)]) == 0
+    assert read_config(settings).store.path == "claimwise.db"
+
+
+def test_parquet_that_does_not_fit_is_told_in_one_line(tmp_path: Path, disk: Path, capsys: Capture):
+    """The rows fit as JSON, and not once more as Parquet."""
+    text = DICE.randbytes(1_000_000).hex()
+    with open_store(tmp_path / "big.db", create=True) as store:
+        load(store, make(Source, source_text=text))
+    filler = disk / "filler"
+    filler.write_bytes(b"x" * (shutil.disk_usage(disk).free - 2_500_000))
+    place = str(tmp_path / "big.db")
+    assert run(["export", str(disk / "out"), "--format", "parquet", "--store", place]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {disk / 'out'}: ")
+    assert err.endswith("; nothing was written\n")
+    assert len(err.splitlines()) == 1
+    assert list((disk / "out").iterdir()) == []
 
 
 # A disk that can't be written to.

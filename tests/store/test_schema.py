@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -13,9 +15,9 @@ from claimwise.errors import NewerSchemaError, NotAStoreError, StoreError
 from claimwise.store import Store, list_views, migrations, open_store
 from claimwise.store.postgres import PostgresEngine
 from claimwise.store.tables import REFERENCES
-from claimwise.types.rows import ROW_TYPES, Row
+from claimwise.types.rows import ROW_TYPES, Row, RunAction
 from store import workers
-from store.builders import base_rows, dump, load
+from store.builders import base_rows, dump, load, make
 
 LEDGER = "schema_migrations"
 
@@ -316,6 +318,69 @@ def test_several_connections_can_make_one_schema(postgres_server: str):
     with ThreadPoolExecutor(4) as pool:
         jobs = [pool.submit(make_all) for _ in range(4)]
     assert [job.result() for job in jobs] == ["all made"] * 4
+
+
+def test_sqlite_finds_sound_rows_sound(tmp_path: Path, monkeypatch):
+    """SQLite 3.40 said "NULL value in run_actions.action" of every row."""
+    path = tmp_path / "store.db"
+    with monkeypatch.context() as old:
+        known = migrations.list_migrations()[:4]  # those of claimwise 0.6.0
+        old.setattr(migrations, "list_migrations", lambda: known)
+        with open_store(path, create=True) as store:
+            load(store, *base_rows(), make(RunAction, sample=3, action="clarify"))
+            store._engine.run_script("create view own as select action from run_actions;")
+            before, keys = dump(store), store.query("pragma foreign_key_list(run_actions)")
+    with open_store(path) as store:
+        assert dump(store) == before
+        assert store.query("pragma foreign_key_list(run_actions)") == keys
+        assert store.query("select count(*) from own") == [(2,)]
+        assert "run_actions_before" not in tables(store)
+        assert store.query("pragma integrity_check") == [("ok",)]
+
+
+ODD_NAMES = ("a?mode=ro", "a#b", "a%41", "a b", "[1]*", "it's", "{x}", "-x", "~", "file:x", "é\nü")
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_sqlite_store_is_the_file_that_its_path_names(name: str, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open_store(name, create=True) as store:
+        load(store, *base_rows())
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    with open_store(tmp_path / name) as store:
+        assert store.count_rows()["runs"] == 1
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o600), (0o000, 0o600), (0o277, 0o400)])
+def test_store_is_its_owners(tmp_path: Path, umask: int, mode: int):
+    path = tmp_path / "store.db"
+    before = os.umask(umask)
+    try:
+        if mode == 0o400 and os.getuid() != 0:
+            pytest.skip("only root can fill what may not be written")
+        with open_store(path, create=True) as store:
+            load(store, *base_rows())
+            modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == {"store.db": mode, "store.db-wal": mode, "store.db-shm": mode}
+
+
+def test_store_keeps_the_permissions_that_someone_gave_it(tmp_path: Path):
+    path = tmp_path / "store.db"
+    with open_store(path, create=True):
+        path.chmod(0o660)
+    with open_store(path, create=True) as store:
+        load(store, *base_rows())
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_pipe_is_no_store(tmp_path: Path, create: bool):
+    path = tmp_path / "store.db"
+    os.mkfifo(path)
+    message = refusal(path, create=create)
+    assert message == f"{path}: found a pipe or a device, expected a SQLite file"
 
 
 # What is no store.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime
@@ -22,6 +25,8 @@ from claimwise.store.engine import BUSY_SECONDS, NO_PARAMS, Params, Record
 
 _BATCH = 20_000
 _STAGING = "staging"
+_OWN_SQL = re.compile(r"/\*sqlite\b(.*?)\*/", re.DOTALL)
+_TIGHT_BYTES = 256 * 1024  # a disk with so little left is full
 
 
 class _FileId(NamedTuple):
@@ -47,8 +52,11 @@ class SQLiteEngine:
             raise NotAStoreError(
                 f"{path}: no store there; `claimwise init` makes one, --store names another"
             )
-        if path.is_dir():
-            raise StoreError(f"{path}: found a folder, expected a SQLite file")
+        if path.exists() and not path.is_file():
+            found = "a folder" if path.is_dir() else "a pipe or a device"
+            raise StoreError(f"{path}: found {found}, expected a SQLite file")
+        if not path.exists():
+            _make_private_file(path)
         # A file in WAL mode needs a second one beside it, unless nobody can write there anyway.
         frozen = path.exists() and _is_on_read_only_disk(path)
         before = _identify(self._path)
@@ -106,8 +114,11 @@ class SQLiteEngine:
             return self._db.execute(sql, _adapt_params(params)).rowcount
 
     def run_script(self, sql: str) -> None:
-        """Run several statements. ``executescript`` would commit first, so they go one by one."""
-        opened = sql.replace("/*sqlite without rowid */", "without rowid")
+        """Run several statements. ``executescript`` would commit first, so they go one by one.
+
+        What stands in a comment that begins with the word sqlite is for SQLite alone.
+        """
+        opened = _OWN_SQL.sub(r"\1", sql)
         with self._errors():
             for statement in _split_statements(opened):
                 self._db.execute(statement)
@@ -235,7 +246,9 @@ class SQLiteEngine:
                 f"{self._busy_seconds:g} s; nothing was changed, try again when it is done"
             )
         if primary == sqlite3.SQLITE_FULL:
-            return StoreFullError(f"{self.place}: no space left on the disk; nothing was changed")
+            return StoreFullError(f"{self.place}: {self._describe_full_disk()}")
+        if primary == sqlite3.SQLITE_IOERR:
+            return self._explain_failed_disk(error)
         if primary == sqlite3.SQLITE_READONLY:
             return StoreError(f"{self.place}: the store is read-only; nothing was changed")
         if primary == sqlite3.SQLITE_NOTADB:
@@ -245,6 +258,39 @@ class SQLiteEngine:
                 f"{self.place}: can't be opened; does the folder exist and may you write there?"
             )
         return StoreError(f"{self.place}: {error}")
+
+    def _describe_full_disk(self) -> str:
+        if self._count_free_bytes() > _TIGHT_BYTES:
+            return (
+                "no space left for temporary files; nothing was changed: free some, or name a "
+                "larger folder in the variable SQLITE_TMPDIR"
+            )
+        return "no space left on the disk; nothing was changed"
+
+    def _explain_failed_disk(self, error: sqlite3.DatabaseError) -> StoreError:
+        """Tell a full disk, on which not even reading works, from a broken one."""
+        if self._count_free_bytes() <= _TIGHT_BYTES:
+            return StoreFullError(
+                f"{self.place}: no space left on the disk; nothing was changed: even reading "
+                "needs a few kilobytes beside the store, so free some and try again"
+            )
+        return StoreError(
+            f"{self.place}: the disk failed ({error.sqlite_errorname}); nothing was changed: "
+            "check the disk or the network drive, then run `claimwise doctor`"
+        )
+
+    def _count_free_bytes(self) -> int:
+        try:
+            return shutil.disk_usage(Path(self.place).absolute().parent).free
+        except OSError:
+            return sys.maxsize
+
+
+def _make_private_file(path: Path) -> None:
+    """Make a store's file for its owner alone; what SQLite puts beside it is as private."""
+    # Where it can't be made, SQLite finds the words for it.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _identify(path: Path) -> _FileId | None:
