@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from itertools import combinations
 from pathlib import Path
 from typing import get_args
@@ -145,3 +146,9 @@ def test_markdown_never_becomes_markup_of_its_own() -> None:
 def test_parse_keeps_the_whole_file() -> None:
     text = HEAD.format(version="ours-1")
     assert parse_guide(text, "place").text == text
+
+
+def test_pipe_is_no_guide(tmp_path: Path) -> None:
+    write_own(tmp_path, "ours-1")
+    os.mkfifo(tmp_path / "guides" / "ours-2.md")
+    assert "ours-1" in [guide.version for guide in list_guides(tmp_path)]
