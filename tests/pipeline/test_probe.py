@@ -130,3 +130,11 @@ def test_results_are_kept_by_judge(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text("{", encoding="utf-8")
     with pytest.raises(ConfigError, match="remove the file"):
         find_probe(tmp_path, first.judge)
+
+
+def test_judge_that_stands_twice_in_the_file_is_refused(tmp_path: Path) -> None:
+    path = store_probe(tmp_path, probe(honest))
+    entry = path.read_text("utf-8").strip().removeprefix("{").removesuffix("}").rstrip()
+    path.write_text(f"{{{entry},{entry}}}", "utf-8")
+    with pytest.raises(ConfigError, match=r":\d+: found the key \"judge:.*\" twice"):
+        find_probe(tmp_path, "judge:a")

@@ -17,6 +17,8 @@ import msgspec
 
 from claimwise.disk.output import replace_file
 from claimwise.errors import ClaimwiseError, ConfigError
+from claimwise.ingest.json_keys import find_repeated_key
+from claimwise.ingest.problems import show
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import Interval, wilson_interval
 from claimwise.pipeline.factcheck import group_claims, label_piece
@@ -224,9 +226,14 @@ def find_probe(folder: Path, judge: str) -> ProbeResult | None:
 def _read_probes(path: Path) -> dict[str, ProbeResult]:
     if not path.is_file():
         return {}
+    advice = "remove the file and run `claimwise probe-judge` again"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, ProbeResult])
+        data = path.read_bytes()
+        probes = msgspec.json.decode(data, type=dict[str, ProbeResult])
     except (msgspec.DecodeError, OSError) as error:
-        raise ConfigError(
-            f"{path}: {error}; remove the file and run `claimwise probe-judge` again"
-        ) from error
+        raise ConfigError(f"{path}: {error}; {advice}") from error
+    repeated = find_repeated_key(data)
+    if repeated is not None:
+        place, name = f"{path}:{repeated.line}", show(repeated.name)
+        raise ConfigError(f"{place}: found the key {name} twice, expected each key once; {advice}")
+    return probes
