@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.text import find_sentences
+from claimwise.text import find_sentences, sentences
 
 
 def split(text: str) -> list[str]:
@@ -165,6 +165,7 @@ def grows_evenly(unit: str, size: int, times: int) -> bool:
 UNITS = [
     *(" ", ".", "\"", "(", "[", "`", "#", "|", "-", "\0", "¹", "。", "」", "word "),
     *("No. ", "1. ", "A. The ", "? ! ", "… ", "- a\n", "> ", "```\n", "'.\" ", "[1", "【1", ".¹ "),
+    *("!", "?", ".)", "?!\"", "…) "),
     *("e.g. The ", "\ud800. ", "(A, ", "= ", "The tower is 139 m tall, says Dr. No. It opened. "),
 ]  # fmt: skip
 
@@ -172,6 +173,56 @@ UNITS = [
 @pytest.mark.parametrize("unit", UNITS)
 def test_time_grows_with_length_only(unit: str) -> None:
     assert grows_evenly(unit, 20_000 // len(unit), times=4)
+
+
+STOPS = re.compile("[.!?…]")
+
+
+@pytest.mark.parametrize(
+    "unit", ["!", "?", ".)", "!?", "a.)", '…"', "x" * 600 + "!", "!" * 400 + " "]
+)
+def test_nupunkt_is_given_work_that_grows_with_length_only(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From every stop nupunkt looks to the end of the run that it stands in."""
+    given: list[str] = []
+    monkeypatch.setattr(nupunkt, "sent_spans", lambda text: given.append(text) or [])
+    text = "Dr. No. " + unit * (100_000 // len(unit))
+    find_sentences(text)
+    assert sum(map(len, given)) == len(text)
+    runs = [run for block in given for run in block.split()]
+    assert sum(len(STOPS.findall(run)) * len(run) for run in runs) <= 500 * len(text)
+
+
+def test_stops_of_a_long_run_that_count_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(nupunkt, "sent_spans", lambda text: given.append(text) or [])
+    address = "https://example.com/?" + "&".join(f"a{n}=x.y" for n in range(40))
+    short, long = f"See {address}. e.g. It", f"See {address}{'z' * 400}. e.g. It"
+    many = f"See {'a.b' * 400}. e.g. It"
+    for text in (short, long, many):
+        find_sentences(text)
+    assert given[:2] == [short, long]
+    assert (given[2][4:8], given[2][-12:]) == ("axba", many[-12:])
+    assert (len(given[2]), STOPS.findall(given[2][:-8])) == (len(many), ["."] * 50)
+
+
+def test_an_enumerator_is_looked_for_once_at_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where borders are dropped, the same beginning is not read again for each of them."""
+    looked = 0
+
+    class Counting:
+        def match(self, block: str, begin: int) -> re.Match[str] | None:
+            nonlocal looked
+            found = pattern.match(block, begin)
+            looked += found.end() - begin if found else 0
+            return found
+
+    pattern = sentences._ENUMERATOR
+    monkeypatch.setattr(sentences, "_ENUMERATOR", Counting())
+    text = "1." + " " * 500 + "a! " * 500
+    assert split(text) == [text.strip()]
+    assert 0 < looked <= len(text)
 
 
 def test_a_quadratic_method_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

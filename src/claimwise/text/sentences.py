@@ -6,6 +6,8 @@ Three steps, each linear in the text:
    table row, a fenced piece of code. Line ends inside hard-wrapped prose are no borders.
 2. Inside a block, nupunkt proposes borders for full stops, question and exclamation marks, where
    one of them may be no border: it knows abbreviations, initials, decimals and closing quotes.
+   Its work grows with the square of a run of characters without a space, so long runs are shown
+   to it with their last stops only.
 3. Our own rules add what it does not look for (full stops of other scripts, footnote numbers) and
    take back what it gets wrong (borders in inline code, after a quoted question, after «2.»).
 """
@@ -78,6 +80,10 @@ _CERTAIN = re.compile(
 _ANSWER_NO = re.compile(r"(?:^|(?<=[.!?]\s))No\.\s(?=[A-Z])")
 # A stop that may end a sentence before the block's end: no word goes on behind it.
 _INNER_STOP = re.compile(r"[.!?…](?=[\W⁰¹²³⁴-⁹])(?!\s*+\Z)")
+# A run of characters without a space that no word or address of ordinary text is as long as.
+_LONG_RUN = re.compile(r"(?<!\S)\S{501,}+")
+_STOP = re.compile(r"[.!?…]")
+_KEPT_STOPS = 50  # of such a run: nupunkt looks at the rest of the run from each
 # Abbreviations that always go on, whatever follows them.
 _NEVER_LAST = re.compile(
     r"(?:^|[\s(\[«“\"])(?:e\.g|i\.e|cf|vs|v|viz|Mr|Mrs|Ms|Dr|Prof|Gen|Sen|Rep|Gov|Capt|Col|Sgt|Rev|"
@@ -189,11 +195,20 @@ def _find_borders(block: str) -> list[int]:
         # Imported here: reading its model takes longer than most commands that need no sentences.
         import nupunkt
 
-        borders.update(start for start, _ in nupunkt.sent_spans(block))
+        shown = _LONG_RUN.sub(_hide_stops, block)
+        borders.update(start for start, _ in nupunkt.sent_spans(shown))
     if "No." in block:
         borders.update(match.end() for match in _ANSWER_NO.finditer(block))
     borders -= {0, len(block)}
     return _mend_borders(block, sorted(borders)) if borders else []
+
+
+def _hide_stops(run: re.Match[str]) -> str:
+    """Return a long run with a letter for every stop but the last few: every place stays."""
+    text = run.group()
+    stops = [stop.start() for stop in _STOP.finditer(text)]
+    first = stops[-_KEPT_STOPS] if len(stops) > _KEPT_STOPS else 0
+    return _STOP.sub("x", text[:first]) + text[first:]
 
 
 def _find_border(block: str, stop: int) -> int | None:
@@ -216,13 +231,14 @@ def _mend_borders(block: str, borders: list[int]) -> list[int]:
     codes = [match.span() for match in _INLINE_CODE.finditer(block)] if "`" in block else []
     code_starts = [start for start, _ in codes]
     mended: list[int] = []
+    begin, text_start = 0, _skip_enumerator(block, 0)
     for border in borders:
-        begin = mended[-1] if mended else 0
         border = _skip_marks(block, border)
         nearest = bisect_right(code_starts, border) - 1
         in_code = nearest >= 0 and codes[nearest][0] < border < codes[nearest][1]
-        if border > begin and not in_code and not _is_false(block, begin, border):
+        if border > text_start and not in_code and not _goes_on_small(block, begin, border):
             mended.append(border)
+            begin, text_start = border, _skip_enumerator(block, border)
     return mended
 
 
@@ -232,11 +248,14 @@ def _skip_marks(block: str, border: int) -> int:
     return border
 
 
-def _is_false(block: str, begin: int, border: int) -> bool:
-    """Tell whether the text goes on: «Why?» he asked, «Yahoo! is», «2.» before its item."""
-    enumerator = _ENUMERATOR.match(block, begin)
-    if enumerator and enumerator.end() >= border:
-        return True
+def _skip_enumerator(block: str, begin: int) -> int:
+    """Return where the text of a sentence starts: “2.” at its beginning is no sentence."""
+    match = _ENUMERATOR.match(block, begin)
+    return match.end() if match else begin
+
+
+def _goes_on_small(block: str, begin: int, border: int) -> bool:
+    """Tell whether the text goes on in small letters: “Why?” he asked, “Yahoo! is”."""
     if not _SMALL_START.match(block[border : border + _TAIL].lstrip()):
         return False
     return _QUOTED_END.search(block[max(begin, border - _TAIL) : border]) is not None
