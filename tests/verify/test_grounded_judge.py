@@ -171,6 +171,44 @@ def test_verdict_without_a_real_quote_is_no_verdict(verdict: str, quote: str) ->
     assert found.reason.endswith("counted as unlinked")
 
 
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("The tower shuts before 18:00 on Sundays.", "The tower shuts after 18:00 on Sundays"),
+        ("Visitors may leave dogs at the gate.", "Visitors must leave dogs at the gate"),
+        ("All visitors of the tower pay for entry.", "Some visitors of the tower pay for entry"),
+        ("A bus runs from Bonn to Trier daily.", "A bus runs to Bonn from Trier daily"),
+        ("Visitors pay by card and cash at the gate.", "Visitors pay by card or cash at the gate"),
+        ("Entry to the tower costs £5 for adults.", "Entry to the tower costs 5 for adults"),
+        ("The old tower never lets dogs come in.", "The old tower … lets dogs come in"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("verdict", ["supported", "overreach", "contradicted"])
+def test_a_quote_that_the_source_does_not_say_is_no_verdict(
+    verdict: str, text: str, quote: str
+) -> None:
+    said = reply(entry(1, verdict, quote))
+    [found], _, asker = judge([quote], said, text)
+    assert (found.verdict, found.unscored) == (None, "approximate_quote")
+    assert found.reason == (
+        f"the judge says {verdict}, but its quote is only approximate: “{quote}”; doc-0 says "
+        f"“{text[:-1]}”"
+    )
+    assert asker.rejected == 1, "nothing unscored is kept: the next command asks again"
+    settings = GroundedSettings(missing_quote="downgrade")
+    [found], _, _ = judge([quote], said, text, settings=settings)
+    assert (found.verdict, found.unscored) == ("unlinked", None)
+
+
+def test_what_an_ellipsis_leaves_out_is_shown() -> None:
+    text = "The old tower of the council lets dogs come in."
+    [found], _, _ = judge(
+        ["Dogs may come in."], reply(entry(1, quote="The old tower … lets dogs come in")), text
+    )
+    assert (found.verdict, found.span and found.span.text) == ("supported", text[:-1])
+    assert "the judge's quote leaves out “of the council”" in found.reason
+
+
 def test_thin_quote_is_no_verdict() -> None:
     claim = "The tower in the old town is about 139 m tall."
     [found], _, _ = judge([claim], reply(entry(1, quote="139 m")))

@@ -20,9 +20,11 @@ from claimwise.verify.validity import is_stale, say_why_stale
 MissingQuote = Literal["unscored", "downgrade"]
 
 QUOTE_NOT_FOUND = "quote_not_found"
+APPROXIMATE_QUOTE = "approximate_quote"
 THIN_QUOTE = "thin_quote"
 ELSEWHERE = "a claim's support stands in another source than the one that it cites"
 _BASIS_WORDS = 20
+_QUOTE_WORDS = 30
 
 
 def settle_verdict(
@@ -30,19 +32,20 @@ def settle_verdict(
 ) -> ClaimVerdict:
     """Return the verdict on a claim.
 
-    A verdict that should rest on a quote and has none that stands in a source is unscored, or
-    unlinked if that was asked for; so is one whose quote is too thin to carry the claim. A
-    supported claim is stale when no source that still holds has its quote.
+    A verdict that should rest on a quote and has none that a source says is unscored, or unlinked
+    if that was asked for: also when a source says something similar. One whose quote is too thin
+    to carry the claim is unscored. A supported claim is stale when no source that still holds has
+    its quote.
     """
     basis = _cut_words(entry.basis)
     if entry.verdict == "unlinked":
         reason = basis or "the judge found nothing about it in the sources"
         return ClaimVerdict(claim=claim, verdict="unlinked", reason=reason)
     located = _locate(claim, entry, material)
-    if located is None:
-        return _miss_quote(claim, entry, missing)
+    if located is None or located.approximate:
+        return _miss_quote(claim, entry, located, missing)
     if is_thin(located.span.text, claim.wording):
-        reason = f"the quote «{located.span.text}» is too short to carry a verdict"
+        reason = f"the quote “{located.span.text}” is too short to carry a verdict"
         return ClaimVerdict(claim=claim, unscored=THIN_QUOTE, reason=reason)
     source = _source_of(located, material)
     found = ClaimVerdict(claim=claim, verdict=entry.verdict, span=located.span)
@@ -80,7 +83,7 @@ def _locate(claim: AnswerClaim, entry: Entry, material: Material) -> Located | N
         if found.span.source_id in better:
             return found
         other = find(quote, among=tuple(better)) if better else None
-        if other is not None and other.near <= found.near:
+        if other is not None and other.approximate <= found.approximate:
             return other
     return found
 
@@ -97,11 +100,12 @@ def _source_of(located: Located, material: Material) -> Source:
 def _note_place(
     claim: AnswerClaim, entry: Entry, material: Material, located: Located
 ) -> list[str]:
-    """Say what a reader of the span must know: it is not quite the quote, or stands elsewhere."""
+    """Say what a reader of the span must know: what the quote leaves out, where it stands."""
     notes = []
     named, at = material.find_source(entry.source or ""), located.span.source_id
-    if located.near:
-        notes.append("the judge's quote differs a little from the source")
+    if located.left_out:
+        left_out = ", ".join(f"“{_cut_words(text, _QUOTE_WORDS)}”" for text in located.left_out)
+        notes.append(f"the judge's quote leaves out {left_out}")
     if named is None or not material.finder.locate(entry.quote or "", among=(named.source_id,)):
         notes.append(f"the judge named another source; the quote stands in {at}")
     cited = _list_cited(claim, material)
@@ -110,14 +114,23 @@ def _note_place(
     return notes
 
 
-def _miss_quote(claim: AnswerClaim, entry: Entry, missing: MissingQuote) -> ClaimVerdict:
-    quote = _cut_words(entry.quote, 30)
-    told = f"the quote «{quote}» is in no source" if quote else "no quote was given"
-    reason = f"the judge says {entry.verdict}, but {told}"
+def _miss_quote(
+    claim: AnswerClaim, entry: Entry, similar: Located | None, missing: MissingQuote
+) -> ClaimVerdict:
+    quote = _cut_words(entry.quote, _QUOTE_WORDS)
+    if similar is not None:
+        passage = _cut_words(similar.span.text, _QUOTE_WORDS)
+        found = (
+            f"its quote is only approximate: “{quote}”; {similar.span.source_id} says “{passage}”"
+        )
+    else:
+        found = f"the quote “{quote}” is in no source" if quote else "no quote was given"
+    reason = f"the judge says {entry.verdict}, but {found}"
     if missing == "downgrade":
         reason += ": counted as unlinked"
         return ClaimVerdict(claim=claim, verdict="unlinked", reason=reason)
-    return ClaimVerdict(claim=claim, unscored=QUOTE_NOT_FOUND, reason=reason)
+    code = QUOTE_NOT_FOUND if similar is None else APPROXIMATE_QUOTE
+    return ClaimVerdict(claim=claim, unscored=code, reason=reason)
 
 
 def _cut_words(text: str | None, most: int = _BASIS_WORDS) -> str:

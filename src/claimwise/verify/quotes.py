@@ -1,60 +1,75 @@
 """Finds where a quote stands: a model's word that a source says something is no evidence.
 
-A quote is looked for letter by letter; then with spaces, case, accents, quotation marks and
-dashes set aside, and with an ellipsis standing for what was left out; then nearly: all telling
-words in their order, no figure and no denial changed. What is returned is always the source's own
-text with its offsets.
+A source says what a quote says when it has the same tokens side by side (``quote_tokens.py``); the
+quote may leave out footnote markers, numbers of list items, tags and the addresses of links. An
+ellipsis may stand for words of one sentence, or up to the next one, if none of them could turn the
+meaning: a denial, a condition, a number. Everything else that resembles a source is approximate:
+parts between which such words are left out, or the same telling words with others between them.
+What is returned is always the source's own text with its offsets.
+
+The work is bounded: every source is read a fixed number of times and searched by ``str.find``,
+which is linear, and no more than ``MOST_PLACES`` places of a quote are looked at.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
+from claimwise.text.sentences import find_sentences
 from claimwise.types.checking import Span
 from claimwise.types.rows import Source
+from claimwise.verify.language import is_english
+from claimwise.verify.quote_tokens import (
+    blank_details,
+    blank_markup,
+    cuts_token,
+    read_tokens,
+)
+from claimwise.verify.reading import Reading
 from claimwise.verify.words import COMMON_STEMS, Word, is_common, read_stems, read_words
 
-NEAR = 0.9  # likeness from which a near match is taken
 LONGEST_GAP = 600  # characters that an ellipsis may stand for
-_LONGEST = 10_000  # characters of a quote; nobody quotes so much, and looking for it takes long
-_FEWEST_NEAR = 3  # telling words of a quote that may be found nearly
-_LONGEST_NEAR = 2_000  # characters of it
-_MOST_TRIED = 50  # places of a quote's first part that are tried
+LONGEST_QUOTE = 10_000  # characters; nobody quotes so much
+MOST_PLACES = 50  # places of a quote, or of its beginning, that are looked at
+_MOST_PARTS = 8  # between ellipses
+_FEWEST_TELLING = 3  # words of a quote that may be found approximately
 
-_ALIKE = {
-    **dict.fromkeys("‘’‚‛′`´", "'"),
-    **dict.fromkeys("“”„‟″«»", '"'),
-    **dict.fromkeys("‐‑‒–—―−", "-"),
-}
-_ELLIPSIS = re.compile(r"\s*+(?:\[\s*+)?(?:…|\.{3,})(?:\s*+\])?\s*+")
+_STOPS = frozenset(".,;:")
+_ELLIPSIS = re.compile(r"(?:\[\s{0,3})?(?:…|(?<!\.)\.{3,}+)(?:\s{0,3}\])?")
+_OUTER_ELLIPSIS = re.compile(rf"\A{_ELLIPSIS.pattern}|{_ELLIPSIS.pattern}\Z")
 _EDGES = " \t\r\n\"'“”„«»‘’…"
-_STOPS = " .,;:"
-_DENIAL = re.compile(
-    r"\b(?:not|no|never|none|neither|nor|without|cannot|except|unless|only|hardly|barely)\b"
-    r"|n['’]t\b",
-    re.IGNORECASE,
+
+# Words that turn what is said around them, beside denials and numbers; in small letters.
+_TURN = re.compile(
+    r"\b(?:if|unless|until|till|whether|provided|but|yet|however|although|though|despite|than|or|"
+    r"may|might|could|would|should|must|perhaps|maybe|possibly|probably|allegedly|reportedly|"
+    r"supposedly|formerly|nearly|almost|less|least|little|seldom|scarcely|barely|unlikely|"
+    r"impossible|false|untrue|wrong|incorrect|save|apart|other|some|any|all|every|each|before|"
+    r"after)\b"
 )
-_ACCENTS = range(0x0300, 0x0370)
-# Scripts without spaces: a quote may begin and end between any two of their letters.
-_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_SIGN_OF_NUMBER = re.compile(r"[\d%$€£¥]")
 
 
 class Located(NamedTuple):
-    """Where a quote stands; ``near``: in other words than the quote's, though hardly."""
+    """Where a quote stands, and what its ellipses leave out.
+
+    ``approximate``: the source resembles the quote, and does not say the same.
+    """
 
     span: Span
-    near: bool = False
+    left_out: tuple[str, ...] = ()
+    approximate: bool = False
 
 
 def is_thin(quote: str, claim: str) -> bool:
     """Tell whether a quote is too short to carry a claim.
 
-    It has no telling word («it is»), or less than three words for a claim of more than six.
+    It has no telling word (“it is”), or less than three words for a claim of more than six.
     """
     stems = read_stems(quote)
     if COMMON_STEMS.issuperset(stems):
@@ -80,23 +95,59 @@ class QuoteFinder:
     ) -> Located | None:
         """Return where a quote stands, or None when no source has it.
 
-        A place that has the quote itself comes before one that nearly has it; among equals the
-        source named ``first``, then the sources' order. ``among`` narrows the sources.
+        A place that says the same comes before one that resembles it; among equals the source
+        named ``first``, then the sources' order. ``among`` narrows the sources.
         """
-        wanted = quote.strip(_EDGES)
-        if not wanted or len(wanted) > _LONGEST:
+        if len(quote) > LONGEST_QUOTE:
+            return None
+        wanted = _Quote(_OUTER_ELLIPSIS.sub("", quote.strip(_EDGES)).strip(_EDGES))
+        if not wanted.text:
             return None
         pages = [p for p in self._pages if among is None or p.source.source_id in among]
         pages.sort(key=lambda page: page.source.source_id != first)
         for page in pages:
             place = page.find(wanted)
             if place is not None:
-                return Located(page.make_span(*place))
+                return Located(page.make_span(place), place.left_out)
         for page in pages:
-            place = page.find_nearly(wanted)
+            place = page.find_similar(wanted)
             if place is not None:
-                return Located(page.make_span(*place), near=True)
+                return Located(page.make_span(place), place.left_out, approximate=True)
         return None
+
+
+class _Place(NamedTuple):
+    start: int
+    end: int
+    left_out: tuple[str, ...] = ()
+    harmless: bool = True  # whether what is left out turns nothing
+
+
+class _Quote:
+    """A quote with what is needed to look for it, made when it is first needed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        return _list_tokens(self.text)
+
+    @cached_property
+    def parts(self) -> list[list[str]]:
+        """The tokens between ellipses; none without one, and when a part is a single word."""
+        texts = _ELLIPSIS.split(self.text)
+        if not 1 < len(texts) <= _MOST_PARTS or any(len(read_words(text)) < 2 for text in texts):
+            return []
+        return [_list_tokens(text) for text in texts]
+
+    @cached_property
+    def words(self) -> list[str]:
+        return read_stems(self.text)
+
+    @cached_property
+    def telling(self) -> list[int]:
+        return [at for at, stem in enumerate(self.words) if not is_common(stem)]
 
 
 class _Page:
@@ -107,8 +158,11 @@ class _Page:
         self._texts = [source.source_text, *([shown] if shown != source.source_text else [])]
 
     @cached_property
-    def _folded(self) -> list[tuple[str, list[int]]]:
-        return [_fold(text) for text in self._texts]
+    def _rows(self) -> list[_Row]:
+        """The tokens of the texts: as they are, and without what a quote may leave out."""
+        plain = [blank_markup(text) for text in self._texts]
+        bare = [blank_details(text) for text in self._texts]
+        return [_Row(read_tokens(text)) for text in dict.fromkeys([*plain, *bare])]
 
     @cached_property
     def _words(self) -> list[Word]:
@@ -118,130 +172,136 @@ class _Page:
     def _telling(self) -> list[int]:
         return [at for at, word in enumerate(self._words) if not is_common(word.stem)]
 
-    def make_span(self, start: int, end: int) -> Span:
-        text = self.source.source_text[start:end]
-        return Span(source_id=self.source.source_id, start=start, end=end, text=text)
+    @cached_property
+    def _telling_row(self) -> _Row:
+        return _Row([self._words[at] for at in self._telling])
 
-    def find(self, wanted: str) -> tuple[int, int] | None:
+    @cached_property
+    def _sentence_starts(self) -> list[int]:
+        return [start for start, _ in find_sentences(self.source.source_text)]
+
+    @cached_property
+    def _is_english(self) -> bool:
+        return is_english(read_stems(self.source.source_text), self.source.source_text)
+
+    def make_span(self, place: _Place) -> Span:
+        text = self.source.source_text[place.start : place.end]
+        return Span(source_id=self.source.source_id, start=place.start, end=place.end, text=text)
+
+    def find(self, wanted: _Quote) -> _Place | None:
+        """Return a place that says what the quote says."""
         for text in self._texts:
-            for start in _find_all(text, wanted):
-                return start, start + len(wanted)
-        # A quote that ends a sentence where the source goes on is still the source's wording.
-        whole = _fold(wanted.rstrip(_STOPS))[0]
-        parts = [_fold(part)[0] for part in _ELLIPSIS.split(wanted) if part.strip()]
-        for text, places in self._folded:
-            found = _find_parts(text, [whole])
-            if found is None and len(parts) > 1 and all(" " in part for part in parts):
-                found = _find_parts(text, parts)
-            if found is not None:
-                return places[found[0]], places[found[1] - 1] + 1
-        return None
+            start = _find_literally(text, wanted.text)
+            if start is not None:
+                return _Place(start, start + len(wanted.text))
+        for row in self._rows:
+            for first, last in row.find_all(wanted.tokens):
+                return _Place(row.words[first].start, row.words[last].end)
+        return self._find_parts(wanted, harmless=True)
 
-    def find_nearly(self, wanted: str) -> tuple[int, int] | None:
-        """Return a place with the quote's telling words in a row and as good as its wording.
+    def find_similar(self, wanted: _Quote) -> _Place | None:
+        """Return a place with the quote's parts in order, or with its telling words in a row.
 
-        Common words before the first and after the last are compared too: one may be a «not».
+        Common words before the first and after the last telling one are shown with them.
         """
-        words = read_words(wanted)
-        telling = [at for at, word in enumerate(words) if not is_common(word.stem)]
-        if len(telling) < _FEWEST_NEAR or len(wanted) > _LONGEST_NEAR:
-            return None
-        stems = [words[at].stem for at in telling]
-        before, after = telling[0], len(words) - telling[-1]
-        for number, at in enumerate(self._telling):
-            row = self._telling[number : number + len(stems)]
-            if self._words[at].stem != stems[0] or [self._words[p].stem for p in row] != stems:
-                continue
-            stretch = self._words[max(at - before, 0) : row[-1] + after]
-            start, end = stretch[0].start, stretch[-1].end
-            if _is_alike(self._texts[-1][start:end], wanted[words[0].start : words[-1].end]):
-                return start, end
+        joined = self._find_parts(wanted, harmless=False)
+        if joined is not None or len(wanted.telling) < _FEWEST_TELLING:
+            return joined
+        before, after = wanted.telling[0], len(wanted.words) - wanted.telling[-1]
+        for first, last in self._telling_row.find_all([wanted.words[at] for at in wanted.telling]):
+            start, end = max(0, self._telling[first] - before), self._telling[last] + after
+            stretch = self._words[start:end]
+            return _Place(stretch[0].start, stretch[-1].end)
         return None
 
+    def _find_parts(self, wanted: _Quote, *, harmless: bool) -> _Place | None:
+        """Return the shortest place that begins with the first part and has the rest in order."""
+        if not wanted.parts:
+            return None
+        found = (
+            self._follow(row, start, wanted.parts)
+            for row in self._rows
+            for start in row.find_all(wanted.parts[0])
+        )
+        fitting = [p for p in found if p is not None and (p.harmless or not harmless)]
+        return min(fitting, key=lambda place: place.end - place.start, default=None)
 
-def _is_alike(found: str, wanted: str) -> bool:
-    if _list_denials(found) != _list_denials(wanted):
-        return False
-    first, second = _fold(found)[0], _fold(wanted)[0]
-    return SequenceMatcher(None, first, second, autojunk=False).ratio() >= NEAR
+    def _follow(
+        self, row: _Row, start: tuple[int, int], parts: Sequence[Sequence[str]]
+    ) -> _Place | None:
+        """Return the place of some parts of which the first is found, each soon after another."""
+        begin = row.words[start[0]].start
+        end = row.words[start[1]].end
+        last, left_out, harmless = start[1], [], True
+        for part in parts[1:]:
+            following = next(row.find_all(part, after=last), None)
+            if following is None or row.words[following[0]].start - end > LONGEST_GAP:
+                return None
+            gap = self.source.source_text[end : row.words[following[0]].start]
+            if read_stems(gap):
+                left_out.append(" ".join(gap.split()))
+                harmless = harmless and self._is_harmless(gap, end)
+            last, end = following[1], row.words[following[1]].end
+        return _Place(begin, end, tuple(left_out), harmless)
+
+    def _is_harmless(self, gap: str, start: int) -> bool:
+        """Tell whether words may be left out: at most one sentence ends there, none is a turn.
+
+        Turns are known in English alone.
+        """
+        ends = bisect_right(self._sentence_starts, start + len(gap))
+        ends -= bisect_right(self._sentence_starts, start - 1)
+        read = Reading(gap)
+        turns = _TURN.search(read.small) or _SIGN_OF_NUMBER.search(gap)
+        turned = turns or read.negations or read.is_negative or read.quantities
+        return ends <= 1 and not turned and self._is_english
 
 
-def _list_denials(text: str) -> list[str]:
-    found = (match.group().lower() for match in _DENIAL.finditer(text))
-    return ["not" if word.endswith("t") and len(word) == 3 else word for word in found]
+class _Row:
+    """Words or tokens in a row, to be searched for some of them side by side."""
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self.words = words
+        self._text = f" {' '.join(word.stem for word in words)} "
+        # Where each of them begins in the text.
+        self._starts = list(accumulate((len(word.stem) + 1 for word in words), initial=1))
+
+    def find_all(
+        self, wanted: Sequence[str], after: int | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the first and the last of the words that are those wanted, a few times at most.
+
+        ``after`` begins behind a word and reaches as far as an ellipsis may.
+        """
+        if not wanted:
+            return
+        sought = f" {' '.join(wanted)} "
+        start = 0 if after is None else self._starts[after + 1] - 1
+        end = len(self._text) if after is None else start + 2 * LONGEST_GAP + len(sought)
+        for _ in range(MOST_PLACES):
+            start = self._text.find(sought, start, end)
+            if start < 0:
+                return
+            first = bisect_left(self._starts, start + 1)
+            yield first, first + len(wanted) - 1
+            start += 1
 
 
-def _find_all(text: str, wanted: str) -> Iterator[int]:
-    """Yield the places of some text that begin and end where words do: «5» is not in «15»."""
-    start = text.find(wanted)
-    while start >= 0:
-        end = start + len(wanted)
-        if not _cuts_word(text, start) and not _cuts_word(text, end):
-            yield start
+def _find_literally(text: str, wanted: str) -> int | None:
+    """Return where some text begins and ends with tokens: “5” is not in “15” or “-5”."""
+    start = -1
+    for _ in range(MOST_PLACES):
         start = text.find(wanted, start + 1)
-
-
-def _cuts_word(text: str, at: int) -> bool:
-    """Tell whether a border lies inside a word, or inside a number with its separators."""
-    if not 0 < at < len(text):
-        return False
-    before, after = text[at - 1], text[at]
-    if before.isalnum() and after.isalnum():
-        return not (_UNSPACED.match(before) or _UNSPACED.match(after))
-    if after in ".," and before.isdigit():
-        return text[at + 1 : at + 2].isdigit()
-    return before in ".," and after.isdigit() and text[at - 2 : at - 1].isdigit()
-
-
-def _find_parts(text: str, parts: Sequence[str]) -> tuple[int, int] | None:
-    """Return the shortest stretch that begins with the first part and has the rest in order."""
-    if not all(parts):
-        return None
-    best: tuple[int, int] | None = None
-    for tried, start in enumerate(_find_all(text, parts[0])):
-        end = _follow(text, start + len(parts[0]), parts[1:])
-        if end is not None and (best is None or end - start < best[1] - best[0]):
-            best = start, end
-        if tried >= _MOST_TRIED or len(parts) == 1:
-            break
-    return best
-
-
-def _follow(text: str, end: int, parts: Sequence[str]) -> int | None:
-    """Return where the last of some parts ends that follow one another, each soon."""
-    for part in parts:
-        reach = text[end : end + LONGEST_GAP + len(part)]
-        start = next(_find_all(reach, part), None)
-        if start is None:
+        if start < 0:
             return None
-        end += start + len(part)
-    return end
+        if not cuts_token(text, start) and not cuts_token(text, start + len(wanted)):
+            return start
+    return None
 
 
-def _fold(text: str) -> tuple[str, list[int]]:
-    """Return text without what copies of it differ in, and the place of every character left.
-
-    Runs of white space are one space; quotation marks and dashes are the plain ones; case,
-    accents and characters without a shape are gone.
-    """
-    letters: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(text):
-        if character.isspace():
-            plain = " " if letters and letters[-1] != " " else ""
-        elif character.isascii():
-            plain = _ALIKE.get(character) or character.lower()
-        else:
-            plain = _ALIKE.get(character) or _fold_foreign(character)
-        letters += plain
-        places += [place] * len(plain)
-    if letters and letters[-1] == " ":
-        del letters[-1], places[-1]
-    return "".join(letters), places
-
-
-def _fold_foreign(character: str) -> str:
-    if unicodedata.category(character) == "Cf":
-        return ""
-    plain = unicodedata.normalize("NFD", character).casefold()
-    return "".join(c for c in plain if ord(c) not in _ACCENTS)
+def _list_tokens(quote: str) -> list[str]:
+    """Return the tokens of a quote, without stops where it ends and the source may go on."""
+    tokens = [word.stem for word in read_tokens(blank_markup(quote))]
+    while tokens and tokens[-1] in _STOPS:
+        tokens.pop()
+    return tokens
