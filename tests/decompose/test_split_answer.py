@@ -325,7 +325,22 @@ def test_two_thousand_sentences_a_second() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["word ", "a, ", "[", "(", "`", "*", "_a ", "<a", "[1] ", "and it is ", "I have ", "It is "],
+    [
+        "word ",
+        "!",
+        ".)",
+        "a, ",
+        "[",
+        "(",
+        "`",
+        "*",
+        "_a ",
+        "<a",
+        "[1] ",
+        "and it is ",
+        "I have ",
+        "It is ",
+    ],
 )
 def test_a_line_without_end_takes_linear_time(unit: str) -> None:
     def seconds(size: int) -> float:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from claimwise.verify.lazy import lazy
 from claimwise.verify.reading import Reading, tells
 from claimwise.verify.words import is_common
+from support.work import count_steps
 
 WORDS = st.sampled_from(
     ["The", "tower", "is", "not", "139", "m", "tall", "on", "5 May 2020", "about", "İzmir", "open",
@@ -83,3 +84,34 @@ def test_dates_and_amounts_are_left_out_of_the_plain_words() -> None:
     assert reading.plain == ["tower", "tall"]
     assert reading.undated == {"tower", "139", "metr", "tall"}
     assert reading.opposites == []  # none of its words has one
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "5 May 1990 (A, 2019) ",
+        "not red ",
+        "No. which ",
+        "139 m tall ",
+        "hundred-",
+        "a, but ",
+        "塔not ",
+    ],
+)
+def test_work_grows_with_the_text_only(unit: str) -> None:
+    """Four times the text may take five times the steps, not sixteen times."""
+
+    def read(size: int) -> int:
+        text = Reading((unit * size)[:size])
+
+        def read_all() -> None:
+            for name in list_properties():
+                getattr(text, name)
+            for start, end in text.clauses:
+                text.around(start, end, near=3, clause=True), text.beside(start, end)
+                text.counted_by(end)
+
+        return count_steps(read_all, most=5_000 * size)
+
+    read(2_000)  # reads tables once
+    assert read(8_000) < 5 * read(2_000)

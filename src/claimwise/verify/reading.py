@@ -7,9 +7,12 @@ that all claims about the same sources share it, and most sentences are hardly l
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from operator import attrgetter, itemgetter
 
 from claimwise.verify.amounts import Amount, read_amounts, read_years
-from claimwise.verify.facts import Facts, load_opposites
+from claimwise.verify.facts import Day, Facts, Quantity, load_opposites
 from claimwise.verify.lazy import lazy
 from claimwise.verify.words import COMMON_STEMS, Word, find_stem, is_common, read_stems, read_words
 
@@ -72,9 +75,7 @@ class Reading(Facts):
     def telling(self) -> list[Word]:
         """Its words that carry meaning, without numbers and dates."""
         found = [word for word in self.words if tells(word.stem)]
-        for day in self.days:
-            found = [word for word in found if not day.start <= word.start < day.end]
-        return found
+        return _leave_out(found, self.days)
 
     @lazy
     def telling_stems(self) -> list[str]:
@@ -88,17 +89,13 @@ class Reading(Facts):
         """The stems of its telling words without units and the like: amounts may differ."""
         if not self.amounts:
             return self.telling_stems
-        found = self.telling
-        for amount in self.amounts:
-            found = [word for word in found if not amount.start <= word.start < amount.end]
-        return [word.stem for word in found]
+        return [word.stem for word in _leave_out(self.telling, self.amounts)]
 
     @lazy
     def undated(self) -> frozenset[str]:
         """The stems that carry meaning, without those of its dates and years."""
-        spans = [(day.start, day.end) for day in self.days]
-        spans += [(q.start, q.end) for q in self.quantities if q.what == "year"]
-        kept = (w for w in self.words if not any(start <= w.start < end for start, end in spans))
+        years = [quantity for quantity in self.quantities if quantity.what == "year"]
+        kept = _leave_out(self.words, [*self.days, *years])
         return frozenset(word.stem for word in kept if not is_common(word.stem))
 
     @lazy
@@ -125,8 +122,7 @@ class Reading(Facts):
         found: list[Word] = []
         for start, end in self.denials:
             _, last = self.clause_of(start)
-            after = (w for w in self.telling if end <= w.start and w.end <= last)
-            found += [word for word in [next(after, None)] if word is not None]
+            found += [word for word in self._list_after(end, 1) if word.end <= last]
         return found
 
     @lazy
@@ -136,26 +132,40 @@ class Reading(Facts):
 
     def clause_of(self, place: int) -> tuple[int, int]:
         """Return the clause that holds a place."""
-        return next((c for c in self.clauses if c[0] <= place < c[1]), (0, len(self.text)))
+        at = bisect_right(self.clauses, place, key=itemgetter(0)) - 1
+        start, end = self.clauses[at]
+        return (start, end) if start <= place < end else (0, len(self.text))
 
     def around(self, start: int, end: int, *, near: int, clause: bool = False) -> set[str]:
         """Return the few telling words on either side of a stretch, in its clause if asked."""
         low, high = self.clause_of(start) if clause else (0, len(self.text))
-        before = [w.stem for w in self.telling if low <= w.start and w.end <= start]
-        after = [w.stem for w in self.telling if end <= w.start and w.end <= high]
-        return {*before[-near:], *after[:near]}
+        before = {w.stem for w in self._list_before(start, near) if low <= w.start}
+        return before | {w.stem for w in self._list_after(end, near) if w.end <= high}
 
     def beside(self, start: int, end: int) -> tuple[str | None, str | None]:
         """Return the telling words right before and right after a stretch."""
-        before = [w.stem for w in self.telling if w.end <= start]
-        after = [w.stem for w in self.telling if w.start >= end]
-        return (before[-1] if before else None, after[0] if after else None)
+        before, after = self._list_before(start, 1), self._list_after(end, 1)
+        return (before[0].stem if before else None, after[0].stem if after else None)
 
     def counted_by(self, end: int) -> str | None:
         """Return the telling word that follows a number at once: "rooms" in "12 rooms"."""
-        after = next((w for w in self.telling if w.start >= end), None)
-        adjoins = after is not None and not self.text[end : after.start].strip(" -")
-        return after.stem if after is not None and adjoins else None
+        after = self._list_after(end, 1)
+        adjoins = after and not self.text[end : after[0].start].strip(" -")
+        return after[0].stem if adjoins else None
+
+    def _list_before(self, place: int, most: int) -> list[Word]:
+        at = bisect_right(self.telling, place, key=attrgetter("end"))
+        return self.telling[max(0, at - most) : at]
+
+    def _list_after(self, place: int, most: int) -> list[Word]:
+        at = bisect_left(self.telling, place, key=attrgetter("start"))
+        return self.telling[at : at + most]
+
+
+def _leave_out(words: Sequence[Word], facts: Sequence[Day | Quantity | Amount]) -> list[Word]:
+    """Return the words that begin in none of some facts."""
+    taken = {place for fact in facts for place in range(fact.start, fact.end)}
+    return [word for word in words if word.start not in taken]
 
 
 def tells(stem: str) -> bool:
