@@ -17,6 +17,7 @@ from claimwise.store.rounds import Candidate, add_guide, list_rounds, list_strat
 from claimwise.types.annotation import Round
 from small_data import answer, closed_label, item, label, load, run, source
 from support.round_data import NOW, UNLINKED
+from support.work import count_steps
 
 VERIFIER = "verifier:v"
 
@@ -72,6 +73,13 @@ def test_floors_are_lowered_alike_when_the_size_is_small():
     assert allocate_sample(shares, 10, 20) == {"a": 3, "b": 3, "c": 2, "d": 2}
 
 
+def test_a_floor_beyond_all_claims_costs_no_more_than_another():
+    shares = {"a": Share(100, 0.5), "b": Share(100, 0.2), "c": Share(2, 0.5)}
+    chosen: dict[str, int] = {}
+    count_steps(lambda: chosen.update(allocate_sample(shares, 10, 10**18)), most=50_000)
+    assert chosen == allocate_sample(shares, 10, 4) == {"a": 4, "b": 4, "c": 2}
+
+
 def test_everything_is_drawn_when_the_size_is_large():
     shares = {"a": Share(3, 0.5), "b": Share(4, 0.2)}
     for size in (None, 7, 100):
@@ -91,7 +99,7 @@ def test_fewer_claims_than_strata_are_refused():
         max_size=8,
     ),
     st.floats(0, 1),
-    st.integers(1, 40),
+    st.integers(1, 600),
 )
 def test_allocation_adds_up_within_its_borders(shares: dict[str, Share], part: float, floor: int):
     total = sum(share.claims for share in shares.values())
@@ -99,8 +107,9 @@ def test_allocation_adds_up_within_its_borders(shares: dict[str, Share], part: f
     chosen = allocate_sample(shares, size, floor)
     assert sum(chosen.values()) == min(size, total)
     assert all(1 <= chosen[name] <= share.claims for name, share in shares.items())
-    if sum(min(floor, share.claims) for share in shares.values()) <= size:
-        assert all(chosen[name] >= min(floor, s.claims) for name, s in shares.items())
+    while sum(min(floor, share.claims) for share in shares.values()) > size:
+        floor -= 1
+    assert all(chosen[name] >= min(floor, s.claims) for name, s in shares.items())
 
 
 # Drawing from a store.

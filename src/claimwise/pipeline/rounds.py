@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -258,9 +259,14 @@ def allocate_sample(shares: Mapping[str, Share], size: int | None, floor: int) -
             f"size: found {size}, expected at least {len(shares)}: one claim of every stratum "
             f"({', '.join(sorted(shares))})"
         )
-    while sum(min(floor, share.claims) for share in shares.values()) > size:
-        floor -= 1
+    floor = _lower_floor([share.claims for share in shares.values()], size, floor)
     return _round_shares(shares, _find_shares(shares, size, floor), size)
+
+
+def _lower_floor(claims: Sequence[int], size: int, floor: int) -> int:
+    """Return the highest floor, up to the one given, at which all strata fit into the size."""
+    floors = range(1, min(floor, max(claims)) + 1)
+    return bisect_right(floors, size, key=lambda least: sum(min(least, n) for n in claims))
 
 
 def _find_shares(shares: Mapping[str, Share], size: int, floor: int) -> dict[str, float]:
