@@ -374,6 +374,37 @@ def test_doctor_finds_what_is_broken(demo: Say) -> None:
     assert "FAULT  the view deciding_labels is gone" in out
 
 
+def test_doctor_lists_labels_dated_ahead_of_now(demo: Say) -> None:
+    """Older versions took them; nothing that anybody says later would count."""
+    db = sqlite3.connect("claimwise.db")
+    db.row_factory = sqlite3.Row
+    for table in ("labels", "closed_book_labels", "answer_labels"):
+        row = dict(db.execute(f"select * from {table} limit 1").fetchone())
+        row["labeled_at"] = "9999-12-31 23:59:59.999999"
+        marks = ", ".join("?" * len(row))
+        db.execute(f"insert into {table} ({', '.join(row)}) values ({marks})", tuple(row.values()))
+    db.commit()
+    key = "run_id, item_id, claim_id, labeler"
+    ahead = db.execute(f"select {key} from labels where labeled_at > '9999'").fetchone()
+    db.close()
+    code, out, _ = demo("doctor", "--format", "json")
+    advice = [f["what"] for f in json.loads(out)["findings"] if f["state"] == "advice"]
+    assert code == 0
+    run_id, item_id, claim_id, labeler = ahead
+    told = (
+        f"{labeler}'s label of claim {claim_id} (item {item_id}, run {run_id}) is dated 9999-12-31"
+    )
+    assert [one for one in advice if one.startswith(told)]
+    assert len([one for one in advice if "ahead of now: no later label outranks it" in one]) == 3
+    retraction = {**dict(zip(key.split(", "), ahead, strict=True)), "retracted_by": "ana",
+                  "labeled_at": "9999-12-31T23:59:59.999999Z",
+                  "retracted_at": "2026-11-01T00:00:00Z"}  # fmt: skip
+    Path("label_retractions.jsonl").write_text(json.dumps(retraction), encoding="utf-8")
+    assert demo("import", "label_retractions.jsonl")[0] == 0
+    code, out, _ = demo("doctor")
+    assert out.count("ahead of now") == 2
+
+
 def test_export_import_round_trip(demo: Say, tmp_path: Path) -> None:
     for form in ("jsonl", "csv", "parquet"):
         assert demo("export", f"out-{form}", "--format", form)[0] == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -231,15 +232,17 @@ def test_the_queue_can_be_filled_in_and_imported(
     rows = [json.loads(line) for line in queue.read_text("utf-8").splitlines()]
     assert rows
     assert {row["label"] for row in rows} == {None}  # the judge's label would sway people
+    now = datetime.now(UTC)
     for row in rows:
-        row.update(label="unverifiable", labeler="ana", labeled_at="2030-01-01T00:00:00Z")
+        row.update(label="unverifiable", labeler="ana", labeled_at=now.isoformat())
     queue.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     code, _, err = demo("import", str(queue))
     assert code == 0, err
     with open_store("claimwise.db") as store:
         [(labelled,)] = store.query(
             "select count(*) from deciding_closed_book_labels where labeler = 'ana' "
-            "and label = 'unverifiable' and labeled_at > '2029-01-01'"
+            "and label = 'unverifiable' and labeled_at = :now",
+            {"now": now.replace(tzinfo=None)},
         )
     assert labelled == len(rows)  # people come before the judge
     said = json.loads(

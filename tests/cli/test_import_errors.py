@@ -324,6 +324,16 @@ def test_time_beyond_the_calendar_gets_one_line(moment: str, project: Path, caps
     assert line.startswith("error: labels.jsonl:1: labeled_at:")
 
 
+def test_label_dated_ahead_of_now_gets_one_line(project: Path, capsys: Capture):
+    lines = [line_of(Label), line_of(Label, labeled_at="2999-01-01T00:00:00Z")]
+    (project / "labels.jsonl").write_bytes(b"".join(lines))
+    (line,) = refuse(project, capsys, "labels.jsonl")
+    assert line == (
+        "error: labels.jsonl:2: labeled_at: found 2999-01-01 00:00:00, expected a time no more "
+        "than a day ahead of now; correct it: no later label would outrank it"
+    )
+
+
 def test_deep_nesting_gets_one_line(project: Path, capsys: Capture):
     (project / "items.jsonl").write_bytes(b"[" * 10_000 + b"]" * 10_000)
     (line,) = refuse(project, capsys, "items.jsonl")

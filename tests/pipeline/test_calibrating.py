@@ -33,6 +33,14 @@ from claimwise.types.rows import Judgement
 from small_data import Record, answer, closed_label, item, label, load, run, source
 
 NOW = datetime(2026, 11, 15, 12)  # noqa: DTZ001 - stores keep times in UTC without a zone
+
+
+@pytest.fixture(autouse=True)
+def _clock_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels are given in the months after NOW, whenever these tests run."""
+    monkeypatch.setattr("claimwise.store.load.find_latest_time", lambda: NOW + timedelta(days=60))
+
+
 SPAN = {"supporting_span": "It opened in 1999.", "source_id": "doc"}
 VERIFIER: Record = {
     "type": "labelers", "labeler": "verifier:v-1", "labeler_kind": "verifier", "model": "m",

@@ -156,12 +156,12 @@ def test_what_metrics_do_with_an_answered_draft(golden: Store) -> None:
     promote(golden)
     load(
         golden,
-        run("r2", started_at="2026-12-01T00:00:00Z"),
+        run("r2", started_at="2026-10-01T00:00:00Z"),
         answer("balloon", "It costs 60 euros.", run_id="r2",
                contexts=[{"source_id": "balloon", "context_text": PASSAGE}]),
         label("balloon", "It costs 60 euros.", "contradicted", run_id="r2"),
         {"type": "answer_labels", "run_id": "r2", "item_id": "balloon", "correct": False,
-         "labeler": "ana", "labeled_at": "2026-12-02T00:00:00Z"},
+         "labeler": "ana", "labeled_at": "2026-10-02T00:00:00Z"},
     )  # fmt: skip
     counted = {
         name: list_items(golden, metric, "r2", (), "default")

@@ -318,6 +318,10 @@ BAD: dict[str, tuple[Callable[[Task], Task], str]] = {
         lambda t: annotate(t, verdict("unlinked"), created_at=None, updated_at=None),
         "no created_at",
     ),
+    "time_ahead": (
+        lambda t: annotate(t, verdict("unlinked"), updated_at="9999-12-31T23:59:59.999999Z"),
+        "the time 9999-12-31T23:59:59.999999, more than a day ahead of now",
+    ),
     "odd_time": (lambda t: annotate(t, verdict("unlinked"), updated_at="soon"), "the time 'soon'"),
     "null_character": (
         lambda t: annotate(t, verdict("unlinked"), {

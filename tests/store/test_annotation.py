@@ -730,6 +730,47 @@ def test_undecided_disputes_come_first_and_agreement_is_none(filled: Store):
     assert [d.task_id for d in list_disputes(filled, made.round_id)][-1] == first
 
 
+def date_ahead(store: Store, judgement: str, labeler: str) -> None:
+    """Date labels as no import lets through: older versions did."""
+    table = "labels" if judgement == "grounded" else "closed_book_labels"
+    store.execute_all([(
+        f"update {table} set labeled_at = :last where labeler = :labeler",
+        {"last": datetime.fromisoformat("9999-12-31T23:59:59.999999"), "labeler": labeler},
+    )])  # fmt: skip
+
+
+@pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
+def test_a_label_dated_ahead_does_not_outrank_what_its_labeler_says_next(
+    filled: Store, judgement: str
+):
+    task_id = dispute(filled, judgement)
+    date_ahead(filled, judgement, "ana")
+    before = read_task(filled, task_id, "ana").mine
+    assert before is not None
+    other = {"unlinked": span(), "true": Choice(verdict="false")}[before.verdict]
+    given = save_label(filled, task_id, "ana", other, LATER)
+    assert (given.verdict, given.labeled_at) == (other.verdict, LATER)
+    assert read_task(filled, task_id, "ana").mine == given
+    undo_label(filled, task_id, "ana", LATER)
+    assert read_task(filled, task_id, "ana").mine is None
+
+
+@pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
+def test_a_decision_dated_ahead_does_not_outrank_the_next_one(filled: Store, judgement: str):
+    task_id = dispute(filled, judgement)
+    choices = (UNLINKED, span()) if judgement == "grounded" else (
+        Choice(verdict="true"), Choice(verdict="false"),
+    )  # fmt: skip
+    adjudicate(filled, task_id, "eve", choices[0], NOW)
+    date_ahead(filled, judgement, "eve")
+    for number, who in enumerate(("adam", "eve"), start=1):
+        now = LATER + timedelta(seconds=number)
+        given = adjudicate(filled, task_id, who, choices[number % 2], now)
+        assert read_dispute(filled, task_id)[1].decided == given
+    view = "deciding_labels" if judgement == "grounded" else "deciding_closed_book_labels"
+    assert filled.query(f"select labeler from {view}") == [("eve",)]
+
+
 def test_changed_mind_ends_a_dispute(filled: Store):
     task_id = dispute(filled)
     save_label(filled, task_id, "ben", UNLINKED, LATER)

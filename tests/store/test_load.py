@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -593,8 +593,27 @@ def test_time_parameters_compare_with_stored_times(kept: Store):
 
 def test_early_and_late_times_are_stored(full: Store):
     load(full, make(Label, labeled_at="0001-01-01T00:00:00Z"))
-    load(full, make(Label, labeled_at="9999-12-31T23:59:59.999999Z"))
-    assert full.count_rows()["labels"] == 3
+    load(full, make(Run, run_id="late", started_at="9999-12-31T23:59:59.999999Z"))
+    assert full.count_rows()["labels"] == 2
+    assert full.count_rows()["runs"] == 2
+
+
+@pytest.mark.parametrize("row_type", [Label, ClosedBookLabel, AnswerLabel])
+def test_labels_dated_ahead_of_now_are_refused(full: Store, row_type: type[Row]):
+    """One that is later than all to come would decide its claim for good."""
+    now = datetime.now(UTC)
+    times = [now + timedelta(days=2), now + timedelta(hours=23), now + timedelta(days=9)]
+    rows = [make(row_type, labeler="cy", labeled_at=moment.isoformat()) for moment in times]
+    with pytest.raises(InputError) as caught:
+        load(full, *rows)
+    assert [(p.line, p.field) for p in caught.value.problems] == [
+        (1, "labeled_at"),
+        (3, "labeled_at"),
+    ]
+    assert "no more than a day ahead of now" in str(caught.value)
+    before = full.count_rows()[row_type.table]
+    load(full, rows[1])
+    assert full.count_rows()[row_type.table] == before + 1
 
 
 # Both engines.

@@ -23,6 +23,7 @@ from claimwise.errors import ClaimwiseError
 from claimwise.measure import check_settings, load_metrics
 from claimwise.measure.standing import read_standings
 from claimwise.store import Store
+from claimwise.store.checks import find_latest_time
 
 _EXTRAS = {"postgres": "asyncpg", "parquet": "duckdb"}
 
@@ -44,6 +45,15 @@ _ADVICE = {
         "(select 1 from gold_spans as g where g.item_id = e.item_id and g.required)"
     ),
 }
+
+
+# Labels that count, and what each is of.
+_LABELS = {
+    "standing_labels": "'claim ' || claim_id",
+    "standing_closed_book_labels": "'claim ' || claim_id",
+    "answer_labels": "'answer ' || cast(sample as text)",
+}
+_MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +130,26 @@ def _look_at_store(store: Store) -> list[Finding]:
     if store.engine_name == "sqlite" and Path(store.place).stat().st_mode & stat.S_IRWXO:
         shown = f"{store.place} can be read by every user of this machine"
         findings.append(Finding("advice", f"{shown}: chmod o-rwx {store.place}"))
+    findings += _look_at_label_times(store)
     for labeler in read_standings(store).list_expired():
         findings.append(
             Finding("advice", f"the calibration of {labeler} has expired: claimwise calibrate")
         )
     return findings
+
+
+def _look_at_label_times(store: Store) -> list[Finding]:
+    """List labels that are dated ahead of now, which imports refuse and older versions took."""
+    found = []
+    for view, labelled in _LABELS.items():
+        rows = store.query(
+            f"select labeler, {labelled}, item_id, run_id, cast(labeled_at as text) from {view} "
+            f"where labeled_at > :latest order by labeled_at desc limit {_MOST_LISTED}",
+            {"latest": find_latest_time()},
+        )
+        for labeler, of, item_id, run_id, labeled_at in rows:
+            told = f"{labeler}'s label of {of} (item {item_id}, run {run_id}) is dated {labeled_at}"
+            found.append(Finding("advice", f"{told}, ahead of now: no later label outranks it"))
+    if found:
+        found.append(Finding("advice", "import label_retractions to take back labels of claims"))
+    return found

@@ -17,6 +17,7 @@ from claimwise.ingest.labelstudio import (
     refuse,
 )
 from claimwise.store import Store
+from claimwise.store.checks import find_latest_time
 from claimwise.store.choices import Ruling, check_text, rule_choice
 from claimwise.store.incidents import find_source
 from claimwise.store.judging import find_run
@@ -244,6 +245,8 @@ def _is_known(store: Store, one: Told, claim: StoredClaim) -> bool:
 
 def _make_row(store: Store, one: Told, claim: StoredClaim) -> Label | ClosedBookLabel:
     check_text("labeler", one.labeler)
+    if one.labeled_at > find_latest_time():
+        raise RefusedError(f"the time {one.labeled_at.isoformat()}, more than a day ahead of now")
     ruling: Ruling = rule_choice(store, claim, one.choice)
     drawn = claim if isinstance(claim, StoredTask) else None
     shared: dict[str, Any] = {

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from claimwise.errors import RefusedError
+from claimwise.store.checks import MOST_AHEAD
 from claimwise.store.choices import Ruling, check_text, read_seconds, rule_choice
 from claimwise.store.rounds import (
     NewTask,
@@ -463,7 +464,11 @@ def _add_label(
     now: datetime,
 ) -> GivenLabel:
     _register_person(store, labeler)
-    labeled_at = _after_last(store, task, labeler, now)
+    params = {**task.params, "labeler": labeler, "now": now, "latest": now + MOST_AHEAD}
+    store.execute(query_of("take_back_ahead", task.judgement), {**params, "kind": kind})
+    last = store.query(query_of("last_time", task.judgement), params)[0][0]
+    # After the person's last label of the claim, however fast they are.
+    labeled_at = now if last is None else max(now, _to_time(last) + _TICK)
     values = {
         **task.params,
         **ruling._asdict(),
@@ -497,13 +502,6 @@ def _register_person(store: Store, labeler: str) -> None:
         )
     elif known[0][0] != "human":
         raise RefusedError(f"{labeler} is an instrument; people label under a name of their own")
-
-
-def _after_last(store: Store, task: StoredTask, labeler: str, now: datetime) -> datetime:
-    """Return a time after the person's last label of the claim, however fast they are."""
-    params = {**task.params, "labeler": labeler}
-    last = store.query(query_of("last_time", task.judgement), params)[0][0]
-    return now if last is None else max(now, _to_time(last) + _TICK)
 
 
 def _to_time(value: Any) -> datetime:

@@ -10,14 +10,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from claimwise.store.engine import Engine
 from claimwise.store.files import list_sql
 from claimwise.types.rows import ROW_TYPES
 
+MOST_AHEAD: Final = timedelta(days=1)  # of a label's time: clocks and zones differ by less
+
 _TABLES = re.compile(r"\A-- tables: (?P<tables>[a-z_ ]+)$", re.MULTILINE)
+
+
+def find_latest_time() -> datetime:
+    """Return the latest time that a label given by now may carry, in UTC without a zone."""
+    return datetime.now(UTC).replace(tzinfo=None) + MOST_AHEAD
 
 
 class Violation(NamedTuple):

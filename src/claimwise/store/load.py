@@ -18,7 +18,12 @@ from typing import Any
 import msgspec
 
 from claimwise.errors import InputError, Problem, StoreError
-from claimwise.store.checks import Violation, audit_store, find_violations
+from claimwise.store.checks import (
+    Violation,
+    audit_store,
+    find_latest_time,
+    find_violations,
+)
 from claimwise.store.engine import NO_PARAMS, Engine, Record
 from claimwise.store.files import read_sql
 from claimwise.store.tables import REFERENCES
@@ -48,7 +53,8 @@ _SHOWN_TEXT = 80
 _UPDATABLE: tuple[type[Row], ...] = (
     Source, Item, ItemAttribute, QueueEntry, Labeler, Run,
 )  # fmt: skip
-_LABELLED: tuple[type[Row], ...] = (Label, ClosedBookLabel, AnswerLabel, Unscored)
+_LABELS: tuple[type[Row], ...] = (Label, ClosedBookLabel, AnswerLabel)
+_LABELLED: tuple[type[Row], ...] = (*_LABELS, Unscored)
 
 # Completing these joins them with all they refer to, so a row without its parent shows in the
 # count of what was added, and need not be looked for beforehand.
@@ -241,6 +247,8 @@ def _merge(engine: Engine, stage: _Stage, paths: Sequence[str], *, update: bool)
     ready = read_sql("ready", table) or staged
     if stage.row_type not in _JOINED:
         _refuse(_missing(engine, stage), paths)
+    if stage.row_type in _LABELS:
+        _refuse(_list_ahead(engine, stage), paths)
     _refuse(find_violations(engine, table, staged, limit=_SHOWN_PROBLEMS + 1), paths)
     stored = _count_stored(engine, stage, ready)
     updated = 0
@@ -278,6 +286,17 @@ def _register_labelers(engine: Engine, stage: _Stage) -> None:
         "or substr(s.labeler, 1, 6) = 'judge:' then 'verifier' else 'human' end "
         f"from (select distinct labeler from {stage.name}) as s where true on conflict do nothing"
     )
+
+
+def _list_ahead(engine: Engine, stage: _Stage) -> list[Violation]:
+    """Find labels that are dated ahead of now. Those stored before this rule are for `doctor`."""
+    rows = engine.query(
+        f"select file_no, line_no, cast(labeled_at as text) from {stage.name} "
+        "where labeled_at > :latest order by file_no, line_no limit :limit",
+        {"latest": engine.encode_time(find_latest_time()), "limit": _SHOWN_PROBLEMS + 1},
+    )
+    expected = "a time no more than a day ahead of now; correct it: no later label would outrank it"
+    return [Violation(row[0], row[1], "labeled_at", row[2], expected) for row in rows]
 
 
 def _missing(engine: Engine, stage: _Stage) -> list[Violation]:
