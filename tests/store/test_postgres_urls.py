@@ -128,6 +128,8 @@ def test_wrong_user_is_told(postgres_server: str):
     [
         f"postgresql://ann:{SECRET}@host:port/db",
         f"postgresql://ann:{SECRET}@host:99999/db",
+        f"postgresql://ann:{SECRET}@127.0.0.1:99999/db",
+        f"postgresql://ann:{SECRET}@127.0.0.1:-1/db",
         f"postgresql://ann:{SECRET}@[::1/db",
         f"postgresql://ann:{SECRET}/x@host/db",
     ],

@@ -112,7 +112,10 @@ class _Transport(httpx2.HTTPTransport):
 def open_http(
     url: str, headers: dict[str, str], deadlines: Deadlines, *, connections: int
 ) -> httpx2.Client:
-    """Return a client for one server: connections are reused, proxies of the environment kept."""
+    """Return a client for one server: connections are reused, proxies of the environment kept.
+
+    Redirects are not followed: the headers hold a key, which is for this server alone.
+    """
     parts = urlsplit(url)
     pool = httpcore2.ConnectionPool(
         # The system's certificates, read once and not for every connection.
@@ -124,7 +127,9 @@ def open_http(
         network_backend=_Backend(deadlines),
     )
     # The pool's own timeouts are off: the clock has the say.
-    return httpx2.Client(transport=_Transport(pool), headers=headers, timeout=None)
+    return httpx2.Client(
+        transport=_Transport(pool), headers=headers, timeout=None, follow_redirects=False
+    )
 
 
 def parse_url(url: str) -> httpx2.URL:
@@ -151,6 +156,7 @@ def _find_proxy(scheme: str, host: str) -> httpcore2.Proxy | None:
         proxy = httpx2.Proxy(found if "://" in found else f"http://{found}")
         if proxy.url.scheme not in ("http", "https") or not proxy.url.host:
             raise ValueError
+        proxy.url.host.encode("idna")  # what a connection would raise later, with a traceback
         return httpcore2.Proxy(str(proxy.url), auth=proxy.raw_auth)
     except (ValueError, httpx2.InvalidURL):
         raise LlmError(

@@ -83,7 +83,7 @@ class PostgresEngine:
         try:
             with self._errors():
                 self._db: asyncpg.Connection = self._run(self._connect(url, create=create))
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:  # the latter: a port above 65535
             self._loop.close()
             expected = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
             raise StoreError(f"{self.place}: found a malformed URL, expected {expected}") from error
