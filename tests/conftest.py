@@ -43,6 +43,28 @@ def pytest_configure() -> None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_choose_folder()))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_user_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nobody's settings but the tests' own are read or written, here and in processes we start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAIMWISE_USER_FOLDER", str(tmp_path_factory.mktemp("user") / "none"))
+        for name in ("CLAIMWISE_KEY_VARIABLES", "CLAIMWISE_TRUSTED_FOLDERS"):
+            patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture
+def user_folder(
+    _own_user_folder: None,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """The folder of a user's own settings; it is not there yet."""
+    folder = tmp_path_factory.mktemp("user") / "claimwise"
+    monkeypatch.setenv("CLAIMWISE_USER_FOLDER", str(folder))
+    return folder
+
+
 def _as_postgres(command: list[str]) -> None:
     """Run a command of the server, which refuses to be root."""
     prefix = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from claimwise.types.gating import Gate
 from claimwise.types.llm import Price
 from claimwise.types.results import Settings
 from claimwise.types.rows import QUERY_TYPES
+from claimwise.user_settings import find_home, read_project_file
 
 FILE_NAME = "claimwise.toml"
 DEFAULT_STORE = "claimwise.db"
@@ -115,24 +116,49 @@ class Project(msgspec.Struct, frozen=True):
 def find_project(start: Path) -> Project:
     """Return the project of a folder: the nearest ``claimwise.toml`` at or above it.
 
+    The search ends at the root of a repository, at the user's home, and where another file system
+    begins: what lies above belongs to others.
+
     Raises:
-        ConfigError: the file is there but wrong.
+        ConfigError: the file is there but wrong, or someone else may have written it.
     """
-    for folder in (start, *start.resolve().parents):
+    for folder in _list_folders(start):
         path = folder / FILE_NAME
         if path.is_file():
             return Project(folder, read_config(path))
     return Project(start)
 
 
+def _list_folders(start: Path) -> Iterator[Path]:
+    """Yield a folder and those above it, as far as settings are searched."""
+    yield start
+    folder, home = start.resolve(), find_home()
+    while folder not in (home, folder.parent) and _find_device(folder / ".git") is None:
+        above = folder.parent
+        is_above_home = home is not None and above in home.parents
+        if is_above_home or _find_device(above) != _find_device(folder):
+            return
+        yield above
+        folder = above
+
+
+def _find_device(path: Path) -> int | None:
+    """Return the file system that a path is on; None when there is no such path."""
+    try:
+        return path.stat().st_dev
+    except OSError:
+        return None
+
+
 def read_config(path: Path) -> Config:
     """Read the settings of a file.
 
     Raises:
-        ConfigError: it is not TOML, or has a key or value that nobody knows.
+        ConfigError: it is not TOML, has a key or value that nobody knows, or someone else may have
+            written it.
     """
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tomllib.loads(read_project_file(path))
         _refuse_secrets(path, found)
         config = msgspec.convert(found, Config)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -1,7 +1,7 @@
 """Every error a user can meet.
 
     ClaimwiseError            one line, no traceback, exit code 1
-    ├── ConfigError           claimwise.toml is wrong
+    ├── ConfigError           claimwise.toml or the user's own settings are wrong
     ├── InputError            a file is wrong: a list of problems, each with its place
     ├── LlmError              a language model can't be asked: no key, no price, unknown provider
     ├── MetricError           unknown metric or slice, or SQL that breaks the contract
@@ -30,7 +30,7 @@ class ClaimwiseError(Exception):
 
 
 class ConfigError(ClaimwiseError):
-    """The project's settings are wrong."""
+    """The settings of the project or of the user are wrong, or may be someone else's."""
 
 
 def make_printable(text: str) -> str:

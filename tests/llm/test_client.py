@@ -748,8 +748,9 @@ def test_a_proxy_gets_its_password(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize(
     "proxy",
-    ["socks5://me:word@h:1", "ftp://me:word@h", "http://", "me:word@h:99999", "http://[me:word"],
-)
+    ["socks5://me:word@h:1", "ftp://me:word@h", "http://", "me:word@h:99999", "http://[me:word",
+     "http://me:word@a..b:3", f"http://me:word@{'h' * 64}"],
+)  # fmt: skip
 def test_a_wrong_proxy_is_one_line_without_its_password(
     monkeypatch: pytest.MonkeyPatch, proxy: str
 ):
@@ -758,3 +759,16 @@ def test_a_wrong_proxy_is_one_line_without_its_password(
     with pytest.raises(LlmError, match="HTTP_PROXY") as caught:
         open_client(OPENAI, environ={"CLAIMWISE_BASE_URL": "http://models.invalid/v1"})
     assert "word" not in str(caught.value)
+
+
+# Redirects.
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_takes_the_key_nowhere(status: int):
+    with FaultyServer() as other:
+        headers = {"Location": f"{other.url}/chat/completions"}
+        with answering(status, b"", headers) as environ:
+            outcome, tally = ask_one({**environ, "CLAIMWISE_API_KEY": KEY})
+    assert isinstance(outcome, LlmFailure)
+    assert (outcome.code, tally.sent, other.count) == ("refused_request", 1, 0)

@@ -12,7 +12,13 @@ from claimwise.config import LlmSection, ProviderSection, read_config
 from claimwise.errors import ConfigError, LlmError
 from claimwise.llm.client import open_client
 from claimwise.llm.pricing import estimate_tokens, find_price, parse_price
-from claimwise.llm.providers import PROVIDERS, Endpoint, Provider, find_endpoint
+from claimwise.llm.providers import (
+    PROVIDERS,
+    Endpoint,
+    Provider,
+    find_destination,
+    find_endpoint,
+)
 from claimwise.types.llm import LlmCall, Price
 
 KEY = "sk-proj-Very_Secret-0123456789"
@@ -106,8 +112,11 @@ def test_missing_key_is_one_line_before_anything_is_sent(name: str):
         ("azure:m", {"AZURE_OPENAI_API_KEY": KEY}, "set the environment variable AZURE_OPENAI_END"),
         ("openai-compatible:m", {}, "CLAIMWISE_BASE_URL or base_url under [llm.providers.openai-c"),
         ("ollama:m", {"OLLAMA_BASE_URL": "localhost:11434"}, "no http:// or https:// address"),
-        ("ollama:m", {"OLLAMA_BASE_URL": f"http://u:{KEY}@h"}, "a user, a password or a query"),
-        ("ollama:m", {"OLLAMA_BASE_URL": f"http://h/?key={KEY}"}, "a user, a password or a query"),
+        ("ollama:m", {"OLLAMA_BASE_URL": f"http://u:{KEY}@h"}, "a user, a password, a query or"),
+        ("ollama:m", {"OLLAMA_BASE_URL": f"http://h/?key={KEY}"}, "a user, a password, a query or"),
+        ("ollama:m", {"OLLAMA_BASE_URL": "http://h/v1#x"}, "a user, a password, a query or"),
+        ("ollama:m", {"OLLAMA_BASE_URL": "http://faß.example/v1"}, "address in ASCII"),
+        ("ollama:m", {"OLLAMA_BASE_URL": "http://h\\x.example/v1"}, "no http:// or https://"),
         ("ollama:m", {"OLLAMA_BASE_URL": "http://[h"}, "no http:// or https:// address"),
         ("ollama:m", {"OLLAMA_BASE_URL": "http://h:99999"}, "no http:// or https:// address"),
         ("ollama:m", {"OLLAMA_BASE_URL": "http://h:port"}, "no http:// or https:// address"),
@@ -128,7 +137,8 @@ def test_what_is_wrong_is_told_in_one_line_without_the_key(
     assert KEY not in str(caught.value)
 
 
-def test_project_names_further_providers_and_changes_known_ones():
+def test_project_names_further_providers_and_changes_known_ones(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CLAIMWISE_KEY_VARIABLES", "MY_KEY, EU_KEY")
     section = LlmSection(
         providers={
             "mine": ProviderSection(base_url="https://mine.example/api", key_env="MY_KEY"),
@@ -137,20 +147,110 @@ def test_project_names_further_providers_and_changes_known_ones():
             "azure": ProviderSection(base_url="https://a.example", api_version="2030-01-01"),
         }
     )
+    hosts = ["https://mine.example", "https://c.example", "https://eu.example", "https://a.example"]
+
+    def find(model: str, environ: dict[str, str]) -> Endpoint:
+        return find_endpoint(model, section, environ, allowed_hosts=hosts)
+
     with pytest.raises(LlmError, match="mine needs a key: set the environment variable MY_KEY"):
-        find_endpoint("mine:m", section, {})
-    mine = find_endpoint("mine:m", section, {"MY_KEY": KEY})
+        find("mine:m", {})
+    mine = find("mine:m", {"MY_KEY": KEY})
     assert mine.url == "https://mine.example/api/chat/completions"
     assert mine.make_headers()["authorization"] == f"Bearer {KEY}"
-    claudish = find_endpoint("claudish:m", section, {})
+    claudish = find("claudish:m", {})
     assert claudish.url == "https://c.example/v1/messages"
     assert "anthropic-version" in claudish.make_headers()
-    openai = find_endpoint("openai:m", section, {"EU_KEY": KEY})
+    openai = find("openai:m", {"EU_KEY": KEY})
     assert openai.url == "https://eu.example/v1/chat/completions"
     environ = {"OPENAI_BASE_URL": "https://env.example/v1", "EU_KEY": KEY}
-    assert find_endpoint("openai:m", section, environ).url.startswith("https://env.example/v1")
-    azure = find_endpoint("azure:d", section, {"AZURE_OPENAI_API_KEY": KEY})
+    assert find("openai:m", environ).url.startswith("https://env.example/v1")
+    azure = find("azure:d", {"AZURE_OPENAI_API_KEY": KEY})
     assert azure.url.endswith("?api-version=2030-01-01")
+
+
+def test_a_project_gets_no_variable_that_is_not_a_key(user_folder: Path):
+    """The whole of the attack: any variable to any host, by a file that comes with a project."""
+    said = ProviderSection(base_url="https://evil.example/v1", key_env="AWS_SECRET_ACCESS_KEY")
+    section = LlmSection(providers={"openai": said})
+    environ = {"AWS_SECRET_ACCESS_KEY": KEY, "OPENAI_API_KEY": KEY}
+    with pytest.raises(LlmError) as caught:
+        find_endpoint("openai:m", section, environ, allowed_hosts=["https://evil.example"])
+    assert str(caught.value) == (
+        "openai: claimwise.toml names the key variable AWS_SECRET_ACCESS_KEY, which no known "
+        'provider uses; if it is meant, write key_variables = ["AWS_SECRET_ACCESS_KEY"] into '
+        f"{user_folder / 'settings.toml'}, or set CLAIMWISE_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY; "
+        "nothing was sent"
+    )
+
+
+def test_the_users_own_settings_name_further_key_variables(user_folder: Path):
+    section = LlmSection(
+        providers={"house": ProviderSection(base_url="https://house.example", key_env="HOUSE_KEY")}
+    )
+    user_folder.mkdir()
+    (user_folder / "settings.toml").write_text('key_variables = ["HOUSE_KEY"]\n')
+    hosts = ["https://house.example"]
+    endpoint = find_endpoint("house:m", section, {"HOUSE_KEY": KEY}, allowed_hosts=hosts)
+    assert endpoint.make_headers()["authorization"] == f"Bearer {KEY}"
+
+
+PROJECT = "https://models.example/v1"
+
+
+@pytest.mark.parametrize(
+    ("model", "said", "environ", "needs_word"),
+    [
+        # What the provider or the user says.
+        ("openai:m", {}, {"OPENAI_API_KEY": KEY}, False),
+        ("openai:m", {"base_url": "https://API.openai.com:443/v2"}, {"OPENAI_API_KEY": KEY}, False),
+        ("openai:m", {"base_url": PROJECT},
+         {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "https://mine.example"}, False),
+        ("openai:m", {"key_env": "TEAM_KEY"}, {"TEAM_KEY": KEY}, False),
+        ("own:m", {}, {"OWN_KEY": KEY}, False),
+        # This machine, without a key.
+        ("vllm:m", {"base_url": "http://localhost:9000/v1"}, {}, False),
+        ("house:m", {"base_url": "http://[::1]:9000/v1"}, {"OPENAI_API_KEY": KEY}, False),
+        # What the project says.
+        ("openai:m", {"base_url": PROJECT}, {"OPENAI_API_KEY": KEY}, True),
+        ("openai:m", {"base_url": "http://api.openai.com/v1"}, {"OPENAI_API_KEY": KEY}, True),
+        ("openai:m", {"base_url": "https://api.openai.com:444"}, {"OPENAI_API_KEY": KEY}, True),
+        ("openai:m", {"base_url": "http://127.0.0.1:8000/v1"}, {"OPENAI_API_KEY": KEY}, True),
+        ("openai:m", {"key_env": "ANTHROPIC_API_KEY"}, {"ANTHROPIC_API_KEY": KEY}, True),
+        ("openai:m", {"key_env": "OWN_KEY"}, {"OWN_KEY": KEY}, True),
+        ("vllm:m", {"base_url": "http://127.0.0.1:9000/v1"}, {"VLLM_API_KEY": KEY}, True),
+        ("vllm:m", {"base_url": PROJECT}, {}, True),
+        ("azure:d", {"base_url": PROJECT}, {"AZURE_OPENAI_API_KEY": KEY}, True),
+        ("openai-compatible:m", {"base_url": PROJECT}, {}, True),
+        ("house:m", {"base_url": PROJECT}, {}, True),
+        ("own:m", {"base_url": PROJECT}, {"OWN_KEY": KEY}, True),
+    ],
+)  # fmt: skip
+def test_what_the_project_decides_needs_the_users_word(
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    said: dict[str, str],
+    environ: dict[str, str],
+    needs_word: bool,
+):
+    monkeypatch.setenv("CLAIMWISE_KEY_VARIABLES", "TEAM_KEY")
+    install(monkeypatch, "KEYED")
+    name = model.partition(":")[0]
+    section = LlmSection(providers={name: ProviderSection(**said)} if said else {})
+    destination = find_destination(model, section, environ)
+    assert destination.needs_word == needs_word
+    if not needs_word:
+        find_endpoint(model, section, environ)
+        return
+    with pytest.raises(LlmError) as caught:
+        find_endpoint(model, section, environ)
+    assert str(caught.value).endswith(
+        f'pass allowed_hosts=["{destination.origin}"]; nothing was sent'
+    )
+    assert (destination.key_variable or "the prompts to") in str(caught.value)
+    assert find_endpoint(model, section, environ, allowed_hosts=[destination.origin]).destination
+    with pytest.raises(LlmError, match="not allowed"):
+        find_endpoint(model, section, environ, allowed_hosts=["https://other.example"])
+    assert find_endpoint(model, section, environ, sending=False).destination  # sends nothing
 
 
 class OwnWire:
@@ -166,16 +266,24 @@ class OwnWire:
 OWN = Provider(name="own", base_url="http://own.example/ask", key_needed=False, wire=OwnWire())
 
 
+KEYED = Provider(name="own", base_url="https://own.example/v1", key_env="OWN_KEY")
+
+
 def make_own() -> Provider:
     return OWN
 
 
-@pytest.mark.parametrize("value", ["OWN", "make_own"])
-def test_entry_points_bring_providers(monkeypatch: pytest.MonkeyPatch, value: str):
+def install(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    """Make a package that brings the provider ``own``."""
     monkeypatch.setitem(sys.modules, "own_provider", sys.modules[__name__])
     entry = EntryPoint(name="own", value=f"own_provider:{value}", group="claimwise.providers")
     found = EntryPoints([entry])
     monkeypatch.setattr(providing, "entry_points", lambda **wanted: found.select(**wanted))
+
+
+@pytest.mark.parametrize("value", ["OWN", "make_own"])
+def test_entry_points_bring_providers(monkeypatch: pytest.MonkeyPatch, value: str):
+    install(monkeypatch, value)
     endpoint = find_endpoint("own:m", environ={})
     assert endpoint.url == "http://own.example/ask"
     assert isinstance(endpoint.wire, OwnWire)

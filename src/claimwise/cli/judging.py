@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from claimwise.cli.common import NumberRange, open_project_store, print_json
-from claimwise.config import Project
-from claimwise.errors import NotAStoreError, make_printable
+from claimwise.config import FILE_NAME, Project
+from claimwise.errors import ClaimwiseError, ConfigError, NotAStoreError, make_printable
 from claimwise.types.llm import LlmCall
+from claimwise.user_settings import allow_host, is_host_allowed
 
 if TYPE_CHECKING:
     from claimwise.llm.client import LlmClient
+    from claimwise.llm.providers import Destination
     from claimwise.store.replies import StoredReplies
 
 
@@ -41,6 +43,7 @@ class JudgeOptions:
     price: str | None  # US$ per million tokens: "IN,OUT"
     timeout: float | None  # seconds for one call
     concurrency: int | None
+    allow_host: tuple[str, ...]  # origins that claimwise.toml may send to
 
     @property
     def prompt_place(self) -> str | Path | None:
@@ -58,6 +61,19 @@ _REPEATS = click.option(
     metavar="N",
     help="Ask N times, past the cache, and show what changes.",
 )
+
+
+def _read_hosts(
+    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return addresses as origins; one without a scheme is an https address."""
+    from claimwise.llm.addresses import read_origin
+
+    try:
+        return tuple(read_origin(one if "://" in one else f"https://{one}") for one in given)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}; as https://models.example.com") from error
+
 
 # What is sent, and what it may take.
 _SENDING = (
@@ -80,6 +96,13 @@ _SENDING = (
     ),
     click.option(
         "--concurrency", type=click.IntRange(1), metavar="N", help="Calls at once, at most."
+    ),
+    click.option(
+        "--allow-host",
+        multiple=True,
+        metavar="HOST",
+        callback=_read_hosts,
+        help="Let claimwise.toml send prompts and key to this host.",
     ),
 )
 
@@ -121,7 +144,7 @@ def judge_options(
 
 def _refuse_without_judge(judging: JudgeOptions) -> None:
     given = asdict(judging)
-    usual = {"repeats": 1, "fresh": False, "dry_run": False}
+    usual = {"repeats": 1, "fresh": False, "dry_run": False, "allow_host": ()}
     for name, value in given.items():
         if value != usual.get(name):
             option = f"--{name.replace('_', '-')}"
@@ -142,14 +165,15 @@ def open_judge_client(
         store: the option ``--store``.
 
     Raises:
-        ClaimwiseError: the provider is unknown, its key is missing, or a ceiling was set
-            without a price.
+        ClaimwiseError: the provider is unknown, its key is missing, the user has not allowed the
+            host, or a ceiling was set without a price.
     """
     from claimwise.llm.client import open_client, stop_on_interrupt
     from claimwise.llm.pricing import parse_price
 
     if judging.judge is None:
         raise click.UsageError("Missing option '--judge'.")
+    hosts = _settle_hosts(judging, judging.judge, project)
     with ExitStack() as stack:
         cache = _open_cache(project, store, fresh=judging.fresh)
         if cache is not None:
@@ -162,11 +186,56 @@ def open_judge_client(
             max_cost=judging.max_cost,
             concurrency=judging.concurrency,
             timeout=judging.timeout,
+            allowed_hosts=hosts,
             sending=not judging.dry_run,
         )
         stack.enter_context(client)
         stack.enter_context(stop_on_interrupt(client))
         yield client
+
+
+def _settle_hosts(judging: JudgeOptions, judge: str, project: Project) -> tuple[str, ...]:
+    """Return the hosts that the project's file may send to; in a terminal, ask once.
+
+    Where the address is not the provider's own, it is named on standard error.
+
+    Raises:
+        ClaimwiseError: nobody has allowed the host.
+    """
+    from claimwise.llm.providers import find_destination
+
+    if judging.dry_run:
+        return ()
+    destination = find_destination(judge, project.config.llm)
+    hosts = judging.allow_host
+    if not destination.is_allowed(hosts):
+        _allow_destination(destination, project)
+        hosts = (*hosts, destination.origin)
+    if destination.named_by is not None:
+        click.echo(
+            f"sending {destination}, the address that {destination.named_by} names", err=True
+        )
+    return hosts
+
+
+def _allow_destination(destination: Destination, project: Project) -> None:
+    """Return when the user has allowed this project a destination, now or before."""
+    origin, key = destination.origin, destination.key_variable
+    if is_host_allowed(project.folder, origin, key):
+        return
+    where = make_printable(str(project.folder.resolve() / FILE_NAME))
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise ClaimwiseError(
+            f"{where} would send {destination}, which you have not allowed; if you trust this "
+            f"host, add --allow-host {origin}, or say yes once in a terminal; nothing was sent"
+        )
+    question = f"Send {destination}, as {where} says? A yes is kept for this project"
+    if not click.confirm(question, default=False, err=True):
+        raise ClaimwiseError(f"{origin} is not allowed; nothing was sent")
+    try:
+        click.echo(f"kept in {allow_host(project.folder, origin, key)}", err=True)
+    except ConfigError as error:
+        click.echo(f"warning: your answer could not be kept: {error}", err=True)
 
 
 def _open_cache(project: Project, store: str | None, *, fresh: bool) -> StoredReplies | None:

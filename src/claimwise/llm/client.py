@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from hashlib import sha256
@@ -21,7 +21,7 @@ from claimwise.errors import LlmError, make_printable
 from claimwise.llm.gate import Budget, Gate
 from claimwise.llm.outcomes import Outcome, make_failure, read_response
 from claimwise.llm.pricing import FREE, cost_tokens, estimate_tokens, find_price
-from claimwise.llm.providers import Endpoint, find_endpoint
+from claimwise.llm.providers import Destination, Endpoint, find_endpoint
 from claimwise.llm.wire import Features, adapt_features
 from claimwise.types.llm import (
     FailureCode,
@@ -131,6 +131,11 @@ class LlmClient:
         self._stopped.set()
         self._gate.stop()
         self._budget.stop()
+
+    @property
+    def destination(self) -> Destination:
+        """Where calls go."""
+        return self._endpoint.destination
 
     @property
     def tally(self) -> Tally:
@@ -388,6 +393,7 @@ def open_client(
     concurrency: int | None = None,
     timeout: float | None = None,
     environ: Mapping[str, str] | None = None,
+    allowed_hosts: Collection[str] = (),
     sending: bool = True,
 ) -> LlmClient:
     """Return a client for ``provider:model``; nothing is sent yet.
@@ -401,13 +407,16 @@ def open_client(
         concurrency: calls under way at once, at most.
         timeout: seconds for one request, from first to last byte.
         environ: the environment; the process's own by default.
+        allowed_hosts: origins that the user allows ``section`` to send to, as
+            ``https://models.example.com``.
         sending: False for a dry run: no key is needed, and every call returns ``cancelled``.
 
     Raises:
-        LlmError: unknown provider, missing key or address, or a ceiling without a price.
+        LlmError: unknown provider, missing key or address, a host that the user has not allowed,
+            or a ceiling without a price.
     """
     settings = LlmSection() if section is None else section
-    endpoint = find_endpoint(model, settings, environ, sending=sending)
+    endpoint = find_endpoint(model, settings, environ, allowed_hosts=allowed_hosts, sending=sending)
     known = price or find_price(model, settings)
     if max_cost is not None and known is None:
         raise LlmError(

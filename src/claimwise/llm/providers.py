@@ -2,23 +2,28 @@
 
 A key is read from the environment when a client is opened, and lives in that client's headers
 alone. :class:`Endpoint` is the only object that holds one; it does not show it.
+
+Where a key goes is the user's decision. A project's file comes with the project: it may name an
+address and a key's variable, but nothing is sent there unless the user allows the host.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.metadata import entry_points
 from typing import Literal
 from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from claimwise.config import LlmSection, ProviderSection
+from claimwise.config import FILE_NAME, LlmSection, ProviderSection
 from claimwise.errors import LlmError
 from claimwise.llm import wire_anthropic, wire_openai
+from claimwise.llm.addresses import is_loopback, read_origin
 from claimwise.llm.wire import Features, LimitName, Wire
+from claimwise.user_settings import KEYS_VARIABLE, describe_settings_file, read_user_settings
 
 ENTRY_POINTS = "claimwise.providers"
 
@@ -106,13 +111,39 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
+class Destination(msgspec.Struct, frozen=True, kw_only=True):
+    """Where prompts go, with which key, and who says so."""
+
+    provider: str
+    origin: str
+    named_by: str | None  # a variable or the project's file; None: it is the provider's own
+    key_variable: str | None  # None: no key goes along
+    needs_word: bool  # the user's: the project's file decided something of it
+
+    def __str__(self) -> str:
+        key = "" if self.key_variable is None else f" and the key {self.key_variable}"
+        return f"the prompts{key} to {self.origin}"
+
+    def is_allowed(self, hosts: Collection[str]) -> bool:
+        """Return whether it may be sent to, where the user allows the project these hosts."""
+        return not self.needs_word or self.origin in hosts
+
+
 class Endpoint:
     """Where one model is asked, and with which headers. Holds the key; never shows it."""
 
     def __init__(
-        self, *, provider: Provider, model: str, url: str, usual: bool, key: str | None
+        self,
+        *,
+        provider: Provider,
+        model: str,
+        url: str,
+        usual: bool,
+        key: str | None,
+        destination: Destination,
     ) -> None:
         self.provider = provider
+        self.destination = destination
         self.model = model  # as the server knows it
         self.url = url
         # The address matters to what a model's name means, unless it is the provider's own.
@@ -157,6 +188,7 @@ def find_endpoint(
     section: LlmSection | None = None,
     environ: Mapping[str, str] | None = None,
     *,
+    allowed_hosts: Collection[str] = (),
     sending: bool = True,
 ) -> Endpoint:
     """Return where ``provider:model`` is asked.
@@ -167,25 +199,97 @@ def find_endpoint(
         model: the name as users write it.
         section: the project's ``[llm]``.
         environ: the environment; the process's own by default.
-        sending: False for a dry run, which needs no key.
+        allowed_hosts: origins that the user allows the project's file to send to.
+        sending: False for a dry run, which needs no key and nobody's word.
 
     Raises:
-        LlmError: the provider is unknown, or its address or key is missing; nothing was sent.
+        LlmError: the provider is unknown, its address or key is missing, or the project's file
+            sends them where the user has not allowed it; nothing was sent.
     """
     settings = LlmSection() if section is None else section
     variables = os.environ if environ is None else environ
     provider, name = find_provider(model, settings)
-    base = variables.get(provider.base_env or "") or provider.base_url
-    if not base:
-        raise LlmError(_tell_missing_address(provider))
+    base, named_by = _choose_base(provider, settings, variables)
+    key = _read_key(provider, variables) if sending else None
+    destination = _make_destination(provider, base, named_by, key)
+    if sending and not destination.is_allowed(allowed_hosts):
+        raise LlmError(
+            f"{provider.name}: {FILE_NAME} sends {destination}, which you have not allowed; if you "
+            f'trust it, pass allowed_hosts=["{destination.origin}"]; nothing was sent'
+        )
     version = variables.get("OPENAI_API_VERSION") if provider.name == "azure" else None
     return Endpoint(
         provider=provider,
         model=name,
-        url=_make_url(provider, _check_base(base, provider), name, version),
+        url=_make_url(provider, base.rstrip("/"), name, version),
         usual=provider.name in PROVIDERS and base == PROVIDERS[provider.name].base_url,
-        key=_read_key(provider, variables) if sending else None,
+        key=key,
+        destination=destination,
     )
+
+
+def find_destination(
+    model: str, section: LlmSection, environ: Mapping[str, str] | None = None
+) -> Destination:
+    """Return where a call would go, with which key, and whether the user must allow it.
+
+    Raises:
+        LlmError: the provider is unknown, its address or key is missing, or the project's file
+            names a variable that is no key's.
+    """
+    variables = os.environ if environ is None else environ
+    provider, _ = find_provider(model, section)
+    base, named_by = _choose_base(provider, section, variables)
+    return _make_destination(provider, base, named_by, _read_key(provider, variables))
+
+
+def _choose_base(
+    provider: Provider, section: LlmSection, environ: Mapping[str, str]
+) -> tuple[str, str | None]:
+    """Return the address and who named it: a variable, the project's file, or (None) nobody."""
+    said = section.providers.get(provider.name)
+    for named_by, base in (
+        (provider.base_env, environ.get(provider.base_env or "")),
+        (FILE_NAME, None if said is None else said.base_url),
+        (None, provider.base_url),
+    ):
+        if base:
+            _check_base(base, provider.name, named_by)
+            return base, named_by
+    raise LlmError(_tell_missing_address(provider))
+
+
+def _make_destination(
+    provider: Provider, base: str, named_by: str | None, key: str | None
+) -> Destination:
+    """Say where a provider's calls go, and whether the user must allow it.
+
+    Nobody needs to allow what the user or the provider says: the provider's own host, an address
+    from the environment, the provider's own key or one that the user's settings name. Everything
+    else is the project's word: another address, or the key of another provider. What runs on this
+    machine and gets no key needs no word.
+    """
+    own = _find_known(provider.name)
+    origin = read_origin(base)
+    is_own_host = own is not None and _has_origin(own, origin)
+    by_project = named_by == FILE_NAME and not is_own_host
+    key_variable = None if key is None else provider.key_env
+    is_own_key = key is None or (own is not None and key_variable == own.key_env)
+    return Destination(
+        provider=provider.name,
+        origin=origin,
+        named_by=None if is_own_host else named_by,
+        key_variable=key_variable,
+        needs_word=(by_project and not (key is None and is_loopback(origin)))
+        or not (is_own_key or key_variable in read_user_settings().key_variables),
+    )
+
+
+def _has_origin(provider: Provider, origin: str) -> bool:
+    try:
+        return provider.base_url is not None and read_origin(provider.base_url) == origin
+    except ValueError:
+        return False
 
 
 def find_provider(model: str, section: LlmSection) -> tuple[Provider, str]:
@@ -198,7 +302,7 @@ def find_provider(model: str, section: LlmSection) -> tuple[Provider, str]:
     if not name or not rest.strip() or not model.isprintable():
         raise LlmError(f"found the model {model!r}, expected provider:model, as openai:gpt-4o")
     said = section.providers.get(name)
-    provider = PROVIDERS.get(name) or _load_entry_point(name)
+    provider = _find_known(name)
     if provider is None and said is None:
         known = ", ".join(sorted({*PROVIDERS, *section.providers, *_list_entry_points()}))
         raise LlmError(
@@ -227,6 +331,11 @@ def _change(provider: Provider, said: ProviderSection) -> Provider:
     )
 
 
+def _find_known(name: str) -> Provider | None:
+    """Return a provider as it is built in or installed, whatever a project says of it."""
+    return PROVIDERS.get(name) or _load_entry_point(name)
+
+
 def _list_entry_points() -> set[str]:
     return {entry.name for entry in entry_points(group=ENTRY_POINTS)}
 
@@ -240,25 +349,23 @@ def _load_entry_point(name: str) -> Provider | None:
                 f"the entry point {entry.value} brings {type(provider).__name__}, expected a "
                 "claimwise.llm.providers.Provider"
             )
-        return provider
+        return msgspec.structs.replace(provider, name=name)
     return None
 
 
-def _check_base(base: str, provider: Provider) -> str:
+def _check_base(base: str, name: str, named_by: str | None) -> None:
     """Refuse what is no address, or carries a password; it is not shown, it may be a key."""
     try:
+        read_origin(base)
         parts = urlsplit(base)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname)
-        # Both raise what the library that sends would raise later, with a traceback.
-        _ = parts.port, (parts.hostname or "").encode("idna")
-        secret = parts.username is not None or parts.password is not None or bool(parts.query)
+        what = "a user, a password, a query or a fragment in it"
+        sound = parts.username is None and not parts.query and not parts.fragment
     except ValueError:
-        sound, secret = False, False
-    if not sound or secret:
-        where = provider.base_env or "base_url"
-        what = "a user, a password or a query in it" if secret else "no http:// or https:// address"
-        raise LlmError(f"{provider.name}: the base URL ({where}) has {what}; give host and path")
-    return base.rstrip("/")
+        sound, what = False, "no http:// or https:// address in ASCII"
+    if not sound:
+        raise LlmError(
+            f"{name}: the base URL ({named_by or 'built in'}) has {what}; give host and path"
+        )
 
 
 def _make_url(provider: Provider, base: str, model: str, version: str | None) -> str:
@@ -278,18 +385,35 @@ def _make_url(provider: Provider, base: str, model: str, version: str | None) ->
 
 def _read_key(provider: Provider, environ: Mapping[str, str]) -> str | None:
     """Return the key; what no header could carry is refused here, before it reaches a message."""
-    key = environ.get(provider.key_env or "", "").strip()
+    variable = provider.key_env or ""
+    if variable and not _is_key_variable(variable):
+        raise LlmError(
+            f"{provider.name}: {FILE_NAME} names the key variable {variable}, which no known "
+            f'provider uses; if it is meant, write key_variables = ["{variable}"] into '
+            f"{describe_settings_file()}, or set {KEYS_VARIABLE}={variable}; nothing was sent"
+        )
+    key = environ.get(variable, "").strip()
     if key and not _KEY.fullmatch(key):
         raise LlmError(
-            f"{provider.key_env} holds characters that no key has (a space, a line break, or "
+            f"{variable} holds characters that no key has (a space, a line break, or "
             "beyond ASCII); set it again"
         )
     if not key and provider.key_needed:
         raise LlmError(
-            f"{provider.name} needs a key: set the environment variable {provider.key_env}; "
+            f"{provider.name} needs a key: set the environment variable {variable}; "
             "nothing was sent"
         )
     return key or None
+
+
+def _is_key_variable(variable: str) -> bool:
+    """Return whether a variable holds a key: a known provider's, or one that the user names."""
+    if any(provider.key_env == variable for provider in PROVIDERS.values()):
+        return True
+    if variable in read_user_settings().key_variables:
+        return True
+    installed = map(_load_entry_point, sorted(_list_entry_points()))
+    return any(provider is not None and provider.key_env == variable for provider in installed)
 
 
 def _tell_missing_address(provider: Provider) -> str:
