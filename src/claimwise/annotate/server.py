@@ -68,7 +68,8 @@ def serve_app(
         server = build_server(build_app(site))
         # SIGINT too: a shell's background jobs begin with it ignored.
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _stop)
+            if not callable(signal.getsignal(number)):
+                signal.signal(number, _stop)
         with suppress(KeyboardInterrupt):
             with pool.borrow() as store:
                 _announce(store, bound, options, say, first_page)

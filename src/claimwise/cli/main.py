@@ -7,10 +7,12 @@ claimwise itself. 2 and 3 are a gate's: failed, and inconclusive.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from importlib import import_module
 from importlib.metadata import version
+from types import FrameType
 
 import click
 
@@ -19,6 +21,9 @@ from claimwise.errors import ClaimwiseError, make_printable
 USER_ERROR = 1
 OUR_FAULT = 70
 INTERRUPTED = 130
+
+_STANDARD_ERROR = 2
+_NO_MEMORY = b"error: out of memory; nothing is half-written: try again with less text at once\n"
 
 # name → module; a command is imported when it is called, so that each starts as fast as it can.
 COMMANDS = {
@@ -95,11 +100,41 @@ def cli(ctx: click.Context, store: str | None) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _Interrupts())
     sys.exit(run(arguments))
+
+
+class _Interrupts:
+    """Lets the first Ctrl-C end the command in order, and the second end the process at once.
+
+    Python would raise the second one wherever it is by then, in the midst of closing a store or
+    of saying why it ends, and show a traceback. Transactions keep what is stored whole.
+    """
+
+    def __init__(self) -> None:
+        self._seen = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self._seen:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGINT)
+        self._seen = True
+        raise KeyboardInterrupt
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit code."""
+    try:
+        return _run(arguments)
+    except MemoryError:
+        # What was in use is in use still: say it with what needs no more.
+        os.write(_STANDARD_ERROR, _NO_MEMORY)
+        return USER_ERROR
+
+
+def _run(arguments: list[str] | None) -> int:
+    """Run the command line; whatever a command raises but MemoryError becomes an exit code."""
     try:
         code = cli.main(args=arguments, prog_name="claimwise", standalone_mode=False)
     except click.ClickException as error:
@@ -121,6 +156,8 @@ def run(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted; nothing is half-written", err=True)
         return INTERRUPTED
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 - the last resort: whatever it is, it is ours to explain
         traceback.print_exc()
         _complain(f"this is a fault in claimwise {version('claimwise')}; please report it")

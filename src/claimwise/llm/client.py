@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from hashlib import sha256
+from queue import SimpleQueue
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -447,10 +448,20 @@ def stop_on_interrupt(client: LlmClient) -> Iterator[None]:
         yield
         return
     before = signal.getsignal(signal.SIGINT) or signal.SIG_DFL
+    # A queue of this kind may be put into while it is being put into: the next Ctrl-C may come
+    # in the midst of the handler, where starting a thread or setting an event would go wrong.
+    orders: SimpleQueue[bool] = SimpleQueue()
+
+    def obey() -> None:
+        if orders.get():
+            client.cancel()
+
+    # In a thread of its own: the main one may hold the very locks that cancelling needs.
+    waiting = threading.Thread(target=obey, daemon=True)
+    waiting.start()
 
     def interrupt(number: int, frame: FrameType | None) -> Any:
-        # In a thread of its own: this one may hold the very locks that cancelling needs.
-        threading.Thread(target=client.cancel).start()
+        orders.put(True)
         if callable(before):
             return before(number, frame)
         raise KeyboardInterrupt
@@ -460,3 +471,5 @@ def stop_on_interrupt(client: LlmClient) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+        orders.put(False)
+        waiting.join()
