@@ -10,6 +10,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,17 @@ def test_resuming_asks_only_for_what_is_open(store: Store) -> None:
     assert (second.done_before, second.judged) == (3, 1)
     assert third.judged == 4
     assert third.labels == second.labels == {"true": 2, "false": 2}
+
+
+def test_again_judges_although_the_clock_was_set_back(store: Store) -> None:
+    load(store, source(), run(), item("a"), answer("a", "It is 8 m tall."))
+    with FaultyServer(plain) as server, connect(server) as client:
+        judge_run(store, client)
+        ahead = datetime.now(UTC).replace(tzinfo=None) + timedelta(hours=10)
+        with store.write():
+            store.execute("update closed_book_labels set labeled_at = :ahead", {"ahead": ahead})
+        assert judge_run(store, client, again=True).judged == 1
+    assert len(labels(store)) == 2
 
 
 def test_two_that_share_a_run_double_nothing(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,44 @@ def test_again_adds_later_labels(store: Store) -> None:
     result = verify_run(store, "r", ExactVerifier(), again=True)
     assert (result.judged, result.verdicts) == (1, {"supported": 1})
     assert len(labels(store)) == 2
+
+
+def test_again_judges_although_the_clock_was_set_back(store: Store) -> None:
+    """Labels and failures of a clock that was hours ahead count as given before, and not as new."""
+    load(
+        store, source(), item("q"), run(),
+        answer("q", "Dogs may come in", "This is unjudgeable", contexts=[context()]),
+    )  # fmt: skip
+    verify_run(store, "r", ExactVerifier())
+    ahead = datetime.now(UTC).replace(tzinfo=None) + timedelta(hours=10)
+    with store.write():
+        store.execute("update labels set labeled_at = :ahead", {"ahead": ahead})
+        store.execute("update unscored_claims set failed_at = :ahead", {"ahead": ahead})
+    for number in (2, 3):
+        result = verify_run(store, "r", ExactVerifier(), again=True)
+        assert (result.judged, result.done_before) == (1, 0)
+        assert len(labels(store)) == number
+        assert store.query("select count(*) from unscored_claims") == [(number,)]
+    times = [to_time(row[0]) for row in store.query("select labeled_at from labels order by 1")]
+    assert times[0] == ahead
+    assert times[0] < times[1] < times[2] < ahead + timedelta(hours=1)
+    deciding = store.query("select labeled_at from deciding_labels")
+    assert [to_time(row[0]) for row in deciding] == times[-1:]
+    assert verify_run(store, "r", ExactVerifier()).judged == 0
+
+
+def to_time(value: Any) -> datetime:
+    return value if isinstance(value, datetime) else datetime.fromisoformat(value)
+
+
+def test_again_tells_when_no_later_time_is_left(store: Store) -> None:
+    load(store, source(), item("q"), run(), answer("q", "Dogs may come in", contexts=[context()]))
+    verify_run(store, "r", ExactVerifier())
+    last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).replace(tzinfo=None)
+    with store.write():
+        store.execute("update labels set labeled_at = :last", {"last": last})
+    with pytest.raises(StoreError, match="no later ones can follow: correct or delete them"):
+        verify_run(store, "r", ExactVerifier(), again=True)
 
 
 def test_each_verifier_does_its_own_work(store: Store) -> None:

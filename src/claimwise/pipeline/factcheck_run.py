@@ -23,13 +23,12 @@ from claimwise.pipeline.factcheck import Round, group_claims, judge_once, label_
 from claimwise.pipeline.tasks import Labels, Outcome, Task, TaskReader, bind_job
 from claimwise.store import Store
 from claimwise.store.judging import (
-    EVER,
     AnswerKey,
     Judging,
     State,
+    begin_judging,
     count_unscored,
     count_verdicts,
-    find_run,
     knows_labeler,
     list_answers,
     read_answers,
@@ -117,16 +116,10 @@ class FactcheckRun:
         domain_hint: str | None = None,
         again: bool = False,
     ) -> None:
-        since = datetime.now(UTC).replace(tzinfo=None) if again else EVER
         self._store = store
         self._judge = judge
         self._hint = domain_hint
-        self._judging = Judging(
-            run=find_run(store, run_id),
-            labeler=judge.labeler,
-            since=since,
-            judgement="closed_book",
-        )
+        self._judging = begin_judging(store, run_id, judge.labeler, "closed_book", again=again)
         self._states = list_answers(store, self._judging)
         if not self._states:
             raise StoreError(
@@ -234,7 +227,7 @@ class FactcheckRun:
         """
         grouped = [group_claims(each.claims) for each in rounds]
         skipped = [{claim.piece for claim in each.judged.skipped} for each in rounds]
-        now = datetime.now(UTC)
+        now = self._judging.stamp()
         for claim, piece in zip(job.claims, job.pieces, strict=True):
             given = [claims.get(piece.id, []) for claims in grouped]
             found = [

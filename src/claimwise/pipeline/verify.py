@@ -25,20 +25,18 @@ from concurrent.futures import (
 )
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from multiprocessing import get_context, parent_process
 
 from claimwise.errors import ClaimwiseError, StoreError
 from claimwise.pipeline.tasks import Basis, Job, Labels, Outcome, Task, TaskReader, run_job
 from claimwise.store import Store
 from claimwise.store.judging import (
-    EVER,
     AnswerKey,
     Judging,
     State,
+    begin_judging,
     count_unscored,
     count_verdicts,
-    find_run,
     knows_labeler,
     list_answers,
     read_prompt_ver,
@@ -109,8 +107,8 @@ def verify_run(
         jobs: processes that judge; this one reads and writes.
         threads: answers judged at once in this process, in place of ``jobs``: for a judge that
             waits for a server, which must be safe to use from many threads.
-        again: judge claims anew that have a label of this verifier. The new label is added; of
-            two the later one counts.
+        again: judge claims anew that have a label of this verifier. The new label is added, dated
+            after all earlier ones; of two the later one counts.
         watch: called with the progress after every few answers.
 
     Raises:
@@ -166,9 +164,7 @@ def open_judging(
     Raises:
         StoreError: there is no such run, or it has no answers.
     """
-    run = find_run(store, run_id)
-    since = datetime.now(UTC).replace(tzinfo=None) if again else EVER
-    judging = Judging(run=run, labeler=verifier.labeler, since=since)
+    judging = begin_judging(store, run_id, verifier.labeler, again=again)
     states = list_answers(store, judging)
     if not states:
         raise StoreError(f"{store.place}: found no answers of run {run_id!r}: import them first")
@@ -251,8 +247,7 @@ class _Writer:
         self._flushed = time.monotonic()
 
     def add(self, task: Task, outcome: Outcome) -> None:
-        now = datetime.now(UTC)
-        self._rows += self._labels.make_rows(task, outcome, now)
+        self._rows += self._labels.make_rows(task, outcome, self._judging.stamp())
         late = time.monotonic() - self._flushed > _FLUSH_SECONDS
         if late or len(self._rows) >= _FLUSH_ROWS:
             self.flush()

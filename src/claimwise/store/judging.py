@@ -6,9 +6,10 @@ claim is still open is looked up with each reading, because other processes may 
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
-from dataclasses import dataclass
-from datetime import date, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -32,6 +33,8 @@ R = TypeVar("R", bound=Row)
 State = Literal["failed", "abstained", "open", "done"]
 # Labels of all times: the store holds nothing older.
 EVER = datetime(1, 1, 1)  # noqa: DTZ001 - times are stored without a zone, in UTC
+_TICK = timedelta(microseconds=1)  # the least that stores tell apart
+_LAST_DAY = datetime(9999, 12, 31)  # noqa: DTZ001 - likewise
 
 
 class AnswerKey(NamedTuple):
@@ -64,6 +67,7 @@ class Judging:
     labeler: str
     since: datetime = EVER
     judgement: Judgement = "grounded"
+    _began: float = field(default_factory=time.monotonic)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -78,6 +82,14 @@ class Judging:
         """The day on which sources must hold."""
         return self.run.started_at.date()
 
+    def stamp(self) -> datetime:
+        """Return the time of a label that is given now: never before ``since``.
+
+        By the clock, unless that was set back: then by the time since the judging began.
+        """
+        elapsed = timedelta(seconds=time.monotonic() - self._began)
+        return max(datetime.now(UTC), (self.since + elapsed).replace(tzinfo=UTC))
+
 
 def find_run(store: Store, run_id: str) -> Run:
     """Return a run.
@@ -91,6 +103,33 @@ def find_run(store: Store, run_id: str) -> Run:
     known = [row[0] for row in store.query("select run_id from runs order by started_at desc")]
     listed = f"one of {', '.join(known[:5])}" if known else "a run: import one first"
     raise StoreError(f"{store.place}: found no run {run_id!r}, expected {listed}")
+
+
+def begin_judging(
+    store: Store, run_id: str, labeler: str, judgement: Judgement = "grounded", *, again: bool
+) -> Judging:
+    """Return who judges what; ``again`` says that no label given so far counts as given.
+
+    Such an attempt begins now, and after everything that the labeler has said of the run, which
+    the clock may have dated later than now before it was set back.
+
+    Raises:
+        StoreError: there is no such run, or its labels leave no later time.
+    """
+    judging = Judging(run=find_run(store, run_id), labeler=labeler, judgement=judgement)
+    if not again:
+        return judging
+    last = store.query(_sql("last_time", judgement), judging.params)[0][0]
+    since = datetime.now(UTC).replace(tzinfo=None)
+    if last is not None:
+        given = msgspec.convert(last, datetime)  # SQLite gives text
+        if given > _LAST_DAY:
+            raise StoreError(
+                f"{store.place}: {labeler} has labels of run {run_id!r} dated {given}, and no "
+                "later ones can follow: correct or delete them first"
+            )
+        since = max(since, given + _TICK)
+    return replace(judging, since=since)
 
 
 def list_answers(store: Store, judging: Judging) -> list[tuple[AnswerKey, State]]:
