@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claimwise.verify import facts
 from claimwise.verify.facts import (
     Quantity,
     find_facts,
@@ -247,6 +249,33 @@ def _time(text: str) -> float:
     facts = find_facts(text)
     _ = facts.quantities, facts.days, facts.names, facts.negations
     return time.perf_counter() - begun
+
+
+class Counted(str):
+    """Text that counts the characters that were taken out of it."""
+
+    taken = 0
+
+    def __getitem__(self, place: Any) -> str:
+        found = super().__getitem__(place)
+        Counted.taken += len(found)
+        return found
+
+
+@pytest.mark.parametrize("text", ["The sky ", "( Sky\n", "Rome. "])
+def test_names_are_found_in_one_pass(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Counted, "taken", 0)
+    whole = Counted(text * 2_000)
+    facts._find_names(whole)
+    assert 0 < Counted.taken < 10 * len(whole)
+
+
+@given(st.text("Aa .!?:(«“\"'\n\r\t\u2028x", max_size=12))
+def test_where_sentences_open(before: str) -> None:
+    """As the words of the rule say it: nothing but openers before, or the end of a sentence."""
+    opened = not before.rstrip(" \t\n\"'“«(").strip()
+    ended = before.rstrip().endswith((".", "!", "?", ":"))
+    assert facts._opens(f"{before}Word", len(before)) == (opened or ended)
 
 
 def test_a_letter_with_a_long_small_form_moves_nothing() -> None:

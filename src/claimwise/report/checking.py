@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from claimwise.errors import make_printable
@@ -81,7 +80,7 @@ def print_checked(result: CheckResult, console: Console) -> None:
     coloured = console.color_system is not None and not console.no_color
     shown = list(_number_claims(result))
     if result.answer.strip():
-        console.print(_mark_answer(result.answer, shown, coloured=coloured))
+        _print_indented(console, _mark_answer(result.answer, shown, coloured=coloured), 0)
         console.print()
     for claim in shown:
         _print_claim(claim, console)
@@ -168,19 +167,15 @@ def _show_span(span: Span) -> Text:
 
 
 def _print_indented(console: Console, text: Text, indent: int, *, hang: int | None = None) -> None:
-    """Print a line that folds under itself; a narrow console gets no indent."""
+    """Print text that folds under itself; a narrow console gets no indent.
+
+    Line by line: what is printed at once rich goes through once for every line.
+    """
     if console.width < _NARROW:
         indent = hang = 0
     hang = indent if hang is None else hang
-    grid = Table.grid(padding=0)
-    if indent:
-        grid.add_column(width=indent)
-        grid.add_column(overflow="fold")
-        grid.add_row("", text)
-        console.print(grid)
-        return
     for number, line in enumerate(text.wrap(console, console.width - hang)):
-        console.print(Text(" " * (hang if number else 0)).append_text(line))
+        console.print(Text(" " * (hang if number else indent)).append_text(line))
 
 
 def describe_result(result: CheckResult) -> str:

@@ -94,6 +94,7 @@ _NEGATION = re.compile(
     r"(?:is|are|was|were|do|does|did|has|have|had|ca|wo|could|would|should|must)n['’]t)\b"
 )
 _YEARS = (1000, 2100)
+_OPENERS = frozenset(" \t\n\"'“«(")
 _MOST_ZEROS = 300  # a float holds no more
 
 
@@ -275,7 +276,7 @@ def _find_names(text: str) -> tuple[Name, ...]:
     names: list[Name] = []
     for match in _NAME.finditer(text):
         name = match.group()
-        if len(name.split()) == 1 and not name[1:].isupper() and _opens(text[: match.start()]):
+        if len(name.split()) == 1 and not name[1:].isupper() and _opens(text, match.start()):
             continue
         stems = tuple(s for s in read_stems(name) if not is_common(s) and s not in _MONTHS)
         if stems:
@@ -283,11 +284,21 @@ def _find_names(text: str) -> tuple[Name, ...]:
     return tuple(names)
 
 
-def _opens(before: str) -> bool:
-    """Tell whether a sentence begins after a text."""
-    return not before.rstrip(" \t\n\"'“«(").strip() or before.rstrip().endswith(
-        (".", "!", "?", ":")
-    )
+def _opens(text: str, at: int) -> bool:
+    """Tell whether a sentence begins at a place.
+
+    Only what separates it from the word before is looked at, so all places together take no
+    longer than the text.
+    """
+    end = at
+    while end and text[end - 1] in _OPENERS:
+        end -= 1
+    while end and text[end - 1].isspace():
+        end -= 1
+    before = at
+    while before and text[before - 1].isspace():
+        before -= 1
+    return not end or text[before - 1] in ".!?:"
 
 
 def same_quantity(claimed: Quantity, found: Quantity) -> bool:
