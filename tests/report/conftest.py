@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.segment import Segment
 
 from claimwise.types.results import (
     Estimate,
@@ -226,3 +227,21 @@ def many_slices(report: Report) -> Callable[[int], Report]:
         return replace(report, tables=(table, *report.tables[1:]))
 
     return build
+
+
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Characters that rich copies while it prints, call by call.
+
+    It splits what it prints at once by taking off one line and copying the rest, for every line.
+    """
+    counts: list[int] = []
+    split = Segment.split_and_crop_lines.__func__  # type: ignore[attr-defined]
+
+    def count(own: type[Segment], segments: Iterable[Segment], *rest: Any, **more: Any) -> Any:
+        given = list(segments)
+        counts.append(sum(len(one.text) * (1 + one.text.count("\n")) for one in given))
+        return split(own, given, *rest, **more)
+
+    monkeypatch.setattr(Segment, "split_and_crop_lines", classmethod(count))
+    return counts

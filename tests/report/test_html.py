@@ -133,3 +133,9 @@ def test_warnings_appear_once(report: Report) -> None:
 def test_slices_that_stand_out_are_marked(report: Report) -> None:
     rows = [attrs for tag, attrs in Page(render_html(report)).tags if tag == "tr"]
     assert sum(attrs.get("class") == "worse" for attrs in rows) == 1
+
+
+def test_slices_have_their_bounds(report: Report) -> None:
+    text = Page(render_html(report)).text
+    assert "3 bounds [0.850, 0.870]" in text
+    assert "0.045 [0.010, 0.100] bounds [0.850, 0.870]" in text

@@ -92,3 +92,11 @@ def test_metrics_of_two_runs(report: Report, bare: Report) -> None:
     text = render_tables_markdown([*report.tables, *bare.tables])
     assert text.count("## Run r1") == 1
     assert "Not measured: factual precision (12 claims asked, none scored), context recall" in text
+
+
+def test_slices_have_their_bounds(report: Report) -> None:
+    lines = render_markdown(report).splitlines()
+    alone = next(line for line in lines if line.startswith("| **aggregation"))
+    assert "[0.850, 0.870]" in alone
+    pair = next(line for line in lines if line.startswith("| mixed"))
+    assert pair.count("bounds [0.850, 0.870]") == 1  # of the other member, everything was scored

@@ -3,14 +3,26 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from html import unescape
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from claimwise.report import print_report, print_tables
+from claimwise.report import print_report, print_tables, render_html, render_markdown
 from claimwise.report.columns import Column, Writer, fit_columns
-from claimwise.report.format import forest_of, generalize_warning, show_number, slice_name
+from claimwise.report.format import (
+    clean,
+    clean_value,
+    forest_of,
+    generalize_warning,
+    show_number,
+    slice_cell,
+    slice_name,
+)
 from claimwise.types.results import Estimate, Report
 
 
@@ -163,3 +175,89 @@ def test_words(report: Report, make_row: Callable[..., Estimate]) -> None:
     assert show_number(-0.001) == "0.00"
     assert slice_name(report.worst[0].estimate) == "query_type=aggregation, stakes=high"
     assert slice_name(make_row(slice={"a": None, "b": ""})) == 'a=(no value), b=""'
+
+
+# Names that look alike.
+
+ALIKE = [
+    "", " ", "  ", "\n", "\t", "\xa0", "\u200b", "(all)", "(no value)", None, '""', '"\\n"',
+    "a", "a ", " a", "a\n", "a  b", "a b", "\ufffd", "\x1b[0m",
+]  # fmt: skip
+
+
+def test_no_two_slices_look_alike(make_row: Callable[..., Estimate]) -> None:
+    shown = [slice_cell(make_row(slice={"a": value}), "a") for value in ALIKE]
+    assert shown[:4] == ['""', '"\\x20"', '"\\x20\\x20"', '"\\n"']
+    total = slice_cell(make_row(slice={}), "a")
+    assert (total, shown[ALIKE.index("(all)")]) == ("(all)", '"(all)"')
+    assert len({total, *shown}) == len(ALIKE) + 1
+
+
+CONFUSING = st.text(' \n\t"\\nx20a\u200b\xa0', max_size=4) | st.text()
+
+
+@given(CONFUSING, CONFUSING)
+def test_every_value_has_a_name_of_its_own(one: str, other: str) -> None:
+    first, second = clean_value(one), clean_value(other)
+    assert (first == second) == (one == other)
+    assert clean(first) == first  # Markdown and HTML make one space of many
+    assert first not in ("(all)", "(no value)")
+
+
+@pytest.mark.parametrize("render", [show, render_markdown, render_html])
+def test_alike_slices_are_told_apart_in_every_report(
+    report: Report, make_row: Callable[..., Estimate], render: Callable[[Report], str]
+) -> None:
+    table = report.tables[0]
+    slices = tuple(
+        make_row(slice={"query_type": value, "stakes": "low"}) for value in ("", " ", "\n", "(all)")
+    )
+    changed = replace(report, tables=(replace(table, slices=slices), *report.tables[1:]), worst=())
+    text = unescape(render(changed)).replace("\\\\", "\\")
+    for name in ('""', '"\\x20"', '"\\n"', '"(all)"'):
+        assert text.count(name) == 1
+
+
+# What the unscored could change.
+
+
+def test_slices_have_their_bounds_beside_them(report: Report) -> None:
+    lines = show(report, 100).splitlines()
+    row = next(line for line in lines if line.strip().startswith("aggregation"))
+    assert "[0.850, 0.870]" in row
+    assert "●" in row
+    whole = next(line for line in lines if line.strip().startswith("one "))
+    assert "[0.850" not in whole  # everything was scored
+
+
+def test_narrow_consoles_have_the_bounds_below(report: Report) -> None:
+    text = " ".join(show(report, 80).split())
+    assert (
+        "Bounds of slices with unscored claims: query_type=aggregation, stakes=high "
+        "[0.850, 0.870]; " in text
+    )
+    assert "query_type=one, stakes=low [" not in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_pairs_have_the_bounds_below(report: Report, width: int) -> None:
+    block = " ".join(show(report, width).split("\nAbstention")[1].split())
+    assert "measure=over_refusal, query_type=mixed, stakes=low [0.850, 0.870]" in block
+    assert "measure=correct_abstention, query_type=mixed" not in block  # all scored
+
+
+def test_without_unscored_claims_there_are_no_bounds(report: Report) -> None:
+    tables = tuple(
+        replace(table, slices=tuple(replace(row, unscored=0) for row in table.slices))
+        for table in report.tables
+    )
+    for width in (80, 100):
+        text = show(replace(report, tables=tables), width).split("\nMetrics")[1]
+        assert "Bounds of slices" not in text
+        assert " bounds\n" not in text
+
+
+def test_a_long_name_is_set_in_one_pass(copied: list[int]) -> None:
+    text = "x" * 100_000
+    Writer(Console(file=io.StringIO(), width=100)).say(text, indent=2)
+    assert len(text) < sum(copied) < 20 * len(text)

@@ -115,8 +115,9 @@ class Writer:
         return Text(text, style=style)
 
     def say(self, text: str, style: str = "", *, indent: int = 0) -> None:
-        """Print a paragraph."""
-        self.put(self.text(text, style), indent=indent)
+        """Print a paragraph, line by line: rich goes through a whole one once for every line."""
+        for line in self.text(text, style).wrap(self._console, max(1, self.width - indent)):
+            self._console.print(Text(" " * indent).append_text(line))
 
     def say_whole(self, text: str, style: str = "") -> None:
         """Print a line to be copied: the terminal may break it, we don't."""

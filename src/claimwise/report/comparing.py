@@ -24,6 +24,7 @@ from claimwise.report.changes import (
 )
 from claimwise.report.columns import Column, Writer
 from claimwise.report.format import (
+    EVERY,
     MISSING,
     clean,
     clean_value,
@@ -142,7 +143,7 @@ def _figures(metric: MetricChange, rows: Sequence[Change]) -> list[_Figure]:
         _Figure(
             clean(name),
             False,
-            [clean_value(row.slice[name]) if name in row.slice else "(all)" for row in rows],
+            [clean_value(row.slice[name]) if name in row.slice else EVERY for row in rows],
         )
         for name in names
     ] or [_Figure("", False, ["overall"] * len(rows))]

@@ -29,6 +29,8 @@ _LEADING_COUNT = re.compile(r"\A\d[\d,]* ")
 # Characters that steer a terminal or turn the direction of the text after them.
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d")  # Persian, Hindi and emoji are spelt with them
+# Spaces that would vanish, at an end or beside another; quotation marks and backslashes; the rest.
+_UNSEEN = re.compile(r'\A +| +\Z| {2,}|["\\]|[^ -~]')
 
 
 def show_rate(value: float | None) -> str:
@@ -86,8 +88,27 @@ def say_name(name: str) -> str:
 
 
 def clean_value(value: str | None) -> str:
-    """Return the value of a slice column in words."""
-    return NO_VALUE if value is None else clean(value) or '""'
+    r"""Return the value of a slice column in words, each value in its own.
+
+    A value that reads as it is stands as it is. One that would look like another, because it is
+    empty, has spaces at its ends or characters that don't show, or spells one of our own words, is
+    quoted, and what can't be seen is escaped: ``"\x20"``, ``"\n"``, ``"(all)"``.
+    """
+    if value is None:
+        return NO_VALUE
+    if value and value == clean(value) and value not in (NO_VALUE, EVERY) and value[0] != '"':
+        return value
+    return f'"{_UNSEEN.sub(_escape_unseen, value)}"'
+
+
+def _escape_unseen(found: re.Match[str]) -> str:
+    text = found[0]
+    if text in ('"', "\\"):
+        return f"\\{text}"
+    if text[0] == " ":
+        return "\\x20" * len(text)
+    seen = text.isprintable() or text in _JOINERS
+    return text if seen else text.encode("unicode_escape").decode("ascii")
 
 
 def slice_cell(row: Estimate, name: str) -> str:

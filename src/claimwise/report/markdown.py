@@ -267,7 +267,10 @@ def _describe_member(row: Estimate | None) -> str:
     if row is None or row.micro is None:
         return MISSING
     interval = show_interval(row.simultaneous_low, row.simultaneous_high)
-    return f"{show_rate(row.micro)} {interval}, {pluralize(row.items, 'item')}"
+    bounds = ""
+    if row.unscored and row.better is not None:
+        bounds = f", bounds {show_interval(row.bound_low, row.bound_high)}"
+    return f"{show_rate(row.micro)} {interval}, {pluralize(row.items, 'item')}{bounds}"
 
 
 def _render_notes(notes: Notes) -> list[str]:

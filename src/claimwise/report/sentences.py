@@ -265,6 +265,16 @@ def describe_slices(table: MetricTable) -> str:
     return f"{count}, worst first" if any(row.better for row in table.slices) else count
 
 
+def describe_slice_bounds(rows: Sequence[Estimate]) -> str:
+    """Say what the unscored could make of slices that have some; nothing where none has."""
+    parts = [
+        f"{slice_name(row)} {show_interval(row.bound_low, row.bound_high)}"
+        for row in rows
+        if row.unscored
+    ]
+    return f"Bounds of slices with unscored claims: {'; '.join(parts)}" if parts else ""
+
+
 def describe_meaning(table: MetricTable) -> str:
     """Return what a metric means, as a sentence."""
     text = clean(table.meaning).rstrip(".")

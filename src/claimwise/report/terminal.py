@@ -47,6 +47,7 @@ from claimwise.report.sentences import (
     describe_precision,
     describe_run,
     describe_settings,
+    describe_slice_bounds,
     describe_slices,
     describe_unmeasured,
     describe_unscored,
@@ -61,6 +62,7 @@ from claimwise.types.results import Estimate, MetricTable, Report
 
 MOST_SLICES: Final = 10  # of a metric in a report; `claimwise metrics` prints them all
 _WIDE: Final = 120
+_ROOMY: Final = 100  # wide enough for a column of bounds beside the plots
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -298,18 +300,27 @@ def _print_slices(writer: Writer, table: MetricTable, notes: Notes, most: int | 
     if is_pair(table):
         pairs = pair_slices(table)
         writer.put_columns(_pair_columns(table, pairs[:most]))
+        _say_bounds(writer, [row for _, pair in pairs[:most] for row in pair.values()])
         hidden = len(pairs[most:]) if most else 0
     else:
         rows = table.slices[:most]
-        writer.put_columns(_slice_columns(table, rows, notes, is_wide=writer.width >= _WIDE))
+        writer.put_columns(_slice_columns(table, rows, notes, width=writer.width))
+        if writer.width < _ROOMY and not is_division(table):
+            _say_bounds(writer, rows)
         hidden = len(table.slices) - len(rows)
     if hidden:
         command = f"claimwise metrics --metric {table.metric}"
         writer.say(f"and {pluralize(hidden, 'more slice')}: {command}", "dim", indent=2)
 
 
+def _say_bounds(writer: Writer, rows: Sequence[Estimate]) -> None:
+    told = describe_slice_bounds(rows)
+    if told:
+        writer.say(told, "dim", indent=2)
+
+
 def _slice_columns(
-    table: MetricTable, rows: Sequence[Estimate], notes: Notes, *, is_wide: bool
+    table: MetricTable, rows: Sequence[Estimate], notes: Notes, *, width: int
 ) -> list[Column]:
     names = [
         Column(header=clean(name), cells=[slice_cell(row, name) for row in rows], least=8)
@@ -321,6 +332,7 @@ def _slice_columns(
         rows, styles=["bold red" if bad else "" for bad in worse]
     )
     plots = [forest_of(row, at) for row, at in zip(rows, references, strict=True)]
+    has_bounds = width >= _ROOMY and not is_division(table) and any(row.unscored for row in rows)
     return [
         *names,
         micro,
@@ -330,7 +342,8 @@ def _slice_columns(
         Column(header=plural_of(table.unit).replace(" ", "\n"), right=True,
                cells=[show_count(row.claims) for row in rows]),
         Column(header="un-\nscored", cells=[show_count(row.unscored) for row in rows], right=True),
-        *((macro, *_precision_columns(rows)) if is_wide else ()),
+        *((_bound_column(rows),) if has_bounds else ()),
+        *((macro, *_precision_columns(rows)) if width >= _WIDE else ()),
         _mark_column(rows, notes),
     ]  # fmt: skip
 
@@ -390,6 +403,12 @@ def _precision_columns(rows: Sequence[Estimate]) -> list[Column]:
         Column(header="ICC", cells=[show_number(row.icc) for row in rows], right=True),
         Column(header="detect-\nable", cells=differences, right=True),
     ]  # fmt: skip
+
+
+def _bound_column(rows: Sequence[Estimate]) -> Column:
+    """Return what the unscored could make of each rate; nothing where there are none."""
+    cells = [show_interval(row.bound_low, row.bound_high) if row.unscored else "" for row in rows]
+    return Column(header="bounds", cells=cells)
 
 
 def _mark_column(rows: Sequence[Estimate], notes: Notes) -> Column:
