@@ -8,7 +8,17 @@ import lzma
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimwise.types.rows import Answer, Citation, Context, GoldSpan, Item, Label, Row, Source
+from claimwise.types.rows import (
+    Answer,
+    Citation,
+    ClosedBookLabel,
+    Context,
+    GoldSpan,
+    Item,
+    Label,
+    Row,
+    Source,
+)
 from store.builders import BASE, CLAIM
 
 
@@ -85,7 +95,11 @@ BAD_RECORDS = {
     ),
     "probability_of_zero": Bad(
         "labels.jsonl", line_of(Label, inclusion_probability=0), 1, "inclusion_probability", "0",
-        "a number above 0, at most 1",
+        "a number from 1e-09 to 1",
+    ),
+    "probability_without_a_square": Bad(
+        "closed_book_labels.jsonl", line_of(ClosedBookLabel, inclusion_probability=1e-160), 1,
+        "inclusion_probability", "1e-160", "a number from 1e-09 to 1",
     ),
     "object_for_text": Bad(
         "sources.jsonl", line_of(Source, source_text={"a": 1}), 1, "source_text", '{"a": 1}', "text"

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,7 @@ def test_parquet_store_exports_the_same(demo_store: Store, tmp_path: Path):
 # Made-up data.
 
 TIMES = st.datetimes().map(lambda moment: moment.isoformat())
+PAST = st.datetimes(max_value=datetime(2026, 1, 1)).map(datetime.isoformat)  # noqa: DTZ001
 SHARES = st.floats(0.001, 1)
 
 
@@ -143,14 +145,14 @@ def data_sets(draw: st.DrawFn, *, optional_least: int = 0) -> list[Row]:
         *(make(Claim, **answer, claim_text=claim, position=n, answer_start=0, answer_end=1)
           for n, claim in enumerate(claims)),
         make(Label, **answer, claim_text=claims[0], source_id=documents[0], supporting_span=text,
-             labeler=human, labeled_at=draw(TIMES), guide_version=version, reason=draw(optional)),
+             labeler=human, labeled_at=draw(PAST), guide_version=version, reason=draw(optional)),
         make(Label, **answer, claim_text=claims[-1], source_id=None, supporting_span=None,
-             verdict="unlinked", labeler=verifier, labeled_at=draw(TIMES), guide_version=None,
+             verdict="unlinked", labeler=verifier, labeled_at=draw(PAST), guide_version=None,
              confidence=draw(SHARES), inclusion_probability=draw(SHARES)),
         make(ClosedBookLabel, **answer, claim_text=claims[0], decision_basis=draw(optional),
-             labeler=human, labeled_at=draw(TIMES)),
+             labeler=human, labeled_at=draw(PAST)),
         make(AnswerLabel, **answer, correct=draw(st.booleans()), labeler=human,
-             labeled_at=draw(TIMES), reason=draw(optional)),
+             labeled_at=draw(PAST), reason=draw(optional)),
         make(Unscored, **answer, claim_text=claims[0], labeler=verifier, failed_at=draw(TIMES),
              reason=text, detail=draw(optional)),
     ]  # fmt: skip

@@ -29,7 +29,7 @@ from claimwise.store.calibrations import (
 from claimwise.store.rounds import add_guide, list_rounds
 from claimwise.types.annotation import Choice
 from claimwise.types.calibrating import Calibrated, Calibration, Rule
-from claimwise.types.rows import Judgement
+from claimwise.types.rows import SMALLEST_CHANCE, Judgement
 from small_data import Record, answer, closed_label, item, label, load, run, source
 
 NOW = datetime(2026, 11, 15, 12)  # noqa: DTZ001 - stores keep times in UTC without a zone
@@ -585,6 +585,20 @@ def test_what_got_its_label_after_a_round_was_not_left_out_of_it(store: Store) -
     load(store, *(give(f"i{n}", "claim 3", "supported", "cy", labeled_at="2027-01-01T00:00:00Z")
                   for n in range(40)))  # fmt: skip
     assert read_samples(store, "grounded")[0].left_out == ()
+
+
+def test_a_chance_next_to_nothing_of_an_older_import_is_taken_for_the_smallest(
+    store: Store,
+) -> None:
+    load(store, VERIFIER, source(), run(), *make_judged(40))
+    found = []
+    for chance in (SMALLEST_CHANCE, 1e-160, 5e-324):
+        store.execute_all([(
+            "update labels set inclusion_probability = :chance where item_id = 'i3'",
+            {"chance": chance},
+        )])  # fmt: skip
+        found.append(calibrate(store).overall.balanced_accuracy)
+    assert found[0] == found[1] == found[2]
 
 
 def test_the_baseline_is_weighed_as_the_instrument_is(store: Store) -> None:

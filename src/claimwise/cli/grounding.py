@@ -34,7 +34,7 @@ _OPTIONS = (
     click.option(
         "--missing-quote",
         type=click.Choice(["unscored", "downgrade"]),
-        help="A quote that is in no source: no verdict (default), or unlinked.",
+        help="A quote that no source says: no verdict (default), or unlinked.",
     ),
 )
 

@@ -108,6 +108,4 @@ def _limits(note: Meta) -> list[str]:
     if note.ge is not None and note.le is not None:
         # The upper end of whole numbers is the databases', and no reader's concern.
         found.append(f"from {note.ge:g} to {note.le:g}" if note.le < 10**9 else "from 0 up")
-    if note.gt is not None and note.le is not None:
-        found.append(f"above {note.gt:g}, at most {note.le:g}")
     return found

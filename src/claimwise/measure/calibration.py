@@ -35,7 +35,7 @@ from claimwise.measure.probability_maps import BINS, Scored, find_bins, measure_
 from claimwise.types.agreeing import Figure
 from claimwise.types.annotation import CHOICES
 from claimwise.types.calibrating import Bin, JudgedClaim, PeopleAgreement, VerdictAccuracy
-from claimwise.types.rows import Judgement
+from claimwise.types.rows import SMALLEST_CHANCE, Judgement
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -96,6 +96,11 @@ class Judged:
         return found
 
 
+def _read_chance(claim: JudgedClaim) -> float:
+    """Return a claim's chance of being drawn; imports of older versions took any above 0."""
+    return max(SMALLEST_CHANCE, claim.inclusion_probability or 1.0)
+
+
 def read_claims(
     claims: Sequence[JudgedClaim], judgement: Judgement, confidence: float = 0.95
 ) -> Judged:
@@ -106,7 +111,7 @@ def read_claims(
     """
     choices = {verdict: number for number, verdict in enumerate(CHOICES[judgement])}
     _, items = np.unique([claim.item_id for claim in claims], return_inverse=True)
-    raw = np.array([claim.weight or 1 / (claim.inclusion_probability or 1.0) for claim in claims])
+    raw = np.array([claim.weight or 1 / _read_chance(claim) for claim in claims])
     worth = float(raw.sum() ** 2 / (raw @ raw)) if len(raw) else 0.0
     counts = np.zeros((len(claims), len(choices)), dtype=np.intp)
     for row, claim in enumerate(claims):

@@ -44,6 +44,9 @@ Text = Annotated[str, Meta(min_length=1)]
 # Far beyond any document, and sums of two still fit a database's integer.
 Offset = Annotated[int, Meta(ge=0, le=10**9)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+# One claim of a billion: what stands for more outweighs all else, and its square no float holds.
+SMALLEST_CHANCE = 1e-9
+Chance = Annotated[float, Meta(ge=SMALLEST_CHANCE, le=1)]
 
 
 def _check_place(start: int | None, end: int | None, text: str | None = None) -> None:
@@ -468,7 +471,7 @@ class Label(Row, kw_only=True):
         Id | None, Meta(description="the span's document, in the run's corpus version")
     ] = None
     labeler: Annotated[Id, Meta(description="person's id, or `verifier:v3`")]
-    labeled_at: Annotated[datetime, Meta(description="when")]
+    labeled_at: Annotated[datetime, Meta(description="when; at most a day ahead of now")]
     label_kind: Annotated[
         LabelKind | None,
         Meta(description="adjudicated, human or verifier; taken from the labeler when left out"),
@@ -482,8 +485,7 @@ class Label(Row, kw_only=True):
     ] = None
     reason: Annotated[str | None, Meta(description="the labeler's reason in words")] = None
     inclusion_probability: Annotated[
-        Annotated[float, Meta(gt=0, le=1)] | None,
-        Meta(description="chance that the claim was drawn for labelling"),
+        Chance | None, Meta(description="chance that the claim was drawn for labelling")
     ] = None
     covered_text: Annotated[
         Text | None,
@@ -517,14 +519,13 @@ class ClosedBookLabel(Row, kw_only=True):
     label: Annotated[FactLabel, Meta(description="true, false, unverifiable or non_factual")]
     decision_basis: Annotated[str | None, Meta(description="why, in a phrase")] = None
     labeler: Annotated[Id, Meta(description="person's id, or the judge")]
-    labeled_at: Annotated[datetime, Meta(description="when")]
+    labeled_at: Annotated[datetime, Meta(description="when; at most a day ahead of now")]
     label_kind: Annotated[
         LabelKind | None, Meta(description="taken from the labeler when left out")
     ] = None
     guide_version: Annotated[Id | None, Meta(description="the guide the labeler worked by")] = None
     inclusion_probability: Annotated[
-        Annotated[float, Meta(gt=0, le=1)] | None,
-        Meta(description="chance that the claim was drawn for labelling"),
+        Chance | None, Meta(description="chance that the claim was drawn for labelling")
     ] = None
 
     def __post_init__(self) -> None:
@@ -544,7 +545,7 @@ class AnswerLabel(Row, kw_only=True):
     sample: Annotated[Offset, Meta(description="the repeat's number")] = 0
     correct: Annotated[bool, Meta(description="does it match the gold answer?")]
     labeler: Annotated[Id, Meta(description="person's id, or the judge")]
-    labeled_at: Annotated[datetime, Meta(description="when")]
+    labeled_at: Annotated[datetime, Meta(description="when; at most a day ahead of now")]
     label_kind: Annotated[
         LabelKind | None, Meta(description="taken from the labeler when left out")
     ] = None
