@@ -66,7 +66,8 @@ def test_copies_of_the_source_are_found(quote: str, expected: str) -> None:
         ("café in Ｔｏｋｙｏ", "cafe\u0301 in Tokyo"),
         ("ΟΔΟΣ στην Αθήνα", "οδος στην Αθήνα"),
         ("塔の高さは139メートル", "塔の高さ は139メートルです。"),
-        ("Wait... what happened", "Wait… what happened?"),
+        ("Wait... what happened?", "Wait… what happened?"),
+        ("It costs 5 000 euros, 5% more", "It costs 5\u202f000 euros, 5 % more."),
     ],
 )
 def test_what_copies_differ_in_without_meaning_something_else(quote: str, text: str) -> None:
@@ -91,6 +92,8 @@ def test_what_copies_differ_in_without_meaning_something_else(quote: str, text: 
         ("The area is 10² units.", "The area is 102 units."),
         ("Der Turm ist schön alt heute.", "Der Turm ist schon alt heute."),
         ("The board is 6' long today.", "The board is 6\" long today."),
+        ("Are all dogs allowed in the park?", "Are all dogs allowed in the park."),
+        ("So all dogs are allowed in the park?", "all dogs are allowed in the park"),
         ("Eat, visitors of the park!", "Eat visitors of the park!"),
         ("The fee is ~~waived~~ for visitors.", "The fee is waived for visitors."),
         ("The fee was\n- 5 euros for visitors.", "The fee was 5 euros for visitors."),
@@ -149,6 +152,8 @@ def test_what_is_not_there_is_not_found(quote: str) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [("It is -5 degrees.", "5 degrees"), ("It costs £5 here.", "5 here"), ("It is .5 mg.", "5 mg"),
+     ("It costs 5 000 euros.", "It costs 5"), ("It costs 5 %.", "It costs 5"),
+     ("It costs £ 5 now.", "5 now"), ("It is 5 km/h fast.", "It is 5 km"),
      ("Take 5-10 mg.", "10 mg"), ("It costs 5% more.", "It costs 5"), ("At 9:30 it", "At 9")],
 )  # fmt: skip
 def test_a_number_is_quoted_whole(text: str, part: str) -> None:
@@ -166,6 +171,9 @@ def test_ellipsis_shows_what_it_leaves_out() -> None:
         ("of Bonn owns,", ". It is"),
         False,
     )
+    marked = locate("The tower is tall … It is open", "The tower is tall.[1] It is open.")
+    assert marked is not None
+    assert (marked.left_out, marked.approximate) == ((), False), "a footnote marker is no word"
     found = locate("The tower, which the council of Bonn owns, … is tall", text)
     assert found is not None
     assert (found.left_out, found.approximate) == ((), False), "nothing is left out"
@@ -189,6 +197,12 @@ def test_an_ellipsis_over_a_turn_is_approximate(gap: str) -> None:
     harmless = locate("The old tower … dogs come in", "The old tower of Bonn lets dogs come in.")
     assert harmless is not None
     assert not harmless.approximate
+
+
+def test_an_ellipsis_in_a_question_is_approximate() -> None:
+    found = locate("The old tower … dogs come in", "The old tower of Bonn lets dogs come in?")
+    assert found is not None
+    assert found.approximate
 
 
 def test_ellipsis_does_not_reach_across_the_document() -> None:

@@ -31,11 +31,18 @@ _TAG = (
     r"(?:\s++[\w:-]{1,40}+=(?:\"[^\"<>]{0,300}+\"|'[^'<>]{0,300}+')){0,9}+\s{0,3}+/?>"
 )
 _RUN = rf"(?:(?!--|{_TAG})[^\s—―{_PUNCTUATION}{_UNSPACED}])++"
+# What stands inside a token: separators and spaces of a number (“5 000”, “5 %”, “£ 5”), and the
+# apostrophe of a word.
+_SPACES = " \u00a0\u2009\u202f"
+_INSIDE = (
+    r"(?:(?<=\d)[.,:](?=\d)"
+    rf"|(?<=\d)(?<!\d\d\d\d)[{_SPACES}](?=\d\d\d(?!\d))"
+    rf"|(?<=\d)[{_SPACES}](?=[%‰€£$](?!\d))|(?<=[€£$¥])[{_SPACES}](?=\d)"
+    rf"|(?<=[^\W_])[{_SINGLE}_*](?=[^\W_]))"
+)
 _TOKEN = re.compile(
     rf"{_TAG}|\.{{3,}}+|…|--++|[—―]|[{_UNSPACED}]"
-    # A separator inside a number belongs to it, an apostrophe inside a word does too.
-    rf"|(?:(?<!\w)[.,](?=\d))?{_RUN}"
-    rf"(?:(?:(?<=\d)[.,:](?=\d)|(?<=[^\W_])[{_SINGLE}_*](?=[^\W_])){_RUN})*+"
+    rf"|(?:(?<!\w)[.,](?=\d))?{_RUN}(?:{_INSIDE}{_RUN})*+"
     rf"|[{_PUNCTUATION}]"
 )
 _MEASURE = re.compile(r"\d[^\W\d_]+$")
@@ -85,13 +92,9 @@ def read_tokens(text: str) -> list[Word]:
 
 def cuts_token(text: str, at: int) -> bool:
     """Tell whether a place lies inside a token: the 5 of “15”, “-5” and “5.50” is not one."""
-    before = text[max(0, at - _REACH) : at]
-    after = text[at : at + _REACH]
-    if not before or not after or before[-1].isspace() or after[0].isspace():
-        return False
-    run = before.split()[-1] + after.split()[0]
-    edge = len(before.split()[-1])
-    return any(match.start() < edge < match.end() for match in _TOKEN.finditer(run))
+    low = max(0, at - _REACH)
+    around = _TOKEN.finditer(text[low : at + _REACH])
+    return any(match.start() < at - low < match.end() for match in around)
 
 
 def _is_unit(form: str, before: Sequence[Word]) -> bool:
@@ -156,6 +159,7 @@ _FOLDED = _Folding(
         **dict.fromkeys(map(ord, _SINGLE), "'"),
         **dict.fromkeys(map(ord, _DOUBLE), '"'),
         **dict.fromkeys(map(ord, "‐‑‒–—―−"), "-"),
+        **dict.fromkeys(map(ord, _SPACES), ""),
         ord("ς"): "σ",
         ord("Σ"): "σ",
     }

@@ -1,11 +1,12 @@
 """Finds where a quote stands: a model's word that a source says something is no evidence.
 
-A source says what a quote says when it has the same tokens side by side (``quote_tokens.py``); the
-quote may leave out footnote markers, numbers of list items, tags and the addresses of links. An
-ellipsis may stand for words of one sentence, or up to the next one, if none of them could turn the
-meaning: a denial, a condition, a number. Everything else that resembles a source is approximate:
-parts between which such words are left out, or the same telling words with others between them.
-What is returned is always the source's own text with its offsets.
+A source says what a quote says when it has the same tokens side by side (``quote_tokens.py``). The
+quote may leave out footnote markers, numbers of list items, tags and the addresses of links, but
+not a question mark: a question says nothing. An ellipsis may stand for words of one sentence, or
+up to the next one, if none of them could turn the meaning: a denial, a condition, a number.
+Everything else that resembles a source is approximate: parts between which such words are left
+out, or the same telling words with others between them. What is returned is always the source's
+own text with its offsets.
 
 The work is bounded: every source is read a fixed number of times and searched by ``str.find``,
 which is linear, and no more than ``MOST_PLACES`` places of a quote are looked at.
@@ -196,7 +197,8 @@ class _Page:
                 return _Place(start, start + len(wanted.text))
         for row in self._rows:
             for first, last in row.find_all(wanted.tokens):
-                return _Place(row.words[first].start, row.words[last].end)
+                if not row.asks(last):
+                    return _Place(row.words[first].start, row.words[last].end)
         return self._find_parts(wanted, harmless=True)
 
     def find_similar(self, wanted: _Quote) -> _Place | None:
@@ -237,12 +239,14 @@ class _Page:
             following = next(row.find_all(part, after=last), None)
             if following is None or row.words[following[0]].start - end > LONGEST_GAP:
                 return None
-            gap = self.source.source_text[end : row.words[following[0]].start]
+            # With the character before it, behind which a footnote marker is one.
+            gap = self.source.source_text[end - 1 : row.words[following[0]].start]
+            gap = blank_details(gap)[1:]
             if read_stems(gap):
                 left_out.append(" ".join(gap.split()))
                 harmless = harmless and self._is_harmless(gap, end)
             last, end = following[1], row.words[following[1]].end
-        return _Place(begin, end, tuple(left_out), harmless)
+        return _Place(begin, end, tuple(left_out), harmless and not row.asks(last))
 
     def _is_harmless(self, gap: str, start: int) -> bool:
         """Tell whether words may be left out: at most one sentence ends there, none is a turn.
@@ -266,6 +270,10 @@ class _Row:
         # Where each of them begins in the text.
         self._starts = list(accumulate((len(word.stem) + 1 for word in words), initial=1))
 
+    def asks(self, last: int) -> bool:
+        """Tell whether a question mark follows a word: a question says nothing."""
+        return last + 1 < len(self.words) and self.words[last + 1].stem == "?"
+
     def find_all(
         self, wanted: Sequence[str], after: int | None = None
     ) -> Iterator[tuple[int, int]]:
@@ -288,13 +296,15 @@ class _Row:
 
 
 def _find_literally(text: str, wanted: str) -> int | None:
-    """Return where some text begins and ends with tokens: “5” is not in “15” or “-5”."""
+    """Return where some text stands that begins and ends with tokens, and is no question."""
     start = -1
     for _ in range(MOST_PLACES):
         start = text.find(wanted, start + 1)
         if start < 0:
             return None
-        if not cuts_token(text, start) and not cuts_token(text, start + len(wanted)):
+        end = start + len(wanted)
+        asks = text[end : end + 1] in ("?", "？")
+        if not asks and not cuts_token(text, start) and not cuts_token(text, end):
             return start
     return None
 
