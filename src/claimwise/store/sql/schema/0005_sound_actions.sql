@@ -1,9 +1,9 @@
 -- SQLite 3.40 reports damage where there is none: for a table without rowid whose last column
--- belongs to the key, `pragma integrity_check` says "NULL value in run_actions.action" of every row.
+-- belongs to the key, `pragma integrity_check` says "NULL value in run_actions.action" per row.
 -- This turns the table into an ordinary one. The data stay the same, and PostgreSQL's table too.
 
 /*sqlite
-create table run_actions_before (run_id text, item_id text, action text, sample integer);
+create temporary table run_actions_before (run_id text, item_id text, action text, sample integer);
 insert into run_actions_before (run_id, item_id, action, sample)
 select run_id, item_id, action, sample from run_actions;
 drop table run_actions;
