@@ -18,6 +18,7 @@ from claimwise.cli.main import run
 from claimwise.demo import list_demo_files, write_demo
 from claimwise.pipeline import import_files
 from claimwise.store import Store, accounts, open_store
+from support.watchdog import make_run_folder, make_worker_folder, watch
 
 # A busy machine is no counterexample: speed has tests of its own.
 settings.register_profile("claimwise", deadline=None)
@@ -25,22 +26,35 @@ settings.load_profile("claimwise")
 
 _numbers = count()
 _MEMORY, _DISK = Path("/dev/shm"), Path("/tmp")
+_LEASH = pytest.StashKey[subprocess.Popen[str]]()
 _ROOM = 8 * 2**30  # a PostgreSQL store takes some megabytes, and there are many hundreds
 
 
-def _choose_folder() -> Path:
-    """Return where databases of tests are made: in memory, else on the disk.
+def _choose_root() -> Path:
+    """Return where tests write: in memory, else on the disk.
 
-    They come and go by the hundred, and a PostgreSQL store is made twice as fast in memory. A
+    Databases come and go by the hundred, and a PostgreSQL store is made twice as fast in memory. A
     container's share of it may be small; then the disk serves.
     """
+    if given := os.environ.get("PYTEST_DEBUG_TEMPROOT"):
+        return Path(given)
     if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _ROOM:
         return _MEMORY
     return _DISK
 
 
-def pytest_configure() -> None:
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_choose_folder()))
+def pytest_configure(config: pytest.Config) -> None:
+    """Give this process a folder for all that is temporary, and a watchdog that removes it."""
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        folder, lock = make_run_folder(_choose_root())
+        config.stash[_LEASH] = watch(folder, lock)
+        os.close(lock)
+    else:  # in the folder of the whole run
+        folder = make_worker_folder(Path(tempfile.gettempdir()), worker["workerid"])
+        config.stash[_LEASH] = watch(folder)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    os.environ.pop("PYTEST_DEBUG_TEMPROOT", None)  # pytest's own folders go there too
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -85,7 +99,7 @@ def postgres_server() -> Iterator[str]:
     assert programs, "PostgreSQL is not installed: `make test` installs it"
     bin_folder = programs[-1].parent
     # Not pytest's own folder: the postgres user can't enter it.
-    folder = Path(tempfile.mkdtemp(prefix="claimwise-pg-", dir=_choose_folder()))
+    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
     if os.getuid() == 0:
         shutil.chown(folder, "postgres")
     data, port = folder / "data", _free_port()
@@ -106,7 +120,8 @@ def postgres_server() -> Iterator[str]:
             ]
         )
         options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-        options += " -c max_wal_size=256MB"
+        # Shared memory in the folder: a killed server leaves none elsewhere.
+        options += " -c max_wal_size=256MB -c dynamic_shared_memory_type=mmap"
         log = str(folder / "log")
         pg_ctl = str(bin_folder / "pg_ctl")
         _as_postgres([pg_ctl, "-D", str(data), "-w", "-l", log, "-o", options, "start"])

@@ -33,7 +33,7 @@ Capture = pytest.CaptureFixture[str]
 @pytest.fixture
 def disk() -> Iterator[Path]:
     """A disk of its own of a few megabytes."""
-    folder = Path(tempfile.mkdtemp(prefix="claimwise-disk-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="disk-"))
     folder.chmod(0o755)
     command = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=0777", "tmpfs", str(folder)]
     can_mount = os.getuid() == 0 and shutil.which("mount") is not None
