@@ -26,6 +26,7 @@ from claimwise.store import Store, open_store
 from claimwise.types.annotation import Account, Role
 from claimwise.types.results import Report
 from small_data import answer, item, label, run, source, to_rows
+from support.waiting import DEADLINE
 
 NOW = datetime.fromisoformat("2026-11-15T12:00:00")
 
@@ -171,23 +172,24 @@ def test_runs_that_are_still_being_measured_say_so(
     go = threading.Event()
 
     def build_slowly(*arguments: Any, **more: Any) -> Report:
-        assert go.wait(60)
+        assert go.wait(DEADLINE)
         return build_report(*arguments, **more)
 
     monkeypatch.setattr("claimwise.annotate.runs.build_report", build_slowly)
     pool = StorePool(lambda: open_store(place))
     monkeypatch.setitem(Figures.get.__kwdefaults__ or {}, "patience", 0.05)
     told = read(show_dashboard(make_call(store, borrow=pool.borrow)))
-    assert "1 run is being measured" in told
-    assert "The newest run is being measured" in told
-    assert "Agreement unknown: it is being measured." in told
-    assert "being measured" in read(show_runs(make_call(store, borrow=pool.borrow)))
+    assert "Calculating 1 run… (updates by itself)" in told
+    assert "Calculating the newest run…" in told
+    assert "Agreement unknown: it is being calculated." in told
+    assert "Calculating 1 run…" in read(show_runs(make_call(store, borrow=pool.borrow)))
     run_page = {"path": {"run_id": "r"}, "borrow": pool.borrow}
-    assert "Being measured" in read(show_run(make_call(store, **run_page)))
+    assert "Calculating 1 run…" in read(show_run(make_call(store, **run_page)))
     go.set()
-    monkeypatch.setitem(Figures.get.__kwdefaults__ or {}, "patience", 60)
+    monkeypatch.setitem(Figures.get.__kwdefaults__ or {}, "patience", DEADLINE)
     told = read(show_run(make_call(store, **run_page)))
     assert "Measured at" in told
+    assert "updates by itself" not in told
     assert "Nobody has labelled this run" in told
     pool.close()
 

@@ -7,19 +7,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from browser.desk import PEOPLE, Visit, log_in, wait_ready
 from claimwise.store import open_store
 from claimwise.store.accounts import create_account
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.desk_data import fill_store
+from support.waiting import DEADLINE
 
 CHROMIUM = "/usr/bin/chromium"
 QUIET = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--no-first-run",
 ]  # fmt: skip
+
+expect.set_options(timeout=1000 * DEADLINE)  # else five seconds, which a busy machine may take
 
 Open = Callable[[Path, int, str], Page]
 

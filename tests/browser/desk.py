@@ -31,6 +31,11 @@ def wait_ready(page: Page) -> None:
     page.wait_for_selector("#desk[data-ready]", state="attached")
 
 
+def wait_settled(page: Page) -> None:
+    """Wait until no request is under way: what was sent is saved, the next claim is here."""
+    page.wait_for_selector("html[data-pending='0']", state="attached")
+
+
 def press(page: Page, *keys: str) -> None:
     for key in keys:
         page.keyboard.press(key)

@@ -16,6 +16,7 @@ from claimwise.store.accounts import create_account
 from claimwise.store.rounds import add_guide
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.axe import find_violations
+from support.tour import wait_figures
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,7 @@ def open_agreement(browser: Browser, app: RunningApp, width: int, scheme: str) -
     page.get_by_role("button", name="Log in").click()
     expect(page.locator(".who")).to_contain_text("ada")
     page.goto("/agreement/baseline")
+    wait_figures(page)
     return page
 
 

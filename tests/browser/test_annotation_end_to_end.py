@@ -30,7 +30,9 @@ from support.tour import (
     label_all,
     make_account,
     make_round,
+    wait_figures,
 )
+from support.waiting import DEADLINE
 
 T = TypeVar("T")
 Enter = Callable[[], Page]
@@ -67,7 +69,7 @@ def enter(browser: Browser) -> Iterator[Enter]:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(1000 * DEADLINE)
         page.on("console", note)
         page.on("pageerror", lambda error: problems.append(str(error)))
         return page
@@ -106,6 +108,7 @@ def test_from_first_start_to_the_report(app: AppProcess, stored: str, enter: Ent
     assert app.setup_link
     make_account(admin, app.setup_link, "maria")
     admin.goto(app.address)
+    wait_figures(admin)
     expect(admin.locator("main")).to_contain_text("agreement unknown")
     expect(admin.locator("main")).to_contain_text("No open round")
     round_id = make_round(admin, app.address)
@@ -154,8 +157,10 @@ def check_agreement(page: Page, address: str, place: str, disputes: int) -> None
     assert 0 < kappa["value"] < 1
     assert told["overall"]["raw"]["value"] == pytest.approx(1 - disputes / CLAIMS)
     page.goto(f"{address}/agreement/{RUN}")
+    wait_figures(page)
     expect(page.locator("main")).to_contain_text(show(kappa))
     page.goto(f"{address}/")
+    wait_figures(page)
     tile = page.locator(".tile", has_text="Agreement of people")
     expect(tile).to_contain_text(show(kappa))
     expect(tile).to_contain_text(f"{CLAIMS} claims")
@@ -171,6 +176,7 @@ def check_calibration(page: Page, address: str, place: str) -> None:
     expect(overall).to_contain_text(show(told["kappa"]))
     expect(overall).to_contain_text("unknown")
     page.goto(f"{address}/")
+    wait_figures(page)
     tile = page.locator(".tile", has_text="Calibration")
     expect(tile).to_contain_text("unknown verifier:overlap-v0")
 
@@ -187,6 +193,7 @@ def check_report(page: Page, address: str, place: str) -> None:
     assert {"olga", "pavel", "quinn"} <= {one["labeler"] for one in report["instruments"]}
     found = next(one for one in report["metrics"] if one["metric"] == "faithfulness")["overall"][0]
     page.goto(f"{address}/")
+    wait_figures(page)
     main = page.locator("main")
     expect(main).to_contain_text(f"{found['micro']:.3f} [{found['low']:.3f}, {found['high']:.3f}]")
     expect(main).to_contain_text(f"people by guide grounded-1: {CLAIMS} labels")

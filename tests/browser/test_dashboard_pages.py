@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from claimwise.annotate import agreement, dashboard, runs
+from claimwise.annotate.figures import Figures
 from claimwise.demo import list_demo_files
 from claimwise.pipeline import import_files
 from claimwise.store import open_store
 from claimwise.store.accounts import create_account
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.axe import find_violations
+from support.tour import wait_figures
+from support.waiting import DEADLINE
 
 PAGES = ("/", "/?metric=abstention", "/runs", "/runs/candidate", "/sql/faithfulness")
 Visit = Callable[[str, int, str], Page]
@@ -56,6 +62,8 @@ def visit(browser: Browser, running: RunningApp) -> Iterator[Visit]:
         page = context.new_page()
         page.on("console", lambda message: problems.append(message.text))
         page.goto(path)
+        if page.locator("[data-figures]").count():
+            wait_figures(page)
         return page
 
     yield open_path
@@ -118,3 +126,43 @@ def test_a_run_is_one_click_from_the_overview_and_its_sql_two(visit: Visit) -> N
     expect(page).to_have_title("Run candidate · claimwise")
     page.get_by_role("link", name="SQL of faithfulness").first.click()
     expect(page.locator("pre").first).to_contain_text("claimwise sql faithfulness --run candidate")
+
+
+@pytest.mark.parametrize("path", ["/", "/runs", "/runs/candidate", "/agreement/candidate"])
+def test_pages_update_by_themselves_when_new_figures_are_ready(
+    visit: Visit, running: RunningApp, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    page = visit(path, 1280, "light")
+    before = page.locator("main").inner_text()
+    go = threading.Event()
+
+    def hold(measure: Callable[..., Any]) -> Callable[..., Any]:
+        def measure_late(*arguments: Any, **more: Any) -> Any:
+            assert go.wait(DEADLINE)
+            return measure(*arguments, **more)
+
+        return measure_late
+
+    monkeypatch.setattr(runs, "build_report", hold(runs.build_report))
+    for module in (dashboard, agreement):
+        monkeypatch.setattr(module, "measure_people", hold(module.measure_people))
+    monkeypatch.setitem(Figures.get.__kwdefaults__ or {}, "patience", 0.0)
+    with running.open() as store:
+        changed = "update labels set labeled_at = :now where run_id = 'candidate'"
+        store.execute_all([(changed, {"now": utc_now()})])
+    page.goto(path)
+    state = page.locator("[data-figures]")
+    expect(state).to_have_attribute("data-figures", "calculating")
+    expect(state).to_have_text("Checking for newer labels… (updates by itself)")
+    as_of = state.get_attribute("data-as-of")
+    assert page.locator("main").inner_text().startswith(before[:20]), "older figures are shown"
+    page.locator("details summary").first.click()
+    unfolded = page.locator("details").first.evaluate("part => part.open")
+    page.evaluate("document.body.dataset.same = 'yes'")
+    go.set()
+    wait_figures(page)
+    expect(state).to_have_text("")
+    assert state.get_attribute("data-as-of") != as_of
+    assert page.evaluate("document.body.dataset.same") == "yes", "it was not loaded anew"
+    assert page.locator("details").first.evaluate("part => part.open") == unfolded
+    expect(page.locator("details summary").first).to_be_focused()

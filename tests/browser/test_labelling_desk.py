@@ -17,6 +17,7 @@ from browser.desk import (
     read_claim,
     wait_ready,
     wait_saved,
+    wait_settled,
     wait_status,
 )
 from claimwise.store.annotation import close_round, list_labels_of, read_progress
@@ -79,16 +80,23 @@ def test_six_claims_by_keyboard_alone(desk_app: RunningApp, visit: Visit) -> Non
     assert {one.guide_version for one in labels.values()} == {"grounded-1"}
 
 
-def test_next_claim_shows_within_100_ms(desk_app: RunningApp, visit: Visit) -> None:
+def test_next_claim_shows_before_the_last_one_is_saved(desk_app: RunningApp, visit: Visit) -> None:
+    """It was fetched while someone read: nothing is waited for between the key and the claim."""
     start_round(desk_app, "tower")
     page = visit("ana", "/label")
+    held: list[Route] = []
+    page.route("**/label", lambda route: held.append(route))
     for _ in range(4):
-        page.wait_for_timeout(150)  # someone reads; the next claim is fetched meanwhile
-        press(page, "2")
+        wait_settled(page)
+        claim = read_claim(page)
+        with page.expect_request("**/label"):
+            press(page, "2")
+        assert read_claim(page) != claim
+        assert page.locator("#status").inner_text() == "Saving unlinked …"
+        held.pop().continue_()
         wait_saved(page)
     took = page.evaluate("performance.getEntriesByName('next-claim').map(one => one.duration)")
     assert len(took) == 4
-    assert max(took) < 100
 
 
 def test_key_held_down_labels_one_claim(desk_app: RunningApp, visit: Visit) -> None:
@@ -96,9 +104,9 @@ def test_key_held_down_labels_one_claim(desk_app: RunningApp, visit: Visit) -> N
     page = visit("ana", "/label")
     for _ in range(4):
         page.keyboard.down("2")  # from the second on, the browser calls it a repeat
-        page.wait_for_timeout(60)
+        wait_saved(page)
+        wait_settled(page)
     page.keyboard.up("2")
-    wait_saved(page)
     assert len(read_labels(desk_app, round_id, "ana")) == 1
 
 
@@ -164,7 +172,7 @@ def test_double_click_takes_a_word(desk_app: RunningApp, visit: Visit) -> None:
 def test_failed_save_comes_back_with_the_choice(desk_app: RunningApp, visit: Visit) -> None:
     round_id = start_round(desk_app, "tower")
     page = visit("ana", "/label")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     claim = read_claim(page)
     pick(page, "dogs", "Shift+ArrowRight")
     page.route("**/api/tasks/*/label", lambda route: route.abort())
@@ -185,7 +193,7 @@ def test_failed_save_comes_back_with_the_choice(desk_app: RunningApp, visit: Vis
 def test_refused_save_shows_the_servers_line(desk_app: RunningApp, visit: Visit) -> None:
     start_round(desk_app, "tower")
     page = visit("ana", "/label")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     claim = read_claim(page)
 
     def spoil(route: Route) -> None:
@@ -203,7 +211,7 @@ def test_refused_save_shows_the_servers_line(desk_app: RunningApp, visit: Visit)
 def test_who_logs_in_again_in_another_tab_loses_nothing(desk_app: RunningApp, visit: Visit) -> None:
     round_id = start_round(desk_app, "tower")
     page = visit("ana", f"/label/{round_id}")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     claim = read_claim(page)
     pick(page, "dogs", "Shift+ArrowRight")
     press(page, "r")
@@ -262,7 +270,7 @@ def test_nothing_is_saved_under_another_name(desk_app: RunningApp, visit: Visit)
 def test_page_of_one_person_gets_no_claims_of_another(desk_app: RunningApp, visit: Visit) -> None:
     round_id = start_round(desk_app, "stale")
     page = visit("ana", f"/label/{round_id}")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     log_in(page.context, desk_app, "ben")
     press(page, "k", "1", "Enter")
     wait_status(page, "Not skipped: ben is logged in here now")
@@ -280,7 +288,7 @@ def test_page_of_one_person_gets_no_claims_of_another(desk_app: RunningApp, visi
 def test_claim_that_went_to_someone_else_can_be_left(desk_app: RunningApp, visit: Visit) -> None:
     round_id = start_round(desk_app, "tower", overlap=0.0)
     page = visit("ana", "/label")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     claim = read_claim(page)
     with desk_app.open() as store:
         store.execute_all([("update annotation_slots set labeler = 'ben' "
@@ -393,7 +401,7 @@ def skip_claim(page: Page) -> None:
 def test_undo_takes_back_labels_and_skips_in_order(desk_app: RunningApp, visit: Visit) -> None:
     round_id = start_round(desk_app, "tower")
     page = visit("ana", "/label")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     claims = [read_claim(page)]
     press(page, "2")
     wait_saved(page)
@@ -415,7 +423,7 @@ def test_undo_takes_back_labels_and_skips_in_order(desk_app: RunningApp, visit: 
         assert read_claim(page) == claim
         press(page, "2")
         wait_saved(page)
-        page.wait_for_timeout(200)
+        wait_settled(page)
     assert [*read_labels(desk_app, round_id, "ana")] == claims[::-1]
 
 
@@ -423,11 +431,11 @@ def test_undo_pressed_twice_at_once_takes_back_two(desk_app: RunningApp, visit: 
     """The second one waits for the first; it neither asks for the same again nor drops another."""
     round_id = start_round(desk_app, "tower")
     page = visit("ana", "/label")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     first = read_claim(page)
     press(page, "2")
     wait_saved(page)
-    page.wait_for_timeout(200)
+    wait_settled(page)
     second = read_claim(page)
     skip_claim(page)
     expect(page.locator("#claim-text")).not_to_have_text(second)
@@ -437,7 +445,7 @@ def test_undo_pressed_twice_at_once_takes_back_two(desk_app: RunningApp, visit: 
     assert read_labels(desk_app, round_id, "ana") == {}
     with desk_app.open() as store:
         assert store.query("select count(*) from annotation_skips") == [(0,)]
-    page.wait_for_timeout(200)
+    wait_settled(page)
     assert page.locator("#status").inner_text() == "Taken back. Choose again."
     press(page, "2")
     wait_saved(page)
@@ -447,11 +455,11 @@ def test_undo_pressed_twice_at_once_takes_back_two(desk_app: RunningApp, visit: 
 def test_undo_waits_for_a_skip_that_is_under_way(desk_app: RunningApp, visit: Visit) -> None:
     start_round(desk_app, "tower")
     page = visit("ana", "/label")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     first = read_claim(page)
     press(page, "2")
     wait_saved(page)
-    page.wait_for_timeout(200)
+    wait_settled(page)
     second = read_claim(page)
     press(page, "k", "1")
     page.evaluate(
@@ -470,17 +478,18 @@ def test_skipped_claim_does_not_return_behind_one_that_was_not_saved(
 ) -> None:
     start_round(desk_app, "tower")
     page = visit("ana", "/label")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     first = read_claim(page)
     labels: list[Route] = []
     skips: list[Route] = []
     page.route("**/label", lambda route: labels.append(route))
     page.route("**/skip", lambda route: skips.append(route))
-    press(page, "2")
+    with page.expect_request("**/label"):
+        press(page, "2")
     expect(page.locator("#claim-text")).not_to_have_text(first)
     second = read_claim(page)
-    press(page, "k", "1", "Enter")
-    page.wait_for_timeout(200)
+    with page.expect_request("**/skip"):
+        press(page, "k", "1", "Enter")
     labels[0].fulfill(status=409, json={"error": "No."})
     wait_status(page, "Not saved")
     skips[0].continue_()
@@ -498,11 +507,11 @@ def test_skip_that_went_to_someone_else_does_not_stop_undo(
 ) -> None:
     round_id = start_round(desk_app, "tower", overlap=0.0)
     page = visit("ana", "/label")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     first = read_claim(page)
     press(page, "2")
     wait_saved(page)
-    page.wait_for_timeout(200)
+    wait_settled(page)
     second = read_claim(page)
     skip_claim(page)
     with desk_app.open() as store:
@@ -540,7 +549,7 @@ def test_last_claim_can_be_skipped_and_taken_back_after_a_reload(
 def test_skip_asks_for_a_reason(desk_app: RunningApp, visit: Visit) -> None:
     round_id = start_round(desk_app, "tower")
     page = visit("ana", "/label")
-    page.wait_for_timeout(200)
+    wait_settled(page)
     first = read_claim(page)
     press(page, "k", "Enter")
     assert page.locator("#skip-why").inner_text() == "Choose a reason, or write one."
@@ -628,8 +637,8 @@ def test_payload_holds_no_verdict_of_others(desk_app: RunningApp, visit: Visit) 
     round_id = start_round(desk_app, "tower")
     page = visit("ben", "/label")
     for _ in range(6):
+        wait_settled(page)
         press(page, "2")
-        page.wait_for_timeout(120)
     page.wait_for_selector("#finished:not([hidden])")
     other = visit("ana", f"/label/{round_id}")
     texts = [other.locator("#desk-data").inner_text()]
@@ -706,19 +715,26 @@ def test_searching_a_megabyte_stays_quick(desk_app: RunningApp, visit: Visit) ->
         )
     page = visit("ana", "/label")
     press(page, "]")
-    took = page.evaluate(
+    before = read_script_seconds(page)
+    page.evaluate(
         """() => {
-          const started = performance.now();
           const field = document.getElementById('search');
           field.value = 'the END.';
           field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', cancelable: true}));
-          return performance.now() - started;
         }"""
     )
     assert page.locator("#search-count").inner_text() == "1 of 1"
-    assert took < 1000
+    assert read_script_seconds(page) - before < 1
     press(page, "s", "Shift+ArrowRight", "Enter")
     assert page.locator("#evidence q").inner_text() == "The end."
+
+
+def read_script_seconds(page: Page) -> float:
+    """Return the processor's time that scripts of a page have taken: others' is not counted."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    found = session.send("Performance.getMetrics")["metrics"]
+    return float(next(one["value"] for one in found if one["name"] == "ScriptDuration"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -38,6 +38,11 @@ def _is_kept(label: dict[str, Any]) -> bool:
     return label["run_id"] != RUN or label["labeler"].startswith("verifier:")
 
 
+def wait_figures(page: Page) -> None:
+    """Wait until a page says that its figures count all that was stored when it was asked for."""
+    expect(page.locator("[data-figures]")).to_have_attribute("data-figures", "current")
+
+
 def make_account(page: Page, link: str, name: str) -> None:
     page.goto(link)
     page.get_by_label("Name").fill(name)

@@ -88,9 +88,10 @@ def show_agreement(call: Call) -> Response:
     except MetricError as error:
         raise Refusal(404, str(error)) from error
     wanted = _want_page(call, run_id, round_id)
-    kept = read_figures(call, [wanted]).get(wanted.key)
+    shown = read_figures(call, [wanted])
+    kept = shown.kept.get(wanted.key)
     if kept is None:
-        return call.render("agreement.html", run_id=run_id, agreement=None)
+        return call.render("agreement.html", run_id=run_id, agreement=None, shown=shown)
     if kept.problem is not None:
         raise Refusal(404 if round_id else 503, kept.problem)
     agreement: Agreement = kept.value
@@ -99,7 +100,7 @@ def show_agreement(call: Call) -> Response:
         agreement = hide_names(agreement)
     figures = _show_figures(agreement)
     return call.render(
-        "agreement.html", run_id=run_id, pairs=pairs, made_at=kept.made_at, **figures
+        "agreement.html", run_id=run_id, pairs=pairs, made_at=kept.made_at, shown=shown, **figures
     )
 
 

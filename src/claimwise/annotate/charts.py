@@ -14,8 +14,10 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 WIDTH: Final = 360
-_LETTER: Final = 5.7  # how wide a letter is, about, at the size of chart texts
-_DIGIT: Final = 6.4  # and how wide a bold figure
+# How wide a letter and a bold figure are, about, at the size of chart texts: in DejaVu Sans, the
+# widest of the fonts that a browser may take.
+_LETTER: Final = 6.8
+_DIGIT: Final = 6.4
 _MOST_LETTERS: Final = 60
 
 Place = Callable[[float], float]  # where a share lies along an axis

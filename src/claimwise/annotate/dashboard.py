@@ -89,7 +89,7 @@ def show_dashboard(call: Call) -> Response:
         most=MOST_RUNS,
         report=report,
         agreement=people.value if people else None,
-        agreement_problem=people.problem if people else "it is being measured",
+        agreement_problem=people.problem if people else "it is being calculated",
         worst=sentences.describe_worst(report) if report else [],
         systems=list(by_system),
         system=system,
@@ -114,9 +114,9 @@ def _read_figures(
     """
     newest = want_agreement(call.project, runs[0].run_id)
     first, *others = (want_report(call.project, run.run_id) for run in runs)
-    found = read_figures(call, [first, newest, *others], spent=spent)
-    reading = gather_reports([(run.run_id, run.started_at) for run in runs], found)
-    return reading, found.get(newest.key)
+    shown = read_figures(call, [first, newest, *others], spent=spent)
+    reading = gather_reports([(run.run_id, run.started_at) for run in runs], shown)
+    return reading, shown.kept.get(newest.key)
 
 
 def want_agreement(project: Project, run_id: str) -> Wanted:

@@ -2,13 +2,14 @@
 
 A report on a million labels takes a minute, and a dashboard shows dozens of runs. So figures are
 measured by one thread beside the requests, which wait for them a moment and then show what there
-is: the figures, older ones with the time at which they were made, or that they are under way.
+is: the figures, older ones with the time at which they were made, or that they are under way. What
+is shown also says whether it counts all that was stored when the page was asked for; a page that
+does not is fetched again by itself (static/figures.js).
 
 Before figures are used again the run's fingerprint is read; figures whose run has not changed
-stay. A fingerprint costs time too, on a large run: it is read again only after twenty times as
-long as reading it took. Figures older than ten minutes, and than a hundred times as long as making
-them took, are made anew in any case, because a fingerprint does not see rows that were changed in
-place.
+stay. Where reading it takes long, on a large run, it is read again only after twenty times as long.
+Figures older than ten minutes, and than a hundred times as long as making them took, are made anew
+in any case, because a fingerprint does not see rows that were changed in place.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -30,7 +31,8 @@ from claimwise.store.runs import read_fingerprint
 PATIENCE: Final = 1.0
 _LEAST_PATIENCE: Final = 0.1
 _OLDEST: Final = 600.0
-_REST: Final = 20  # times as long as reading a fingerprint takes
+_REST: Final = 20  # times as long as reading a fingerprint takes, where that is not quick
+_QUICK: Final = 0.05
 _HOLD: Final = 100  # times as long as measuring takes
 _MOST_KEPT: Final = 600
 
@@ -52,7 +54,7 @@ class Kept:
     made_at: datetime  # UTC, without zone
     fingerprint: tuple[Any, ...]
     made: float  # by the clock that never jumps
-    checked: float
+    checked: float  # before the fingerprint was read: what came later may not be counted
     check_seconds: float
     make_seconds: float
 
@@ -64,12 +66,27 @@ class Kept:
 
     def is_fresh(self) -> bool:
         """Return whether the figure may be shown without looking at its run again."""
-        return monotonic() - self.checked < _REST * self.check_seconds and not self.is_old()
+        rest = _REST * self.check_seconds if self.check_seconds > _QUICK else 0.0
+        return monotonic() - self.checked < rest and not self.is_old()
 
 
-def read_figures(
-    call: Call, wanted: Sequence[Wanted], *, spent: float = 0.0
-) -> Mapping[Hashable, Kept]:
+class Shown(NamedTuple):
+    """The figures that there are for a page, by their keys."""
+
+    kept: Mapping[Hashable, Kept]
+    current: bool  # they are all there, and count all that was stored when they were asked for
+    as_of: datetime | None  # UTC, without zone; what was stored until then is counted
+
+
+def _show(kept: Mapping[Hashable, Kept], *, current: bool) -> Shown:
+    oldest = min((one.checked for one in kept.values()), default=None)
+    if oldest is None:
+        return Shown(kept, current, None)
+    as_of = datetime.now(UTC) - timedelta(seconds=monotonic() - oldest)
+    return Shown(kept, current, as_of.replace(tzinfo=None))
+
+
+def read_figures(call: Call, wanted: Sequence[Wanted], *, spent: float = 0.0) -> Shown:
     """Return figures from those that all requests of a server share.
 
     A page that has spent seconds on something else waits for its figures so much the less.
@@ -78,7 +95,8 @@ def read_figures(
     measured here and now, and not kept.
     """
     if call.borrow is None:
-        return {one.key: _measure(lambda: nullcontext(call.store), one, None) for one in wanted}
+        made = {one.key: _measure(lambda: nullcontext(call.store), one, None) for one in wanted}
+        return _show(made, current=True)
     return _share_figures(call.borrow).get(wanted, spent=spent)
 
 
@@ -99,28 +117,39 @@ class Figures:
 
     def get(
         self, wanted: Sequence[Wanted], *, patience: float = PATIENCE, spent: float = 0.0
-    ) -> Mapping[Hashable, Kept]:
-        """Return the figures that there are within ``patience - spent`` seconds, by their keys.
+    ) -> Shown:
+        """Return the figures that there are within ``patience - spent`` seconds.
 
         A figure that is being measured for the first time is missing; one that is being measured
         anew is the older one.
         """
+        asked = monotonic()
         with self._changed:
-            due = [one for one in wanted if not self._is_fresh(one.key)]
-            for one in due:
-                self._waiting.setdefault(one.key, one)
-            if due and not self._busy:
-                self._busy = True
-                threading.Thread(target=self._work, name="figures", daemon=True).start()
             self._changed.wait_for(
-                lambda: not any(one.key in self._waiting for one in due),
+                lambda: not self._order(wanted, asked),
                 timeout=max(_LEAST_PATIENCE, patience - spent),
             )
-            return {one.key: self._kept[one.key] for one in wanted if one.key in self._kept}
+            kept = {one.key: self._kept[one.key] for one in wanted if one.key in self._kept}
+            checked = all(one.checked >= asked for one in kept.values())
+            return _show(kept, current=checked and len(kept) == len(wanted))
 
-    def _is_fresh(self, key: Hashable) -> bool:
+    def _order(self, wanted: Sequence[Wanted], since: float) -> bool:
+        """Have measured what has to be; return whether there is any such thing.
+
+        That is what was not checked ``since``, not even by a measurement that another request has
+        begun a moment earlier, and may not be shown unchecked.
+        """
+        due = [one for one in wanted if not self._is_settled(one.key, since)]
+        for one in due:
+            self._waiting.setdefault(one.key, one)
+        if due and not self._busy:
+            self._busy = True
+            threading.Thread(target=self._work, name="figures", daemon=True).start()
+        return bool(due)
+
+    def _is_settled(self, key: Hashable, since: float) -> bool:
         kept = self._kept.get(key)
-        return kept is not None and kept.is_fresh()
+        return kept is not None and (kept.checked >= since or kept.is_fresh())
 
     def _work(self) -> None:
         """Measure until nothing waits; whoever wants more starts another thread."""
@@ -153,7 +182,7 @@ def _measure(borrow: Borrow, wanted: Wanted, old: Kept | None) -> Kept:
             fingerprint = read_fingerprint(store, wanted.run_id)
             seconds = monotonic() - started
             if old and old.fingerprint == fingerprint and not old.is_old():
-                old.checked, old.check_seconds = monotonic(), seconds
+                old.checked, old.check_seconds = started, seconds
                 return old
             value = wanted.measure(store)
     except ClaimwiseError as error:
@@ -167,7 +196,7 @@ def _measure(borrow: Borrow, wanted: Wanted, old: Kept | None) -> Kept:
         made_at=at.replace(tzinfo=None, microsecond=0),
         fingerprint=fingerprint,
         made=now,
-        checked=now,
+        checked=started,
         check_seconds=seconds,
         make_seconds=now - started - seconds,
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
 from claimwise.annotate import panels
 from claimwise.annotate.calls import Call, PageRoute, Refusal, Response, show_moment
-from claimwise.annotate.figures import Kept, Wanted, read_figures
+from claimwise.annotate.figures import Shown, Wanted, read_figures
 from claimwise.annotate.panels import Measured
 from claimwise.config import Project
 from claimwise.measure import Metric, load_metrics
@@ -33,6 +33,7 @@ class Reading(NamedTuple):
     problems: list[tuple[str, str]]  # run, and why it could not be measured
     oldest: datetime | None
     newest: datetime | None
+    shown: Shown
 
 
 def read_reports(call: Call, run_ids: Sequence[tuple[str, datetime | None]]) -> Reading:
@@ -79,14 +80,12 @@ def _find_judges(store: Store, metrics: dict[str, Metric], report: Report) -> di
     return found
 
 
-def gather_reports(
-    run_ids: Sequence[tuple[str, datetime | None]], found: Mapping[Hashable, Kept]
-) -> Reading:
+def gather_reports(run_ids: Sequence[tuple[str, datetime | None]], shown: Shown) -> Reading:
     """Return the reports of runs from the figures that there are."""
     runs, pending, problems = [], [], []
     made = []
     for run_id, started in run_ids:
-        kept = found.get(("report", run_id))
+        kept = shown.kept.get(("report", run_id))
         if kept is None:
             pending.append(run_id)
         elif kept.problem is not None:
@@ -95,7 +94,7 @@ def gather_reports(
             made.append(kept.made_at)
         report, judges = kept.value if kept and kept.value else (None, {})
         runs.append(Measured(run_id, show_moment(started), report, judges))
-    return Reading(runs, pending, problems, min(made, default=None), max(made, default=None))
+    return Reading(runs, pending, problems, min(made, default=None), max(made, default=None), shown)
 
 
 def show_runs(call: Call) -> Response:

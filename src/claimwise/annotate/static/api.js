@@ -10,7 +10,24 @@ export class RequestError extends Error {
   }
 }
 
+// How many requests are under way, for whoever has to know that a page has come to rest.
+const page = document.documentElement;
+page.dataset.pending = "0";
+
+const countPending = (change) => {
+  page.dataset.pending = String(Number(page.dataset.pending) + change);
+};
+
 async function send(url, options) {
+  countPending(1);
+  try {
+    return await sendOnce(url, options);
+  } finally {
+    countPending(-1);
+  }
+}
+
+async function sendOnce(url, options) {
   let response;
   try {
     response = await fetch(url, { credentials: "same-origin", ...options });
