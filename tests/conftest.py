@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from claimwise.cli.main import run
 from claimwise.demo import list_demo_files, write_demo
@@ -21,7 +21,7 @@ from claimwise.store import Store, accounts, open_store
 from support.watchdog import make_run_folder, make_worker_folder, watch
 
 # A busy machine is no counterexample: speed has tests of its own.
-settings.register_profile("claimwise", deadline=None)
+settings.register_profile("claimwise", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("claimwise")
 
 _numbers = count()

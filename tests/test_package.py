@@ -44,17 +44,16 @@ def test_no_public_name_hides_a_module() -> None:
 
 
 def test_import_is_light() -> None:
-    """No third-party package is loaded at import, so the time is Python's own."""
+    """Nothing is loaded but itself and a few modules that Python's own programs load too."""
     code = (
         "import sys; before = set(sys.modules); import claimwise; "
-        "print(sorted(m for m in set(sys.modules) - before if '.' not in m and m != 'claimwise' "
-        "and m not in sys.stdlib_module_names))"
+        "print(*(set(sys.modules) - before))"
     )
-    assert in_new_python(code) == "[]"
-    seconds = in_new_python(
-        "import time; t = time.perf_counter(); import claimwise; print(time.perf_counter() - t)"
-    )
-    assert float(seconds) < 0.2
+    loaded = in_new_python(code).split()
+    roots = {name.partition(".")[0] for name in loaded}
+    assert roots - {"claimwise"} <= sys.stdlib_module_names
+    assert [name for name in loaded if name.startswith("claimwise")] == ["claimwise"]
+    assert len(loaded) < 60
 
 
 def test_nothing_reaches_for_the_network_at_import() -> None:

@@ -15,10 +15,14 @@ import pytest
 
 from claimwise.annotate.calls import Refusal
 from claimwise.annotate.pool import StorePool
+from claimwise.demo import list_demo_files
 from claimwise.errors import RefusedError, StoreError, StoreReplacedError
+from claimwise.pipeline import import_files
 from claimwise.store import Store, open_store
 from claimwise.store.accounts import add_event
+from claimwise.store.sqlite import SQLiteEngine
 from support.app_server import RunningApp, run_app, utc_now
+from support.waiting import DEADLINE
 
 
 @pytest.fixture
@@ -32,17 +36,19 @@ def pool(place: str) -> Iterator[StorePool]:
 def test_a_connection_is_lent_to_one_at_a_time_and_kept(pool: StorePool) -> None:
     with pool.borrow() as first, pool.borrow() as second:
         assert first is not second
-        waited = threading.Event()
+        came = threading.Event()
+        lent: list[Store] = []
 
         def wait() -> None:
-            with pool.borrow():
-                waited.set()
+            came.set()
+            with pool.borrow() as third:
+                lent.append(third)
 
-        third = threading.Thread(target=wait)
-        third.start()
-        assert not waited.wait(0.2), "two connections, both out"
-    third.join(10)
-    assert waited.is_set()
+        thread = threading.Thread(target=wait)
+        thread.start()
+        assert came.wait(DEADLINE)
+    thread.join()
+    assert lent[0] in (first, second), "there are two, so it waited for one"
     with pool.borrow() as again:
         assert again in (first, second)
 
@@ -163,24 +169,31 @@ def _read_pid(store: Store) -> int:
     return int(store.query("select pg_backend_pid()")[0][0])
 
 
-def test_a_locked_store_is_told_in_one_line_and_nothing_is_lost(
-    demo_app: RunningApp,
-) -> None:
-    admin = demo_app.enter("root", "admin")
-    lock = sqlite3.connect(demo_app.place, isolation_level=None)
-    lock.execute("begin immediate")
-    try:
-        answer = admin.post("/people/invite", role="labeler")
-        assert answer.status_code == 503
-        assert answer.headers["retry-after"] == "5"
-        assert "nothing was changed" in answer.text
-        answer = admin.post("/rounds", run="baseline", title="a round")
-        assert (answer.status_code, demo_app.place in answer.text) == (503, False)
-        assert admin.get("/people").status_code == 200, "reading goes on"
-    finally:
-        lock.execute("rollback")
-        lock.close()
-    assert admin.post("/people/invite", role="labeler").status_code == 200
+def open_impatiently(place: str) -> Store:
+    """Open a store that tells of a lock at once, not after a minute."""
+    return Store(SQLiteEngine(Path(place), create=False, busy_seconds=0))
+
+
+def test_a_locked_store_is_told_in_one_line_and_nothing_is_lost(tmp_path: Path) -> None:
+    place = str(tmp_path / "store.db")
+    with open_store(place, create=True) as store:
+        import_files(store, list_demo_files())
+    with run_app(place, tmp_path, open_one=open_impatiently) as app:
+        admin = app.enter("root", "admin")
+        lock = sqlite3.connect(place, isolation_level=None)
+        lock.execute("begin immediate")
+        try:
+            answer = admin.post("/people/invite", role="labeler")
+            assert answer.status_code == 503
+            assert answer.headers["retry-after"] == "5"
+            assert "nothing was changed" in answer.text
+            answer = admin.post("/rounds", run="baseline", title="a round")
+            assert (answer.status_code, place in answer.text) == (503, False)
+            assert admin.get("/people").status_code == 200, "reading goes on"
+        finally:
+            lock.execute("rollback")
+            lock.close()
+        assert admin.post("/people/invite", role="labeler").status_code == 200
 
 
 # The store's file is deleted or replaced under the server.

@@ -24,6 +24,7 @@ from claimwise.store import open_store
 from claimwise.store.accounts import list_accounts, read_invite
 from claimwise.store.rounds import list_rounds
 from support.app_server import utc_now
+from support.waiting import DEADLINE
 
 COMMAND = [sys.executable, "-c", "from claimwise.cli.main import main; main()"]
 
@@ -56,7 +57,7 @@ def test_first_start_prints_a_link_and_a_signal_ends_it(place: str, number: int)
     process, lines = start(place, "serve")
     setup = re.search(r"(http://127\.0\.0\.1:\d+/setup/\S+)", lines[0])
     assert setup
-    with httpx2.Client(timeout=30) as web:
+    with httpx2.Client(timeout=DEADLINE) as web:
         page = web.get(setup[1])
         assert page.status_code == 200
         token = re.search(r'name="csrf" value="([^"]+)"', page.text)
@@ -67,11 +68,11 @@ def test_first_start_prints_a_link_and_a_signal_ends_it(place: str, number: int)
     process.send_signal(number)
     assert process.stderr is not None
     rest = process.stderr.read().splitlines()
-    assert process.wait(20) == 0
+    assert process.wait(DEADLINE) == 0
     assert rest == ["stopped"], "no traceback"
     again, lines = start(place, "serve")
     again.send_signal(signal.SIGINT)
-    assert again.wait(20) == 0
+    assert again.wait(DEADLINE) == 0
     assert again.stderr is not None
     again.stderr.close()
     process.stderr.close()
@@ -82,7 +83,7 @@ def test_annotate_makes_one_round_and_prints_where_to_label(place: str) -> None:
     for made in (True, False):
         process, lines = start(place, "annotate", "--run", "baseline", "--size", "5")
         os.kill(process.pid, signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(DEADLINE) == 0
         assert process.stderr is not None
         process.stderr.close()
         with open_store(place) as store:
@@ -132,7 +133,7 @@ def test_without_the_extra_it_says_what_to_install(
 def test_binding_beyond_this_machine_is_warned_of(place: str) -> None:
     process, lines = start(place, "serve", "--host", "0.0.0.0")
     process.send_signal(signal.SIGINT)
-    process.wait(20)
+    process.wait(DEADLINE)
     assert process.stderr is not None
     process.stderr.close()
     assert lines[0].startswith("warning: 0.0.0.0 can be reached from other machines")
@@ -149,7 +150,7 @@ def test_a_way_around_the_proxy_is_warned_of(
         place, "serve", "--behind-https", "--host-name", "claims.example", *arguments
     )
     process.send_signal(signal.SIGINT)
-    process.wait(20)
+    process.wait(DEADLINE)
     assert process.stderr is not None
     process.stderr.close()
     assert any("without going through your proxy" in line for line in lines) == warned

@@ -20,6 +20,7 @@ from claimwise.store.sqlite import SQLiteEngine
 from llm.conftest import Opener
 from llm.killed import make_call, make_reply, put_and_die, put_many
 from support.faulty_server import FaultyServer
+from support.waiting import DEADLINE, wait_until
 
 SPAWN = get_context("spawn")
 
@@ -85,7 +86,7 @@ def test_killed_in_the_moment_after_put_it_is_there(made: str):
     for name in ("a", "b", "c"):
         process = SPAWN.Process(target=put_and_die, args=(made, name))
         process.start()
-        process.join(60)
+        process.join(DEADLINE)
         assert process.exitcode == -signal.SIGKILL
     with open_replies(made) as replies:
         for name in ("a", "b", "c"):
@@ -125,16 +126,15 @@ def test_threads_that_wait_are_written_together(tmp_path: Path):
     def execute_all(statements: list[Any]) -> None:
         batches.append(len(statements))
         first.set()
-        go.wait(10)
+        assert go.wait(DEADLINE)
         real(statements)
 
     store.execute_all = execute_all  # type: ignore[method-assign]
     with StoredReplies(store) as replies, ThreadPoolExecutor(9) as pool:
         written = [pool.submit(keep, replies, "first")]
-        assert first.wait(10)
+        assert first.wait(DEADLINE)
         written += [pool.submit(keep, replies, str(n)) for n in range(8)]
-        while len(replies._queue) < 8:
-            pass
+        wait_until(lambda: len(replies._queue) == 8, "eight wait")
         go.set()
         keys = [done.result() for done in written]
         assert batches == [1, 8]

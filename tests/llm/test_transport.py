@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import ssl
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from claimwise.config import LlmSection
 from claimwise.llm.client import LlmClient, open_client
 from claimwise.llm.prompts import load_prompt
 from claimwise.types.llm import LlmFailure, LlmReply
+from support.clock import FakeClock
 from support.faulty_server import FaultyServer
 
 MODEL = "openai-compatible:m"
@@ -34,8 +34,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return key, cert
 
 
-def serve(certificate: tuple[Path, Path], *script: str, **options: float) -> FaultyServer:
-    server = FaultyServer(script=script, **options)
+def serve(certificate: tuple[Path, Path], clock: FakeClock, *script: str) -> FaultyServer:
+    server = FaultyServer(script=script, clock=clock, slow=30.0, drip=20.0)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate[1], certificate[0])
     server._server.socket = context.wrap_socket(server._server.socket, server_side=True)
@@ -47,11 +47,9 @@ def trusted(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[1]))
 
 
-def connect(server: FaultyServer, timeout: float, attempts: int = 1) -> LlmClient:
+def connect(server: FaultyServer, attempts: int = 1) -> LlmClient:
     environ = {"CLAIMWISE_BASE_URL": server.url.replace("http:", "https:")}
-    return open_client(
-        MODEL, environ=environ, timeout=timeout, section=LlmSection(attempts=attempts)
-    )
+    return open_client(MODEL, environ=environ, timeout=60.0, section=LlmSection(attempts=attempts))
 
 
 def ask(client: LlmClient, word: str = "hi") -> LlmReply | LlmFailure:
@@ -59,10 +57,10 @@ def ask(client: LlmClient, word: str = "hi") -> LlmReply | LlmFailure:
 
 
 @pytest.mark.usefixtures("trusted")
-def test_replies_come_over_tls(certificate: tuple[Path, Path]):
+def test_replies_come_over_tls(certificate: tuple[Path, Path], clock: FakeClock):
     """The second one takes longer than a read waits before it looks at the clock."""
-    server = serve(certificate, "ok", "slow", "reset", "ok", slow=1.2)
-    with server, connect(server, 10.0, attempts=2) as client:
+    server = serve(certificate, clock, "ok", "slow", "reset", "ok")
+    with server, connect(server, attempts=2) as client:
         for word in ("a", "b", "c"):
             assert isinstance(ask(client, word), LlmReply)
     assert server.count == 4
@@ -70,19 +68,19 @@ def test_replies_come_over_tls(certificate: tuple[Path, Path]):
 
 @pytest.mark.parametrize("fault", ["hang", "drip"])
 @pytest.mark.usefixtures("trusted")
-def test_the_clock_holds_over_tls(certificate: tuple[Path, Path], fault: str):
-    server = serve(certificate, fault, drip=0.1)
-    with server, connect(server, 0.8) as client:
-        began = time.monotonic()
+def test_the_clock_holds_over_tls(certificate: tuple[Path, Path], clock: FakeClock, fault: str):
+    began = clock.now
+    server = serve(certificate, clock, fault)
+    with server, connect(server) as client:
         outcome = ask(client)
         assert isinstance(outcome, LlmFailure)
         assert outcome.code == "timeout"
-        assert 0.7 < time.monotonic() - began < 3
+    assert clock.now - began == (60.0 if fault == "drip" else 3600.0)
 
 
-def test_a_stranger_is_not_talked_to(certificate: tuple[Path, Path]):
-    server = serve(certificate)
-    with server, connect(server, 5.0) as client:
+def test_a_stranger_is_not_talked_to(certificate: tuple[Path, Path], clock: FakeClock):
+    server = serve(certificate, clock)
+    with server, connect(server) as client:
         outcome = ask(client)
     assert isinstance(outcome, LlmFailure)
     assert outcome.code == "connection"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from hashlib import pbkdf2_hmac
 
 import claimwise.pipeline.verify as verifying
 import claimwise.store.load as loading
@@ -31,7 +31,7 @@ class ExactVerifier:
     threshold: float = 0.5
     version: str = "1"
     agreement: str | None = None
-    seconds: float = 0.0  # for every answer
+    effort: int = 0  # rounds of hashing for every answer, as a model that takes its time
     drops: int = 0  # verdicts that get lost
 
     def score_claims(self, claims: Sequence[str], document: str) -> list[Scores | None]:
@@ -41,7 +41,8 @@ class ExactVerifier:
     def judge_answer(
         self, claims: Sequence[AnswerClaim], request: CheckRequest
     ) -> tuple[list[ClaimVerdict], list[str]]:
-        time.sleep(self.seconds)
+        if self.effort:
+            pbkdf2_hmac("sha256", b"claims", b"sources", self.effort)
         verdicts = [self._judge(claim, request) for claim in claims]
         return verdicts[self.drops :], []
 
@@ -107,10 +108,11 @@ def _is_old(source: Source, as_of: date | None) -> bool:
     return expired or source.superseded_by is not None
 
 
-def verify_slowly(place: str, run_id: str, seconds: float) -> None:
-    """Judge a run in a process of its own, slowly enough to be interrupted or met."""
+def verify_slowly(place: str, run_id: str, effort: int) -> None:
+    """Judge a run in a process of its own with some effort, and write after every answer."""
+    verifying._FLUSH_SECONDS = 0
     with open_store(place) as store:
-        verifying.verify_run(store, run_id, ExactVerifier(seconds=seconds))
+        verifying.verify_run(store, run_id, ExactVerifier(effort=effort))
 
 
 def die_after(place: str, run_id: str, answers: int) -> None:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
-import random
-import signal
-import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -28,6 +24,7 @@ from claimwise.verify.closed_book import ClosedBookJudge
 from small_data import answer, claim, item, load, run, source
 from support.closed_book import label_pieces, read_pieces
 from support.faulty_server import Asked, FaultyServer
+from support.waiting import DEADLINE, wait_until
 
 MODEL = "openai-compatible:any"
 JUDGE = f"judge:closed-book@1:{MODEL}"
@@ -50,7 +47,7 @@ def plain(asked: Asked) -> str:
 def connect(server: FaultyServer, place: str | None = None, **options: Any) -> LlmClient:
     environ = {"CLAIMWISE_BASE_URL": server.url}
     cache = options.pop("cache", None) or (None if place is None else open_replies(place))
-    section = LlmSection(timeout=options.pop("timeout", 5.0))
+    section = LlmSection(timeout=options.pop("timeout", DEADLINE))
     return open_client(MODEL, environ=environ, section=section, cache=cache, **options)
 
 
@@ -368,7 +365,7 @@ def test_with_faults_everything_is_accounted_for(tmp_path: Path) -> None:
     with (
         FaultyServer(plain, faults=faults, seed=7) as server,
         open_store(place) as store,
-        connect(server, place, timeout=1.0) as client,
+        connect(server, place, timeout=2.0) as client,
     ):
         result = judge_run(store, client, concurrency=16)
         scored, lost = len(labels(store)), len(unscored(store))
@@ -388,29 +385,28 @@ def judge_in_process(place: str, url: str) -> None:
             FactcheckRun(store, "r", ClosedBookJudge(client)).judge(concurrency=4)
 
 
+REPLIES = (0, 3, 8, 13)  # before each kill
+
+
 def test_killed_again_and_again_it_loses_and_repays_nothing(tmp_path: Path) -> None:
     """What was answered before a kill is not asked again; only calls under way may be."""
     place = str(tmp_path / "store.db")
     fill(place, 60)
     context = multiprocessing.get_context("spawn")
-    dice = random.Random(5)
-    kills = 0
-    with FaultyServer(plain, latency=0.05) as server:
-        while kills < 4:
+    with FaultyServer(plain) as server:
+        for replies in REPLIES:
+            past = server.count + replies
+            server.admit(past)
             process = context.Process(target=judge_in_process, args=(place, server.url))
             process.start()
-            before = server.count
-            while server.count == before and process.is_alive():
-                time.sleep(0.01)
-            time.sleep(dice.uniform(0.0, 0.25))
-            if process.is_alive():
-                os.kill(process.pid or 0, signal.SIGKILL)
-                kills += 1
+            wait_until(lambda past=past: server.count > past, "a request waits for its reply")
+            process.kill()
             process.join()
+        server.admit()
         judge_in_process(place, server.url)
         asked = Counter(request.user for request in server.requests)
     assert len(asked) == 60
-    assert server.count <= 60 + 4 * kills  # at most what was under way at each kill
+    assert server.count <= 60 + 4 * len(REPLIES)  # at most what was under way at each kill
     with open_store(place) as store:
         assert len(labels(store)) == 120
         assert unscored(store) == []

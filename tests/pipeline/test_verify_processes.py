@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -18,9 +17,12 @@ from claimwise.store import Store, open_store
 from pipeline import instruments
 from pipeline.instruments import ExactVerifier
 from small_data import SOURCE, answer, item, load, run, source
+from support.processes import find_descendants, is_running
+from support.waiting import DEADLINE, wait_until
 
 TEXT = "The tower is 139 m tall. Entry costs 9 euros. Cats may come in."
 ANSWERS = 60
+EFFORT = 5_000  # some milliseconds for every answer
 
 
 def prepare(place: str) -> None:
@@ -58,7 +60,7 @@ def test_killed_process_is_resumed(
     prepare(place)
     process = forking.Process(target=die, args=(place, "r", answers))
     process.start()
-    process.join(60)
+    process.join(DEADLINE)
     assert process.exitcode == -signal.SIGKILL
     with open_store(place) as store:
         before = store.count_rows()
@@ -74,15 +76,15 @@ def test_killed_at_any_instant(place: str, forking: ForkServerContext) -> None:
     prepare(place)
     stored = 0
     for _ in range(4):
-        process = forking.Process(target=instruments.verify_slowly, args=(place, "r", 0.03))
+        process = forking.Process(target=instruments.verify_slowly, args=(place, "r", EFFORT))
         process.start()
-        deadline = time.monotonic() + 30
         with open_store(place) as store:
-            while store.count_rows()["labels"] == stored and process.is_alive():
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            wait_until(
+                lambda store=store, before=stored: store.count_rows()["labels"] > before,
+                "more labels are stored",
+            )
         process.kill()
-        process.join(30)
+        process.join(DEADLINE)
         with open_store(place) as store:
             counts = store.count_rows()
             assert counts["labels"] == counts["claims"] >= stored
@@ -98,13 +100,13 @@ def test_killed_at_any_instant(place: str, forking: ForkServerContext) -> None:
 def test_processes_share_a_run(place: str, forking: ForkServerContext) -> None:
     prepare(place)
     processes = [
-        forking.Process(target=instruments.verify_slowly, args=(place, "r", 0.005))
+        forking.Process(target=instruments.verify_slowly, args=(place, "r", EFFORT))
         for _ in range(3)
     ]
     for process in processes:
         process.start()
     for process in processes:
-        process.join(120)
+        process.join(DEADLINE)
     assert [process.exitcode for process in processes] == [0, 0, 0]
     check_whole(place)
 
@@ -137,33 +139,14 @@ def test_processes_that_meet_on_one_answer(place: str) -> None:
 
 _PARENT = """
 import sys
+import claimwise.pipeline.verify as verifying
 from pipeline.instruments import ExactVerifier
-from claimwise.pipeline.verify import verify_run
 from claimwise.store import open_store
 if __name__ == "__main__":
+    verifying._FLUSH_SECONDS = 0
     with open_store(sys.argv[1]) as store:
-        verify_run(store, "r", ExactVerifier(seconds=0.2), jobs=2)
+        verifying.verify_run(store, "r", ExactVerifier(effort=200_000), jobs=2)
 """
-
-
-def children_of(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
-    return [int(child) for child in text.split()]
-
-
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
-
-
-def wait_until(condition, seconds: float = 20) -> None:  # type: ignore[no-untyped-def]
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
@@ -177,14 +160,15 @@ def test_workers_go_when_their_parent_is_killed(tmp_path: Path) -> None:
         [sys.executable, str(script), place], env={**os.environ, "PYTHONPATH": path}
     )
     try:
-        wait_until(lambda: len(children_of(process.pid)) >= 2)
+        wait_until(lambda: len(find_descendants(process.pid)) >= 2, "there are workers")
         with open_store(place) as store:
-            wait_until(lambda: store.count_rows()["labels"] > 0)
-        children = children_of(process.pid)
+            wait_until(lambda: store.count_rows()["labels"] > 0, "they have judged something")
+        children = find_descendants(process.pid)
+        assert len(children) >= 2
     finally:
         process.kill()
-        process.wait(30)
-    wait_until(lambda: not any(map(is_running, children)))
+        process.wait()
+    wait_until(lambda: not any(map(is_running, children)), "the workers are gone")
     with open_store(place) as store:
         verify_run(store, "r", ExactVerifier())
     check_whole(place)

@@ -887,7 +887,10 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(steps=STEPS, number=st.integers(0, 10**9))
 def test_no_label_is_lost_or_doubled(shared: Store, steps: list[tuple[str, str]], number: int):
     now = NOW

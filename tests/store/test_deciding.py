@@ -96,7 +96,8 @@ def test_deciding_label_follows_the_rule(votable: Store, case: str):
 
 
 _FEW = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 BALLOTS = st.lists(VOTES, max_size=10, unique_by=lambda v: (v.claim, name_of(v), v.day))
 

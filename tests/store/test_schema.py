@@ -18,6 +18,7 @@ from claimwise.store.tables import REFERENCES
 from claimwise.types.rows import ROW_TYPES, Row, RunAction
 from store import workers
 from store.builders import base_rows, dump, load, make
+from support.waiting import DEADLINE
 
 LEDGER = "schema_migrations"
 
@@ -308,7 +309,7 @@ def test_several_connections_can_make_one_schema(postgres_server: str):
     def make_all() -> str:
         try:
             for place in places:
-                together.wait(20)
+                together.wait(DEADLINE)
                 PostgresEngine(place, create=True).close()
         except (StoreError, threading.BrokenBarrierError) as error:
             together.abort()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 
 import claimwise.store.load as loading
 from claimwise.measure import estimate_metric, load_metrics
-from claimwise.store import open_store
+from claimwise.store import Store, open_store
 from claimwise.types.rows import Answer, Claim, Item, Label, Placed, Row
 from store.builders import load, make, put
+from support.waiting import wait_until
 
 LABELS = 5  # of every import
 
@@ -36,27 +36,27 @@ def write_many(place: str, worker: int, imports: int) -> int:
     return imports
 
 
-def read_until(place: str, labels: int, seconds: float) -> int:
+def read_until(place: str, labels: int) -> int:
     """Query until all labels are there; return how many states were seen."""
     metric = load_metrics()["faithfulness"]
-    deadline = time.monotonic() + seconds
     seen: set[int] = set()
+
+    def look(store: Store) -> bool:
+        with store.snapshot():
+            found = store.query("select count(*) from labels")[0][0]
+            decided = store.query("select count(*) from deciding_labels")[0][0]
+            answers = store.query("select count(*) from answers")[0][0]
+            claims = store.query("select count(*) from claims")[0][0]
+        assert found % LABELS == 0, f"half an import: {found} labels"
+        assert found == decided == claims == answers * LABELS
+        for overall in estimate_metric(store, metric, "r1").overall:
+            assert overall.scored % LABELS == 0, f"half an import: {overall.scored} scored"
+        seen.add(found)
+        return found >= labels
+
     with open_store(place) as store:
-        while True:
-            with store.snapshot():
-                found = store.query("select count(*) from labels")[0][0]
-                decided = store.query("select count(*) from deciding_labels")[0][0]
-                answers = store.query("select count(*) from answers")[0][0]
-                claims = store.query("select count(*) from claims")[0][0]
-            assert found % LABELS == 0, f"half an import: {found} labels"
-            assert found == decided == claims == answers * LABELS
-            for overall in estimate_metric(store, metric, "r1").overall:
-                assert overall.scored % LABELS == 0, f"half an import: {overall.scored} scored"
-            seen.add(found)
-            if found >= labels:
-                return len(seen)
-            time.sleep(0.02)
-            assert time.monotonic() < deadline, f"only {found} of {labels} labels came"
+        wait_until(lambda: look(store), f"{labels} labels are there")
+    return len(seen)
 
 
 def make_store(place: str) -> int:

@@ -11,9 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from support.waiting import DEADLINE
+
 _ADDRESS = re.compile(r"serving .* at (http://[^/\s]+)")
 _SETUP = re.compile(r"(http://\S+/setup/\S+)")
-_START_SECONDS = 60
 
 
 class AppProcess:
@@ -33,7 +34,7 @@ class AppProcess:
         self._ready = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        if not self._ready.wait(_START_SECONDS) or not self.address:
+        if not self._ready.wait(DEADLINE) or not self.address:
             self.stop()
             raise AssertionError("the server did not start:\n" + "\n".join(self.lines))
 
@@ -58,11 +59,11 @@ class AppProcess:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             try:
-                self._process.wait(15)
+                self._process.wait(DEADLINE)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        self._reader.join(5)
+        self._reader.join(DEADLINE)
         if self._process.stderr:
             self._process.stderr.close()
 

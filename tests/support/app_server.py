@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -20,8 +19,8 @@ from claimwise.annotate.server import ServeOptions, bind_socket
 from claimwise.config import Project
 from claimwise.store import Store, open_store
 from claimwise.store.accounts import create_account
-from claimwise.store.sqlite import SQLiteEngine
 from claimwise.types.annotation import Role
+from support.waiting import DEADLINE, wait_until
 
 PASSWORD = "four plain words here"
 _TOKEN = re.compile(r'name="csrf" value="([^"]+)"')
@@ -48,7 +47,7 @@ class Person:
     """A browser without scripts: keeps cookies, and sends the form token it was given."""
 
     def __init__(self, url: str, headers: dict[str, str] | None = None) -> None:
-        self.web = httpx2.Client(base_url=url, headers=headers, timeout=30)
+        self.web = httpx2.Client(base_url=url, headers=headers, timeout=DEADLINE)
         self.csrf = ""
 
     def get(self, path: str, **extra: str) -> httpx2.Response:
@@ -99,13 +98,6 @@ class RunningApp:
         return open_store(self.place)
 
 
-def open_impatiently(place: str) -> Store:
-    """Open a store that tells of a lock after a second, not a minute."""
-    if "://" in place:
-        return open_store(place)
-    return Store(SQLiteEngine(Path(place), create=False, busy_seconds=1))
-
-
 @contextmanager
 def run_app(
     place: str,
@@ -115,9 +107,10 @@ def run_app(
     proxies: int = 0,
     clock: Callable[[], datetime] = utc_now,
     limits: ConnectionLimits | None = None,
+    open_one: Callable[[str], Store] = open_store,
 ) -> Iterator[RunningApp]:
     """Serve the store at a place on a free port until the block ends."""
-    pool = StorePool(lambda: open_impatiently(place))
+    pool = StorePool(lambda: open_one(place))
     site = Site(
         pool=pool,
         project=Project(folder),
@@ -131,13 +124,12 @@ def run_app(
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
+        wait_until(lambda: server.started or not thread.is_alive(), "the app is served")
+        assert thread.is_alive()
         with ExitStack() as ends:
             yield RunningApp(f"http://127.0.0.1:{bound.getsockname()[1]}", place, ends)
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(DEADLINE)
         bound.close()
         pool.close()

