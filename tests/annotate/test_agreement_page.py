@@ -31,7 +31,7 @@ def test_labelers_do_not_see_others_labels(demo_app: RunningApp) -> None:
 def test_figures_are_those_of_the_command(
     demo_app: RunningApp, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = demo_app.enter("ada", "adjudicator").get("/agreement/baseline")
+    page = demo_app.enter("ada", "adjudicator").get_current("/agreement/baseline")
     capsys.readouterr()
     assert run_command(["agreement", "--run", "baseline", "--format", "json",
                         "--store", demo_app.place]) == 0  # fmt: skip
@@ -45,8 +45,8 @@ def test_figures_are_those_of_the_command(
 
 
 def test_names_are_for_admins(demo_app: RunningApp) -> None:
-    judge = read_text(demo_app.enter("ada", "adjudicator").get("/agreement/baseline").text)
-    admin = read_text(demo_app.enter("amy", "admin").get("/agreement/baseline").text)
+    judge = read_text(demo_app.enter("ada", "adjudicator").get_current("/agreement/baseline").text)
+    admin = read_text(demo_app.enter("amy", "admin").get_current("/agreement/baseline").text)
     assert "person 1, person 2" in judge
     assert not re.search(r"\b(ana|ben)\b", judge)
     assert "ana, ben" in admin
@@ -54,8 +54,11 @@ def test_names_are_for_admins(demo_app: RunningApp) -> None:
 
 def test_the_kinds_of_labels(demo_app: RunningApp) -> None:
     person = demo_app.enter("ada", "adjudicator")
-    assert "judged without sources" in person.get("/agreement/baseline?judgement=closed_book").text
-    assert "judged against sources" in person.get("/agreement/baseline?judgement=nope").text
+    assert (
+        "judged without sources"
+        in person.get_current("/agreement/baseline?judgement=closed_book").text
+    )
+    assert "judged against sources" in person.get_current("/agreement/baseline?judgement=nope").text
 
 
 @pytest.mark.parametrize("path", ["/agreement/nope", "/agreement/baseline?round=nope"])
@@ -68,7 +71,7 @@ def test_what_is_not_there(demo_app: RunningApp, path: str) -> None:
 def test_hostile_text_stays_text(app: RunningApp) -> None:
     with app.open() as store:
         load_hostile(store)
-    page = app.enter("ada", "adjudicator").get("/agreement/r")
+    page = app.enter("ada", "adjudicator").get_current("/agreement/r")
     assert page.status_code == 200
     assert "<script>" not in page.text
     assert "49" not in read_text(page.text)
@@ -92,7 +95,7 @@ def load_hostile(store: Store) -> None:
 def test_a_run_without_labels(app: RunningApp) -> None:
     with app.open() as store:
         load(store, source(), run(), item("i"), answer("i", "It is so."))
-    text = read_text(app.enter("ada", "adjudicator").get("/agreement/r").text)
+    text = read_text(app.enter("ada", "adjudicator").get_current("/agreement/r").text)
     assert "Agreement is unknown: no claim has two labels." in text
 
 
@@ -113,7 +116,7 @@ def test_rules_come_from_the_guide(demo_store: Store, tmp_path: Path) -> None:
 def test_a_run_whose_name_has_a_slash(app: RunningApp) -> None:
     with app.open() as store:
         load(store, source(), run("a/b"), item("i"), answer("i", "It is so.", run_id="a/b"))
-    page = app.enter("ada", "adjudicator").get("/agreement/a/b")
+    page = app.enter("ada", "adjudicator").get_current("/agreement/a/b")
     assert page.status_code == 200
     assert "the claims of a/b" in page.text
 
@@ -122,10 +125,12 @@ def test_what_is_known_is_not_measured_again(
     demo_app: RunningApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = demo_app.enter("ada", "adjudicator")
-    first = person.get("/agreement/baseline?judgement=closed_book").text
+    first = read_text(person.get_current("/agreement/baseline?judgement=closed_book").text)
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("measured again")
 
     monkeypatch.setattr("claimwise.annotate.agreement.measure_people", refuse)
-    assert person.get("/agreement/baseline?judgement=closed_book").text == first
+    second = read_text(person.get_current("/agreement/baseline?judgement=closed_book").text)
+    assert "Measured at" in second
+    assert second == first

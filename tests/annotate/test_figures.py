@@ -107,8 +107,11 @@ def test_figures_that_were_not_checked_are_not_called_current(store: Store, kept
     assert (third.kept["key"].value, third.current) == (2, True)
 
 
-def test_what_was_stored_before_a_page_is_asked_for_is_counted(store: Store, kept: Figures) -> None:
+def test_what_was_stored_before_a_page_is_asked_for_is_counted(
+    store: Store, kept: Figures, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where another page's figures are being measured, for which it came too late."""
+    monkeypatch.setattr(module, "_REST", 0)
     begun, go = threading.Event(), threading.Event()
 
     def measure(opened: Store) -> int:

@@ -90,6 +90,13 @@ def test_connections_that_are_out_at_the_end_are_closed_when_they_come_back(
     assert len(closed) == 1
 
 
+def test_after_the_end_nobody_opens_a_connection_that_nobody_would_close(pool: StorePool) -> None:
+    """Work beside the requests, such as measuring, may go on for a while."""
+    pool.close()
+    with pytest.raises(StoreError, match="the server has stopped"), pool.borrow():
+        pass
+
+
 def test_connections_that_the_server_cut_are_replaced(postgres_place: str) -> None:
     """One request hears of it; the next ones work."""
     open_store(postgres_place, create=True).close()

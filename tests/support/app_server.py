@@ -57,6 +57,17 @@ class Person:
             self.csrf = found[1]
         return answer
 
+    def get_current(self, path: str) -> httpx2.Response:
+        """Ask for a page until it says that its figures count all that is stored."""
+
+        def ask() -> httpx2.Response | None:
+            answer = self.get(path)
+            return None if 'data-figures="calculating"' in answer.text else answer
+
+        found = wait_until(ask, f"the figures of {path} are up to date")
+        assert found is not None
+        return found
+
     def post(self, path: str, **fields: str) -> httpx2.Response:
         return self.web.post(path, data={"csrf": self.csrf, **fields})
 
@@ -133,3 +144,6 @@ def run_app(
         thread.join(DEADLINE)
         bound.close()
         pool.close()
+        for other in threading.enumerate():
+            if other.name == "figures":  # what it measures now, it measures to the end
+                other.join(DEADLINE)

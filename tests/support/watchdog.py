@@ -114,6 +114,8 @@ def end_processes(folder: Path) -> None:
 
 def find_processes(folder: Path) -> list[int]:
     """Return the processes that have a folder in their environment or command line."""
+    if not Path("/proc/self/environ").exists():  # elsewhere than on Linux
+        return []
     mark = os.fsencode(folder)
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     return [pid for pid in pids if pid != os.getpid() and mark in _read_words(pid)]
@@ -130,7 +132,8 @@ def _read_words(pid: int) -> bytes:
 
 def _find_mounts(folder: Path) -> list[str]:
     """Return what is mounted inside a folder, the latest first."""
-    lines = Path("/proc/self/mounts").read_text("utf-8").splitlines()
+    mounts = Path("/proc/self/mounts")
+    lines = mounts.read_text("utf-8").splitlines() if mounts.exists() else []
     places = [line.split()[1] for line in lines]
     return [place for place in reversed(places) if place.startswith(f"{folder}/")]
 

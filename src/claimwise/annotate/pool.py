@@ -37,12 +37,17 @@ class StorePool:
         self._out: list[int] = []  # the ages of what is lent or being closed
         self._newest = first
         self._replaced = False  # the file has gone, and none was opened since
+        self._closed = False
         self._lock = threading.Lock()
         self._free = threading.BoundedSemaphore(self.size)
 
     @contextmanager
     def borrow(self) -> Iterator[Store]:
-        """Lend a connection to one thread, waiting for one when all are out."""
+        """Lend a connection to one thread, waiting for one when all are out.
+
+        Raises:
+            StoreError: the pool was closed.
+        """
         with self._free:
             age, store = self._take()
             try:
@@ -59,10 +64,13 @@ class StorePool:
         """Close the connections: those that are out, when they come back."""
         with self._lock:
             self._age += 1
+            self._closed = True
         self._close_stale()
 
     def _take(self) -> tuple[int, Store]:
         with self._lock:
+            if self._closed:
+                raise StoreError(f"{self.place}: the server has stopped")
             if not self._replaced and not self._newest.is_in_place():
                 self._replaced = True
                 self._age += 1
