@@ -28,9 +28,9 @@ _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TAG = (
     r"</?(?i:abbr|[abipqu]|blockquote|br|code|div|em|font|h[1-6r]|img|li|mark|[ou]l|pre|small|span|"
     r"strong|su[bp]|table|t(?:body|head|[dhr]))"
-    r"(?:\s++[\w:-]{1,40}+=(?:\"[^\"<>]{0,300}+\"|'[^'<>]{0,300}+')){0,9}+\s{0,3}+/?>"
+    r"(?:\s++[\w:-]{1,40}+=(?:\"[^\"<>]{0,300}+\"|'[^'<>]{0,300}+')){0,9}\s{0,3}+/?>"
 )
-_RUN = rf"(?:(?!--|{_TAG})[^\s—―{_PUNCTUATION}{_UNSPACED}])++"
+_RUN = rf"[^\s<—―{_PUNCTUATION}{_UNSPACED}]++"
 # What stands inside a token: separators and spaces of a number (“5 000”, “5 %”, “£ 5”), and the
 # apostrophe of a word.
 _SPACES = " \u00a0\u2009\u202f"
@@ -41,9 +41,9 @@ _INSIDE = (
     rf"|(?<=[^\W_])[{_SINGLE}_*](?=[^\W_]))"
 )
 _TOKEN = re.compile(
-    rf"{_TAG}|\.{{3,}}+|…|--++|[—―]|[{_UNSPACED}]"
-    rf"|(?:(?<!\w)[.,](?=\d))?{_RUN}(?:{_INSIDE}{_RUN})*+"
-    rf"|[{_PUNCTUATION}]"
+    rf"{_TAG}|\.{{3,}}+|…|[—―]++|[{_UNSPACED}]"
+    rf"|<?(?:(?<!\w)[.,](?=\d))?{_RUN}(?:{_INSIDE}{_RUN}){{0,50}}"
+    rf"|[<{_PUNCTUATION}]"
 )
 _MEASURE = re.compile(r"\d[^\W\d_]+$")
 
@@ -55,8 +55,9 @@ _EMPHASIS = re.compile(
     r"(?![^\s.,;:!?)\]}\"'”’»…—])"
 )
 _LINE_START = re.compile(
-    r"^[ \t]*+(?:>[ \t]*+)*+(?:(?:#{1,6}|[-*•‣◦▪])[ \t]++(?!\d))?+", re.MULTILINE
+    r"^[ \t]*+(?:>[ \t]*+)*(?:(?:#{1,6}|[-*•‣◦▪])[ \t]++(?!\d))?", re.MULTILINE
 )
+_TYPED_DASH = re.compile(r"--++")
 _HYPHENATION = re.compile(r"(?<=[^\W\d_])(?:-[ \t]*+\r?\n[ \t]*+|\u00ad\s*+)(?=[^\W\d_])")
 _JOINT = "\u00ad"  # a soft hyphen in the middle of a word: nothing
 # What a quote may leave out: footnote markers behind a word or a stop, signs of ownership, tags,
@@ -84,7 +85,7 @@ def read_tokens(text: str) -> list[Word]:
         if form == '"' and not text[match.start() - 1 : match.start()].isdigit():
             form = "'"  # but 6" is not 6'
         elif form.startswith(("--", "...")):
-            form = form[: 3 if form[0] == "." else 1]
+            form = form[: 3 if form[0] == "." else 1]  # however long
         if form:
             found.append(Word(form, match.start(), match.end()))
     return found
@@ -107,6 +108,7 @@ def _is_unit(form: str, before: Sequence[Word]) -> bool:
 
 def blank_markup(text: str, hyphen: str = "-") -> str:
     """Return a text of the same length without Markdown's marks and without line ends in words."""
+    text = _TYPED_DASH.sub(lambda dash: "—" * len(dash.group()), text)
     text = _HYPHENATION.sub(lambda found: _join_word(found.group(), hyphen), text)
     text = _EMPHASIS.sub(_blank_emphasis, text)
     return _LINE_START.sub(_blank, text)
