@@ -17,7 +17,7 @@ from uuid import uuid4
 import pytest
 
 from support.processes import find_descendants, is_running
-from support.waiting import wait_until
+from support.waiting import DEADLINE, wait_until
 from support.watchdog import find_processes, make_run_folder, watch
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
@@ -44,8 +44,9 @@ class LingeringRun:
         }
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, env=environment, stdout=output, stderr=output,
-                start_new_session=True,
+                # A shell's background jobs, and all that they start, ignore Ctrl-C.
+                ["env", "--default-signal=INT", *command], cwd=ROOT, env=environment,
+                stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
         wait_until(
             lambda: ready.exists() or self.process.poll() is not None, "servers have started"
@@ -97,7 +98,7 @@ def start(root: Path) -> Iterator[Start]:
     for run in started:  # where the test has failed
         for pid in filter(is_running, run.pids):
             os.kill(pid, signal.SIGKILL)
-        run.process.wait()
+        run.process.wait(DEADLINE)
 
 
 def press_ctrl_c(run: LingeringRun) -> None:
@@ -141,7 +142,7 @@ def test_nothing_outlives_a_run(
     programs = {Path(f"/proc/{pid}/exe").readlink().name for pid in run.pids if is_running(pid)}
     assert programs >= {"postgres", "chromium", "node", Path(sys.executable).resolve().name}
     end(run)
-    run.process.wait()
+    run.process.wait(DEADLINE)
     wait_until(lambda: not run.list_remains(), f"these are gone: {run.list_remains()}")
 
 
@@ -155,7 +156,7 @@ def test_a_dead_worker_leaves_nothing_while_the_run_goes_on(start: Start) -> Non
     assert not [pid for pid in theirs if is_running(pid)]
     assert is_running(run.process.pid)
     kill_pytest(run)
-    run.process.wait()
+    run.process.wait(DEADLINE)
     wait_until(lambda: not run.list_remains(), "the run's folder is gone")
 
 
