@@ -765,7 +765,10 @@ def test_a_decision_dated_ahead_does_not_outrank_the_next_one(filled: Store, jud
     date_ahead(filled, judgement, "eve")
     for number, who in enumerate(("adam", "eve"), start=1):
         now = LATER + timedelta(seconds=number)
-        given = adjudicate(filled, task_id, who, choices[number % 2], now)
+        seen = read_dispute(filled, task_id)[1].decided
+        assert seen is not None
+        key = DecisionKey(labeler=seen.labeler, labeled_at=seen.labeled_at)
+        given = adjudicate(filled, task_id, who, choices[number % 2], now, replaces=key)
         assert read_dispute(filled, task_id)[1].decided == given
     view = "deciding_labels" if judgement == "grounded" else "deciding_closed_book_labels"
     assert filled.query(f"select labeler from {view}") == [("eve",)]
