@@ -421,7 +421,8 @@ def adjudicate(
             if decided.labeler == adjudicator and _same(decided, ruling):
                 return decided
             _check_seen(decided, replaces)
-            now = max(now, decided.labeled_at + _TICK)
+            if decided.labeled_at <= now + MOST_AHEAD:  # one dated further ahead is taken back
+                now = max(now, decided.labeled_at + _TICK)
         given = _add_label(store, task, adjudicator, ruling, "adjudicated", now)
         store.execute(query_of("settle"), {"task_id": task_id})
     return given
