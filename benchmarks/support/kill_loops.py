@@ -32,7 +32,7 @@ _PART = ".claimwise-part-*"
 moments = random.Random(20261116)
 
 
-def wait_until(holds: Callable[[], bool], what: str) -> None:
+def wait_until(holds: Callable[[], bool], what: str, *, pause: float = 0.03) -> None:
     """Wait for a condition.
 
     Raises:
@@ -42,7 +42,7 @@ def wait_until(holds: Callable[[], bool], what: str) -> None:
     while not holds():
         if time.monotonic() > give_up:
             raise SystemExit(f"waited {_DEADLINE:g} s in vain: {what}")
-        time.sleep(0.002)
+        time.sleep(pause)
 
 
 def kill(process: subprocess.Popen[bytes]) -> bool:
@@ -264,7 +264,7 @@ def _kill_one_export(place: str, folder: Path, target: Path, size: int) -> bool:
         works = set(target.glob(_PART)) - before
         return process.poll() is not None or any(_count_bytes(work) >= wanted for work in works)
 
-    wait_until(has_written, "the export begins")
+    wait_until(has_written, "the export begins", pause=0.002)
     return kill(process)
 
 
