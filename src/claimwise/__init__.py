@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from claimwise.pipeline.check import check
     from claimwise.pipeline.factcheck import factcheck
     from claimwise.report import build_report
+    from claimwise.run_report.values import Report
     from claimwise.store import Store, open_store
     from claimwise.types.checking import CheckResult
     from claimwise.types.factchecking import FactCheckResult
-    from claimwise.types.results import Estimate, MetricTable, Report, Settings
+    from claimwise.types.results import Estimate, MetricTable, Settings
     from claimwise.verify.verifier import load_verifier
 
 _HOMES = {
@@ -30,7 +31,7 @@ _HOMES = {
     "Metric": "measure",
     "MetricError": "errors",
     "MetricTable": "types.results",
-    "Report": "types.results",
+    "Report": "run_report.values",
     "Settings": "types.results",
     "Store": "store",
     "StoreError": "errors",

@@ -22,9 +22,9 @@ from claimwise.config import Project
 from claimwise.measure import load_metrics
 from claimwise.report import build_report, sentences
 from claimwise.report.format import say_name
+from claimwise.run_report.values import Report
 from claimwise.store import Store, open_store
 from claimwise.types.annotation import Account, Role
-from claimwise.types.results import Report
 from small_data import answer, item, label, run, source, to_rows
 from support.waiting import DEADLINE
 

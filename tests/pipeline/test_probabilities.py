@@ -25,8 +25,8 @@ from claimwise.pipeline.check import calibrate_result
 from claimwise.pipeline.transfer import export_store, import_files
 from claimwise.report.probabilities import describe_probabilities
 from claimwise.store import Store, open_store
-from claimwise.types.calibrating import Calibrated, MapBasis, ProbabilityMap, RunProbabilities
-from claimwise.types.checking import AnswerClaim, CheckResult, ClaimVerdict
+from claimwise.types.calibrating import Calibrated, ProbabilityMap, RunProbabilities
+from claimwise.types.checking import AnswerClaim, CheckResult, ClaimVerdict, MapBasis
 from small_data import Record, answer, item, label, load, run, source
 
 NOW = datetime(2026, 11, 15, 12)  # noqa: DTZ001 - stores keep times in UTC without a zone

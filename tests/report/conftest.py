@@ -9,14 +9,8 @@ from typing import Any
 import pytest
 from rich.segment import Segment
 
-from claimwise.types.results import (
-    Estimate,
-    Instrument,
-    MetricTable,
-    Report,
-    Settings,
-    Worst,
-)
+from claimwise.run_report.values import Report, Worst
+from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
 
 HOSTILE = "<script>alert('x')</script> | \x1b[31mred\u202e\n**bold** [a](http://evil.test) @all"
 FEW = "Fewer than 30 items ({}): the interval is rough."

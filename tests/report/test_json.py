@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from claimwise.report import metrics_schema, report_schema, tables_to_document, to_document
-from claimwise.types.results import Report
+from claimwise.run_report.values import Report
 
 TYPES = {
     "string": str, "object": dict, "array": list, "boolean": bool, "null": type(None),

@@ -6,7 +6,7 @@ import pytest
 
 from claimwise.report import render_markdown, render_tables_markdown
 from claimwise.report.markdown import escape
-from claimwise.types.results import Report
+from claimwise.run_report.values import Report
 
 
 def test_order(report: Report) -> None:

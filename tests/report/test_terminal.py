@@ -23,7 +23,8 @@ from claimwise.report.format import (
     slice_cell,
     slice_name,
 )
-from claimwise.types.results import Estimate, Report
+from claimwise.run_report.values import Report
+from claimwise.types.results import Estimate
 
 
 def show(report: Report, width: int = 100, encoding: str = "utf-8") -> str:

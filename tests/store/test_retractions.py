@@ -10,7 +10,8 @@ from claimwise.measure.counting import list_items
 from claimwise.report.build import build_report
 from claimwise.store import Store
 from claimwise.store.incidents import list_queue
-from claimwise.store.judging import Judging, count_flips, count_verdicts, find_run
+from claimwise.store.judging import Judging, count_flips, count_verdicts
+from claimwise.store.lookup import find_run
 from small_data import answer, closed_label, item, label, load, run, source
 
 CLAIM = "It is 139 m tall."

@@ -23,7 +23,8 @@ from claimwise.measure.instruments import Judged
 from claimwise.report import format as form
 from claimwise.report import sentences
 from claimwise.report.build import rank_slice
-from claimwise.types.results import Estimate, MetricTable, Report
+from claimwise.run_report.values import Report
+from claimwise.types.results import Estimate, MetricTable
 
 MOST_SLICES: Final = 8
 UNSCORED: Final = "unscored"

@@ -17,9 +17,9 @@ from claimwise.measure.instruments import Judged, find_instruments, find_label_v
 from claimwise.report import build_report, sentences
 from claimwise.report import format as form
 from claimwise.report.corrections import describe_trust
+from claimwise.run_report.values import Report
 from claimwise.store import Store
 from claimwise.store.runs import ListedRun, list_newest_runs
-from claimwise.types.results import Report
 
 MOST_RUNS: Final = 30
 DEFAULT_METRIC: Final = "faithfulness"

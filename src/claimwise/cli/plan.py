@@ -18,7 +18,7 @@ from claimwise.measure.plan import Goal, plan_items
 from claimwise.report.planning import print_plan, render_plan_markdown, to_plan_document
 from claimwise.store import Store
 from claimwise.store.comparing import find_pair
-from claimwise.store.judging import find_run
+from claimwise.store.lookup import find_run
 from claimwise.types.rows import Run
 
 

@@ -22,7 +22,7 @@ from claimwise.cli.common import (
 )
 from claimwise.measure import load_metrics
 from claimwise.report import build_report, print_report, render_html, render_markdown, to_document
-from claimwise.types.results import Report
+from claimwise.run_report.values import Report
 
 
 @click.command("report", short_help="A report of one run: terminal, Markdown, HTML or JSON.")

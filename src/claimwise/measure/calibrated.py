@@ -17,7 +17,8 @@ from claimwise.measure.probability_maps import apply_map
 from claimwise.measure.standing import Standings
 from claimwise.store import Store
 from claimwise.store.calibrations import GivenLabel, GivenScore, read_given, read_scores
-from claimwise.types.calibrating import Calibration, MapBasis, Probability, RunProbabilities
+from claimwise.types.calibrating import Calibration, Probability, RunProbabilities
+from claimwise.types.checking import MapBasis
 
 
 def score_verdict(verdict: str, confidence: float) -> float:

@@ -28,7 +28,8 @@ from claimwise.measure.accuracy import (
 )
 from claimwise.pipeline.check import judge_claims
 from claimwise.store import Store
-from claimwise.store.judging import Judging, StoredAnswer, find_run, list_answers, read_answers
+from claimwise.store.judging import Judging, StoredAnswer, list_answers, read_answers
+from claimwise.store.lookup import find_run
 from claimwise.store.people import read_approved
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
 from claimwise.types.consistency import (

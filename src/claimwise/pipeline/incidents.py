@@ -33,10 +33,10 @@ from claimwise.store.incidents import (
     find_holder,
     find_incident,
     find_item,
-    find_source,
     has_spans,
     read_entry_ids,
 )
+from claimwise.store.lookup import find_source
 from claimwise.text import make_content_id
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
 from claimwise.types.incidents import ItemChoice, Passage, Promotion, Trace

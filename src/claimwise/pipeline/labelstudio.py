@@ -19,8 +19,7 @@ from claimwise.ingest.labelstudio import (
 from claimwise.store import Store
 from claimwise.store.checks import find_latest_time
 from claimwise.store.choices import Ruling, check_text, rule_choice
-from claimwise.store.incidents import find_source
-from claimwise.store.judging import find_run
+from claimwise.store.lookup import find_run, find_source
 from claimwise.store.rounds import query_of, read_round
 from claimwise.store.tasks import (
     Standing,

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from claimwise.errors import ClaimwiseError
 from claimwise.store import Store
 from claimwise.store.choices import check_text
-from claimwise.store.judging import find_run
+from claimwise.store.lookup import find_run
 from claimwise.store.rounds import (
     Candidate,
     NewTask,

@@ -9,16 +9,10 @@ from claimwise.measure import Metric, estimate_metric, find_metric, narrow_label
 from claimwise.measure.calibrated import measure_probabilities
 from claimwise.measure.correcting import correct_run
 from claimwise.measure.standing import Standings, read_standings
+from claimwise.run_report.values import Report, Worst
 from claimwise.store import Store
 from claimwise.types.calibrating import CorrectedRate, RunProbabilities
-from claimwise.types.results import (
-    Estimate,
-    Instrument,
-    MetricTable,
-    Report,
-    Settings,
-    Worst,
-)
+from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
 from claimwise.types.rows import Judgement, Run
 
 DEFAULT_BY: Final = ("query_type", "stakes")

@@ -10,9 +10,9 @@ from claimwise.report.format import (
     show_rate,
 )
 from claimwise.report.probabilities import describe_probabilities
+from claimwise.run_report.values import Report
 from claimwise.types.agreeing import Figure
 from claimwise.types.calibrating import CorrectedRate
-from claimwise.types.results import Report
 
 
 def show_figure(figure: Figure) -> str:

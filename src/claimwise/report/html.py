@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from claimwise.report import format as form
 from claimwise.report import sentences
 from claimwise.report.corrections import describe_trust
-from claimwise.types.results import Estimate, MetricTable, Report
+from claimwise.run_report.values import Report
+from claimwise.types.results import Estimate, MetricTable
 
 if TYPE_CHECKING:
     from jinja2 import Template

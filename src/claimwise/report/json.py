@@ -13,8 +13,9 @@ from typing import Any, Final
 from msgspec import to_builtins
 
 from claimwise.report.format import agreement_text
+from claimwise.run_report.values import Report, Worst
 from claimwise.types.calibrating import CorrectedRate
-from claimwise.types.results import Estimate, Instrument, MetricTable, Report, Settings, Worst
+from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
 
 REPORT_SCHEMA: Final = "claimwise.report/1"
 METRICS_SCHEMA: Final = "claimwise.metrics/1"

@@ -47,7 +47,8 @@ from claimwise.report.sentences import (
     no_worst,
     reproduce,
 )
-from claimwise.types.results import Estimate, MetricTable, Report
+from claimwise.run_report.values import Report
+from claimwise.types.results import Estimate, MetricTable
 
 # What Markdown or its tables could read as more than text. Underscores within words and the
 # brackets of our own intervals are left alone, so that the source stays readable.

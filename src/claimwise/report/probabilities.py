@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from claimwise.report.format import clean, clean_value, pluralize, show_count, show_rate
-from claimwise.types.calibrating import MapBasis, RunProbabilities
+from claimwise.types.calibrating import RunProbabilities
+from claimwise.types.checking import MapBasis
 
 
 def describe_map_basis(basis: MapBasis) -> str:

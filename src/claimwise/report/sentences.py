@@ -24,7 +24,8 @@ from claimwise.report.format import (
     show_rate,
     slice_name,
 )
-from claimwise.types.results import Estimate, Instrument, MetricTable, Report, Settings, Worst
+from claimwise.run_report.values import Report, Worst
+from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
 
 _RUN_FIELDS: Final = {
     "system": "system",

@@ -58,7 +58,8 @@ from claimwise.report.sentences import (
     no_worst,
     reproduce,
 )
-from claimwise.types.results import Estimate, MetricTable, Report
+from claimwise.run_report.values import Report
+from claimwise.types.results import Estimate, MetricTable
 
 MOST_SLICES: Final = 10  # of a metric in a report; `claimwise metrics` prints them all
 _WIDE: Final = 120

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from claimwise.errors import StoreError
 from claimwise.store.engine import Record
 from claimwise.store.files import read_sql
-from claimwise.store.judging import find_run
+from claimwise.store.lookup import find_run
 from claimwise.store.store import Store
 from claimwise.types.rows import Run
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
-
-import msgspec
+from typing import NamedTuple, TypeVar
 
 from claimwise.errors import StoreError
 from claimwise.store.files import read_sql
+from claimwise.store.lookup import read_rows, to_row
 from claimwise.store.store import Store
 from claimwise.types.incidents import IncidentState
 from claimwise.types.rows import (
@@ -92,21 +91,21 @@ def find_answer(store: Store, name: str) -> FoundAnswer | None:
         raise StoreError(f"{store.place}: {name}: found a failure, expected an answer to promote")
     key = {"run_id": run_id, "item_id": item_id, "sample": sample}
     of_answer = "where run_id = :run_id and item_id = :item_id and sample = :sample"
-    contexts = _read(store, Context, of_answer, **key)
+    contexts = read_rows(store, Context, of_answer, **key)
     return FoundAnswer(
-        run=_read(store, Run, "where run_id = :run_id", run_id=run_id)[0],
-        item=_read(store, Item, "where item_id = :item_id", item_id=item_id)[0],
+        run=read_rows(store, Run, "where run_id = :run_id", run_id=run_id)[0],
+        item=read_rows(store, Item, "where item_id = :item_id", item_id=item_id)[0],
         sample=sample,
         text=text,
         claims=[LabelledClaim(*row) for row in store.query(_sql("claims"), key)],
         contexts=contexts if contexts or count is not None else None,
-        gold_spans=_read(store, GoldSpan, "where item_id = :item_id", item_id=item_id),
+        gold_spans=read_rows(store, GoldSpan, "where item_id = :item_id", item_id=item_id),
     )
 
 
 def find_item(store: Store, item_id: str) -> Item | None:
     """Return an item, or None."""
-    found = _read(store, Item, "where item_id = :item_id", item_id=item_id)
+    found = read_rows(store, Item, "where item_id = :item_id", item_id=item_id)
     return found[0] if found else None
 
 
@@ -118,20 +117,13 @@ def has_spans(store: Store, item_id: str) -> bool:
 
 def find_incident(store: Store, incident_id: str) -> Incident | None:
     """Return an incident, or None."""
-    found = _read(store, Incident, "where incident_id = :incident_id", incident_id=incident_id)
+    found = read_rows(store, Incident, "where incident_id = :incident_id", incident_id=incident_id)
     return found[0] if found else None
 
 
 def read_questions(store: Store) -> dict[str, str]:
     """Return what every item asks, by its id."""
     return dict(store.query("select item_id, query from eval_items order by item_id"))
-
-
-def find_source(store: Store, corpus_ver: str, source_id: str) -> Source | None:
-    """Return a document of a corpus version, or None."""
-    where = "where corpus_ver = :corpus_ver and source_id = :source_id"
-    found = _read(store, Source, where, corpus_ver=corpus_ver, source_id=source_id)
-    return found[0] if found else None
 
 
 def find_holder(store: Store, corpus_ver: str, passage: str) -> str | None:
@@ -147,7 +139,7 @@ def list_standings(store: Store) -> list[Standing]:
 
 def list_queue(store: Store) -> list[QueueEntry]:
     """Return what waits for annotators, the most urgent first."""
-    return [_to_row(QueueEntry, row) for row in store.query(_sql("queue"))]
+    return [to_row(QueueEntry, row) for row in store.query(_sql("queue"))]
 
 
 def read_entry_ids(store: Store) -> frozenset[str]:
@@ -166,13 +158,13 @@ def read_incidents(store: Store) -> IncidentRows:
         "where c.incident_id = i.incident_id and c.source_id = sources.source_id)))"
     )
     return IncidentRows(
-        incidents=_read(store, Incident),
-        claims=_read(store, IncidentClaim),
-        contexts=_read(store, IncidentContext),
-        items=_read(store, Item, of_items),
-        attributes=_read(store, ItemAttribute, of_items),
-        gold_spans=_read(store, GoldSpan, of_items),
-        sources=_read(store, Source, used),
+        incidents=read_rows(store, Incident),
+        claims=read_rows(store, IncidentClaim),
+        contexts=read_rows(store, IncidentContext),
+        items=read_rows(store, Item, of_items),
+        attributes=read_rows(store, ItemAttribute, of_items),
+        gold_spans=read_rows(store, GoldSpan, of_items),
+        sources=read_rows(store, Source, used),
     )
 
 
@@ -180,16 +172,3 @@ def _sql(name: str) -> str:
     found = read_sql("incidents", name)
     assert found is not None
     return found
-
-
-def _read(store: Store, row_type: type[R], where: str = "", **params: Any) -> list[R]:
-    columns = ", ".join(row_type.__struct_fields__)
-    key = ", ".join(row_type.key)
-    sql = f"select {columns} from {row_type.table} {where} order by {key}"
-    return [_to_row(row_type, record) for record in store.query(sql, params)]
-
-
-def _to_row(row_type: type[R], record: tuple[Any, ...]) -> R:
-    """Return a record as a row; SQLite gives times as text and truth as numbers."""
-    fields = dict(zip(row_type.__struct_fields__, record, strict=True))
-    return msgspec.convert(fields, row_type, strict=False)

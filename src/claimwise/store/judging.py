@@ -16,6 +16,7 @@ import msgspec
 
 from claimwise.errors import StoreError
 from claimwise.store.files import read_sql, turn_query
+from claimwise.store.lookup import find_run, read_rows, to_row
 from claimwise.store.store import Store
 from claimwise.types.rows import (
     ActionEntry,
@@ -89,20 +90,6 @@ class Judging:
         """
         elapsed = timedelta(seconds=time.monotonic() - self._began)
         return max(datetime.now(UTC), (self.since + elapsed).replace(tzinfo=UTC))
-
-
-def find_run(store: Store, run_id: str) -> Run:
-    """Return a run.
-
-    Raises:
-        StoreError: there is no such run; names some that are there.
-    """
-    found = _read(store, Run, "where run_id = :run_id", run_id=run_id)
-    if found:
-        return found[0]
-    known = [row[0] for row in store.query("select run_id from runs order by started_at desc")]
-    listed = f"one of {', '.join(known[:5])}" if known else "a run: import one first"
-    raise StoreError(f"{store.place}: found no run {run_id!r}, expected {listed}")
 
 
 def begin_judging(
@@ -188,17 +175,17 @@ def read_documents(store: Store, run: Run, first: str, last: str) -> dict[str, S
     params = {
         "run_id": run.run_id, "corpus_ver": run.corpus_ver, "first": first, "last": last,
     }  # fmt: skip
-    rows = [_to_row(Source, record) for record in store.query(_sql("documents"), params)]
+    rows = [to_row(Source, record) for record in store.query(_sql("documents"), params)]
     return {row.source_id: row for row in rows}
 
 
 def find_document(store: Store, run: Run, name: str) -> Source | None:
     """Return the document of the run's corpus that has an id or an address."""
     named = "where corpus_ver = :corpus_ver and source_id = :name"
-    found = _read(store, Source, named, corpus_ver=run.corpus_ver, name=name)
+    found = read_rows(store, Source, named, corpus_ver=run.corpus_ver, name=name)
     if not found and "://" in name:
         named = "where corpus_ver = :corpus_ver and url = :name"
-        found = _read(store, Source, named, corpus_ver=run.corpus_ver, name=name)
+        found = read_rows(store, Source, named, corpus_ver=run.corpus_ver, name=name)
     return found[0] if found else None
 
 
@@ -214,7 +201,7 @@ def read_corpus(
     )[0]
     if count > documents or length > characters:
         return None
-    return tuple(_read(store, Source, "where corpus_ver = :corpus_ver", **params))
+    return tuple(read_rows(store, Source, "where corpus_ver = :corpus_ver", **params))
 
 
 def keeps_log(store: Store, run: Run) -> bool:
@@ -262,21 +249,9 @@ def _sql(name: str, judgement: Judgement = "grounded") -> str:
     return turn_query(found, judgement)
 
 
-def _read(store: Store, row_type: type[R], where: str, **params: Any) -> list[R]:
-    columns = ", ".join(row_type.__struct_fields__)
-    key = ", ".join(row_type.key)
-    sql = f"select {columns} from {row_type.table} {where} order by {key}"
-    return [_to_row(row_type, record) for record in store.query(sql, params)]
-
-
 def _read_between(store: Store, row_type: type[R], between: dict[str, Any]) -> list[R]:
     where = "where run_id = :run_id and item_id between :first and :last"
-    return _read(store, row_type, where, **between)
-
-
-def _to_row(row_type: type[R], record: tuple[Any, ...]) -> R:
-    """Return a record as a row; SQLite gives days and times as text."""
-    return msgspec.convert(dict(zip(row_type.__struct_fields__, record, strict=True)), row_type)
+    return read_rows(store, row_type, where, **between)
 
 
 def _group(rows: list[R]) -> dict[AnswerKey, list[R]]:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from claimwise.types.agreeing import Figure
+from claimwise.types.checking import MapBasis
 from claimwise.types.rows import Judgement, Row
 
 Status = Literal["trusted", "not trusted", "unknown"]
@@ -164,22 +165,6 @@ class Calibration(Struct, frozen=True, kw_only=True):
     def stand(self, now: datetime) -> Standing:
         """Return the status, or that the day has passed."""
         return "expired" if now >= self.expires_at else self.status
-
-
-class MapBasis(Struct, frozen=True, kw_only=True):
-    """Which calibration an instrument's probabilities of a domain go through, or why none does."""
-
-    labeler: str
-    domain: str | None
-    calibration_id: str | None = None
-    slice: dict[str, str | None] = {}
-    claims: int = 0  # labelled ones that the map was fitted on
-    runs: tuple[str, ...] = ()  # whose labels those are
-    made_at: datetime | None = None
-    kind: str | None = None
-    ece_before: float | None = None
-    ece_after: float | None = None  # on items that were held out
-    why: str | None = None
 
 
 class RunProbabilities(Struct, frozen=True, kw_only=True):

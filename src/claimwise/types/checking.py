@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from typing import Literal, get_args
 
 import msgspec
+from msgspec import Struct
 
-from claimwise.types.calibrating import MapBasis
 from claimwise.types.rows import ActionEntry, ClaimType, Source, Verdict
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -150,3 +150,19 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
         if not asked:
             return None
         return self.supported / asked, (self.supported + self.unscored) / asked
+
+
+class MapBasis(Struct, frozen=True, kw_only=True):
+    """Which calibration an instrument's probabilities of a domain go through, or why none does."""
+
+    labeler: str
+    domain: str | None
+    calibration_id: str | None = None
+    slice: dict[str, str | None] = {}
+    claims: int = 0  # labelled ones that the map was fitted on
+    runs: tuple[str, ...] = ()  # whose labels those are
+    made_at: datetime | None = None
+    kind: str | None = None
+    ece_before: float | None = None
+    ece_after: float | None = None  # on items that were held out
+    why: str | None = None

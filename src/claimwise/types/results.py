@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
-
-from claimwise.types.calibrating import CorrectedRate, RunProbabilities
 
 Better = Literal["higher", "lower"]
 
@@ -97,32 +95,3 @@ class Instrument:
     deciding_labels: int
     agreement: Estimate | None  # None: agreement unknown
     calibration: str | None = None  # how far it is trusted, and until when; None: never measured
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Worst:
-    """The worst slice of a metric, which a report leads with."""
-
-    estimate: Estimate
-    overall: float | None
-    stands_out: bool  # its simultaneous interval excludes the overall rate
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
-    """Everything a report shows of one run, before it is written in any format."""
-
-    run: dict[str, str | None]
-    store: str
-    version: str
-    by: tuple[str, ...]
-    settings: Settings
-    worst: tuple[Worst, ...]
-    tables: tuple[MetricTable, ...]
-    instruments: tuple[Instrument, ...]
-    unscored: tuple[Estimate, ...]
-    answers_without_claims: int
-    failed_answers: int
-    warnings: tuple[str, ...] = field(default=())
-    corrected: tuple[CorrectedRate, ...] = ()  # rates by a round of people's labels
-    probabilities: tuple[RunProbabilities, ...] = ()  # of instruments that were calibrated
