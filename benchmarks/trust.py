@@ -35,8 +35,8 @@ from scipy import optimize
 
 from claimwise.measure.calibration import Judged, compare_with_people, measure_balanced
 from claimwise.measure.trust import decide_trust
-from claimwise.types.annotation import CHOICES
 from claimwise.types.calibrating import Rule
+from claimwise.types.checking import CHOICES
 
 Flags = NDArray[np.bool_]
 Generator = np.random.Generator

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from claimwise.errors import ConfigError
-from claimwise.types.gating import Gate
 from claimwise.types.llm import Price
 from claimwise.types.results import Settings
 from claimwise.types.rows import QUERY_TYPES
@@ -75,7 +74,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     metrics: MetricsSection = MetricsSection()
     vocabulary: VocabularySection = VocabularySection()
     llm: LlmSection = LlmSection()
-    gates: tuple[Gate, ...] = ()
+    # As they stand: what they mean is for `claimwise.gate.settings` to say.
+    gates: tuple[dict[str, Any], ...] = ()
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -168,7 +168,7 @@ def read_config(path: Path) -> Config:
     if config.store.path and config.store.url:
         raise ConfigError(f"{path}: [store] has path and url; keep one")
     _check_llm(path, config.llm)
-    return msgspec.structs.replace(config, gates=_name_gates(path, config.gates))
+    return config
 
 
 def _refuse_secrets(path: Path, found: dict[str, Any]) -> None:
@@ -198,92 +198,3 @@ def _check_llm(path: Path, section: LlmSection) -> None:
         raise ConfigError(f"{path}: [llm] concurrency, attempts and timeout must be above 0")
     if any(price.input < 0 or price.output < 0 for price in section.prices.values()):
         raise ConfigError(f"{path}: [llm.prices] has a price below 0; expected US$ per million")
-
-
-def _name_gates(path: Path, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
-    """Give a name to every gate that has none, and refuse gates that contradict themselves."""
-    named: dict[str, Gate] = {}
-    for number, gate in enumerate(gates, start=1):
-        name = gate.name or "-".join(
-            part for part in (gate.metric, gate.member, *gate.by, *gate.where.values()) if part
-        )
-        wrong = _find_contradiction(gate)
-        if wrong:
-            raise ConfigError(f"{path}: [[gates]] {number} ({name}): {wrong}")
-        if name in named:
-            raise ConfigError(
-                f"{path}: [[gates]] {number}: found a second gate {name!r}; give it another name"
-            )
-        named[name] = msgspec.structs.replace(gate, name=name)
-    _pair_abstention(path, named.values())
-    return tuple(named.values())
-
-
-def _find_contradiction(gate: Gate) -> str | None:
-    """Say what of a gate can't be meant, or None."""
-    return _check_limits(gate) or _check_shares(gate)
-
-
-def _check_limits(gate: Gate) -> str | None:
-    given = {n: v for n, v in (("min", gate.min), ("max", gate.max)) if v is not None}
-    if len(given) == 2:
-        if given["min"] > given["max"]:
-            return f"found min = {gate.min} above max = {gate.max}; no rate is both"
-        return "found min and max; write two gates, each with one"
-    if gate.baseline is None and gate.margin is not None:
-        return 'found margin without baseline; add baseline = "previous" or a run'
-    if gate.baseline is not None and given:
-        return f"found baseline and {min(given)}; write two gates, one with each"
-    if gate.baseline is None and not given:
-        return "found no limit; add min, max or baseline"
-    for name, value in given.items():
-        if not 0 < value < 1:
-            return (
-                f"found {name} = {value:g}, expected a share above 0 and below 1: whatever the "
-                "data, one end would always pass, and the other could never be shown"
-            )
-    return None
-
-
-def _check_shares(gate: Gate) -> str | None:
-    for name, value, allowed, expected in (
-        ("margin", gate.tolerance, 0 <= gate.tolerance < 1, "a share from 0 and below 1"),
-        (
-            "confidence",
-            gate.confidence,
-            0.5 < gate.confidence <= 0.9999,
-            "a share above 0.5, up to 0.9999",
-        ),
-        (
-            "min_agreement",
-            gate.min_agreement,
-            0 <= gate.min_agreement < 1,
-            "a share from 0 and below 1",
-        ),
-        ("min_items", gate.min_items, gate.min_items >= 2, "2 or more"),
-    ):
-        if not allowed:
-            return f"found {name} = {value:g}, expected {expected}"
-    return None
-
-
-_ABSTENTION = {"correct_abstention": "min", "over_refusal": "max"}
-
-
-def _pair_abstention(path: Path, gates: Iterable[Gate]) -> None:
-    """Refuse one half of the abstention pair: who abstains always, or never, would pass it."""
-    found = {name_abstention(gate) for gate in gates} - {None}
-    if len(found) == 1:
-        (alone,) = found
-        (other,) = set(_ABSTENTION) - found
-        raise ConfigError(
-            f"{path}: [[gates]] has {alone} without {other}, which a system that "
-            f"{'always' if alone == 'correct_abstention' else 'never'} abstains would pass; add "
-            f'[[gates]] with metric = "{other}" and {_ABSTENTION[other]} = …, or baseline = …'
-        )
-
-
-def name_abstention(gate: Gate) -> str | None:
-    """Return which half of the abstention pair a gate is about, if it is about one."""
-    name = gate.member if gate.metric == "abstention" else gate.metric
-    return name if name in _ABSTENTION else None

@@ -206,12 +206,13 @@ class GateFile(pytest.File):
             UsageError: the settings are wrong, or hold no gate.
         """
         from claimwise.errors import ClaimwiseError
+        from claimwise.gate.settings import read_gates
 
         try:
             runner = make_runner(self.config, self.path.parent)
+            gates = read_gates(runner._project)
         except ClaimwiseError as error:
             raise pytest.UsageError(str(error)) from error
-        gates = runner._project.config.gates
         if not gates:
             raise pytest.UsageError(f"{self.path}: found no [[gates]] for --claimwise to run")
         for gate in gates:

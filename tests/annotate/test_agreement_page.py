@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.annotate.agreement import hide_names, make_rule_finder
+from claimwise.agreement.rules import make_rule_finder
+from claimwise.annotate.agreement import hide_names
 from claimwise.cli.main import run as run_command
 from claimwise.measure.raters import measure_people
 from claimwise.store import Store

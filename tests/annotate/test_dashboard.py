@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from claimwise.accounts.values import Account, Role
 from claimwise.annotate.calls import Call, Refusal, Response
 from claimwise.annotate.dashboard import show_dashboard
 from claimwise.annotate.figures import Figures
@@ -24,7 +25,6 @@ from claimwise.report import build_report, sentences
 from claimwise.report.format import say_name
 from claimwise.run_report.values import Report
 from claimwise.store import Store, open_store
-from claimwise.types.annotation import Account, Role
 from small_data import answer, item, label, run, source, to_rows
 from support.waiting import DEADLINE
 

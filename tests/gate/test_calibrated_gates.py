@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from claimwise.config import Config, Project, read_config
+from claimwise.config import Config, Project, find_project
 from claimwise.errors import ConfigError
+from claimwise.gate.settings import read_gates
 from claimwise.pipeline.calibrating import calibrate_verifier
 from claimwise.pipeline.gating import run_gates
 from claimwise.store import Store
 from claimwise.types.calibrating import Calibrated, Rule
 from claimwise.types.gating import Gate, GateDecision
 from small_data import Record, answer, item, label, load, run, source
+from support.gates import write_gates
 
 JUDGE = {"type": "labelers", "labeler": "judge:x", "labeler_kind": "verifier"}
 SPAN = {"supporting_span": "It opened in 1999.", "source_id": "doc"}
@@ -24,7 +26,7 @@ TODAY = datetime.now(UTC).replace(tzinfo=None)
 
 def decide(store: Store, folder: Path, **rule: Any) -> GateDecision:
     gate = Gate(**{"metric": "faithfulness", "name": "g", "min": 0.8, **rule})
-    return run_gates(store, Project(folder, Config(gates=(gate,))), "r").gates[0]
+    return run_gates(store, Project(folder, Config(gates=write_gates(gate))), "r").gates[0]
 
 
 def give(item_id: str, text: str, verdict: str, labeler: str, run_id: str) -> Record:
@@ -145,4 +147,4 @@ def test_the_key_is_checked(tmp_path: Path) -> None:
     path = tmp_path / "claimwise.toml"
     path.write_text('[[gates]]\nmetric = "faithfulness"\nmin = 0.8\ncalibration = "maybe"\n')
     with pytest.raises(ConfigError, match="calibration"):
-        read_config(path)
+        read_gates(find_project(tmp_path))

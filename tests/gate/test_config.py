@@ -6,19 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.config import Config, read_config
+from claimwise.config import Project, read_config
 from claimwise.errors import ClaimwiseError, ConfigError, MetricError
 from claimwise.gate import resolve_gate
+from claimwise.gate.settings import read_gates
 from claimwise.measure import load_metrics
 from claimwise.types.gating import Gate
 
 METRICS = load_metrics()
 
 
-def read(folder: Path, *gates: str) -> Config:
+def read(folder: Path, *gates: str) -> tuple[Gate, ...]:
     path = folder / "claimwise.toml"
     path.write_text("\n".join(f"[[gates]]\n{gate}" for gate in gates), encoding="utf-8")
-    return read_config(path)
+    return read_gates(Project(folder, read_config(path)))
 
 
 def test_a_gate_has_a_name_and_defaults(tmp_path: Path) -> None:
@@ -27,7 +28,7 @@ def test_a_gate_has_a_name_and_defaults(tmp_path: Path) -> None:
         'metric = "faithfulness"\nmin = 0.8\nby = ["query_type"]',
         'metric = "verdict_shares"\nmember = "stale"\nmax = 0.1\nwhere = { stakes = "high" }',
         'metric = "faithfulness"\nbaseline = "previous"\nname = "no worse"',
-    ).gates
+    )
     assert [first.name, second.name, third.name] == [
         "faithfulness-query_type", "verdict_shares-stale-high", "no worse"
     ]  # fmt: skip
@@ -87,7 +88,7 @@ def test_both_halves_are_read(tmp_path: Path) -> None:
         tmp_path,
         'metric = "abstention"\nmember = "over_refusal"\nmax = 0.1',
         'metric = "correct_abstention"\nmin = 0.8',
-    ).gates
+    )
     assert [gate.name for gate in gates] == ["abstention-over_refusal", "correct_abstention"]
 
 

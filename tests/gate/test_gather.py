@@ -13,10 +13,11 @@ from claimwise.pipeline.gating import run_gates
 from claimwise.store import Store
 from claimwise.types.gating import Gate, GateDecision
 from small_data import Record, answer, claim, item, label, load, run, source
+from support.gates import write_gates
 
 
 def make_project(folder: Path, *gates: Gate) -> Project:
-    return Project(folder, Config(gates=gates))
+    return Project(folder, Config(gates=write_gates(*gates)))
 
 
 def decide(store: Store, folder: Path, **rule: Any) -> GateDecision:

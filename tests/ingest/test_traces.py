@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from claimwise.errors import InputError
 from claimwise.ingest.traces import read_trace
-from claimwise.types.incidents import Passage, Trace
+from claimwise.types.traces import Passage, Trace
 
 
 def read(tmp_path: Path, document: Any, **options: Any) -> Trace:

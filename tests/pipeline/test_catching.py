@@ -11,9 +11,10 @@ from claimwise.pipeline.incidents import make_trace
 from claimwise.store import Store
 from claimwise.store.incidents import find_answer
 from claimwise.types.gating import Gate
-from claimwise.types.incidents import Passage
+from claimwise.types.traces import Passage
 from pipeline.test_incidents import PASSAGE, change, golden, promote
 from small_data import answer, item, label, load, run, source
+from support.gates import write_gates
 
 __all__ = ["golden"]
 
@@ -24,7 +25,7 @@ def gate(name: str, metric: str = "faithfulness", **more: Any) -> Gate:
 
 
 def catches(store: Store, folder: Path, *gates: Gate) -> dict[str, list[str]]:
-    found, warnings = list_incidents(store, Project(folder, Config(gates=gates)))
+    found, warnings = list_incidents(store, Project(folder, Config(gates=write_gates(*gates))))
     assert warnings == []
     return {
         status.incident.item_id: [
@@ -118,7 +119,9 @@ def test_own_metrics_grade_incidents_too(golden: Store, tmp_path: Path) -> None:
 
 def test_gate_that_can_not_be_told_is_named(golden: Store, tmp_path: Path) -> None:
     promote(golden)
-    project = Project(tmp_path, Config(gates=(gate("odd", by=("nonsense",)), gate("all"))))
+    project = Project(
+        tmp_path, Config(gates=write_gates(gate("odd", by=("nonsense",)), gate("all")))
+    )
     [status], [warning] = list_incidents(golden, project)
     assert warning.startswith("gate odd: can't be told: found the slice 'nonsense'")
     assert [catch.gate for catch in status.caught_by] == ["all"]

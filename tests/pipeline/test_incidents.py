@@ -19,8 +19,9 @@ from claimwise.pipeline.repeats import find_near, normalise_question
 from claimwise.store import Store
 from claimwise.store.incidents import find_answer, list_queue, list_standings, read_incidents
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
-from claimwise.types.incidents import ItemChoice, Passage, Promotion, Trace
+from claimwise.types.incidents import ItemChoice, Promotion
 from claimwise.types.rows import QueueEntry, Source
+from claimwise.types.traces import Passage, Trace
 from claimwise.verify.verifier import load_verifier
 from pipeline.instruments import ExactVerifier
 from small_data import SOURCE, answer, item, label, load, run, source

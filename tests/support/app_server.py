@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx2
 
+from claimwise.accounts.values import Role
 from claimwise.annotate.app import Site, build_app
 from claimwise.annotate.connections import ConnectionLimits, build_server
 from claimwise.annotate.pool import StorePool
@@ -19,7 +20,6 @@ from claimwise.annotate.server import ServeOptions, bind_socket
 from claimwise.config import Project
 from claimwise.store import Store, open_store
 from claimwise.store.accounts import create_account
-from claimwise.types.annotation import Role
 from support.waiting import DEADLINE, wait_until
 
 PASSWORD = "four plain words here"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from math import ceil
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from msgspec.structs import replace
 
+from claimwise.agreement.rules import make_rule_finder
 from claimwise.annotate.calls import Call, PageRoute, Refusal, Response
 from claimwise.annotate.charts import Point, draw_forest
 from claimwise.annotate.figures import Wanted, read_figures
-from claimwise.annotate.guide import Guide, find_guide, show_rules
+from claimwise.annotate.guide import find_guide, show_rules
 from claimwise.errors import MetricError
 from claimwise.measure import check_run
-from claimwise.measure.raters import USABLE, FindRules, advise_on, measure_people
+from claimwise.measure.raters import USABLE, advise_on, measure_people
 from claimwise.report.agreeing import (
     MATRIX_TITLE,
     READING,
@@ -30,25 +29,10 @@ from claimwise.report.agreeing import (
 from claimwise.report.format import say_name, show_count
 from claimwise.store import Store
 from claimwise.types.agreeing import Agreement, DisputedClaim, VerdictPair
-from claimwise.types.annotation import CHOICES
+from claimwise.types.checking import CHOICES
 from claimwise.types.rows import Judgement
 
 _MOST_CLAIMS: Final = 20  # of each pair of verdicts
-
-
-def make_rule_finder(store: Store, folder: Path) -> FindRules:
-    """Return what names the rules of a guide for two verdicts; a guide without ids has none."""
-
-    @cache
-    def find(version: str) -> Guide | None:
-        return find_guide(store, version, folder)
-
-    def find_rules(version: str, one: str, other: str) -> list[str]:
-        guide = find(version)
-        rules = guide.find_rules(one, other) if guide else []
-        return [f"{rule.rule_id} {rule.title}" for rule in rules]
-
-    return find_rules
 
 
 class _Dispute(NamedTuple):

@@ -19,11 +19,11 @@ from urllib.parse import quote
 
 import msgspec
 
+from claimwise.accounts.values import Account, Role
 from claimwise.config import Project
 from claimwise.errors import make_printable
 from claimwise.store import Store
 from claimwise.store.accounts import add_event
-from claimwise.types.annotation import Account, Role
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from urllib.parse import quote
 
+from claimwise.accounts.values import Account
 from claimwise.annotate import security
 from claimwise.annotate.calls import Call, PageRoute, Refusal, Response, is_local
 from claimwise.errors import RefusedError
@@ -22,7 +23,6 @@ from claimwise.store.accounts import (
     record_failure,
     use_invite,
 )
-from claimwise.types.annotation import Account
 
 _WRONG = "That name and password don't belong together."
 

@@ -1,4 +1,4 @@
-"""The annotation guide: versioned documents whose rules have ids, and the pages that show them.
+"""The annotation guide: versioned documents whose rules have ids.
 
 A guide is a Markdown file with a head, as ``guides/grounded-1.md`` beside this module::
 
@@ -24,18 +24,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from claimwise.annotate.calls import Call, PageRoute, Refusal, Response
 from claimwise.errors import ConfigError
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
@@ -232,41 +230,3 @@ def _number(version: str) -> tuple[int, str]:
     """Sort key of a version: the number at its end, then its name."""
     found = re.search(r"(\d+)\Z", version)
     return int(found[1]) if found else 0, version
-
-
-def show_guides(call: Call) -> Response:
-    """List the versions: those in files, and those that labels carry."""
-    stored = [row[0] for row in call.store.query("select guide_version from guide_versions")]
-    listed = {guide.version: guide for guide in list_guides(call.project.folder)}
-    for version in stored:
-        found = find_guide(call.store, version, call.project.folder)
-        if found is not None:
-            listed[version] = found
-    newest = {read_guide(kind, folder=call.project.folder).version for kind in _KINDS}
-    return call.render("guides.html", guides=list(listed.values()), stored=stored, newest=newest)
-
-
-def show_guide(call: Call) -> Response:
-    """Show one version as a page."""
-    version = call.path["version"]
-    guide = find_guide(call.store, version, call.project.folder)
-    if guide is None:
-        raise Refusal(404, f"There is no guide {version!r}.")
-    return call.render(
-        "guide.html", guide=guide, html=render_markdown(guide.body), **_places(guide)
-    )
-
-
-def _places(guide: Guide) -> Mapping[str, Any]:
-    return {
-        "pairs": [(pair.split("/"), rules) for pair, rules in guide.pairs.items()],
-        "rules": guide.rules,
-    }
-
-
-_KINDS: tuple[Judgement, ...] = ("grounded", "closed_book")
-
-ROUTES = (
-    PageRoute("GET", "/guide", show_guides, "labeler"),
-    PageRoute("GET", "/guide/{version:path}", show_guide, "labeler"),
-)

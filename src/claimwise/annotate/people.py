@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
+from claimwise.accounts.values import ROLES, Role
 from claimwise.annotate.calls import Call, PageRoute, Refusal, Response
 from claimwise.store.accounts import (
     LONGEST_INVITE,
@@ -16,7 +17,6 @@ from claimwise.store.accounts import (
     list_accounts,
     list_invites,
 )
-from claimwise.types.annotation import ROLES, Role
 
 _LONGEST_HOURS = LONGEST_INVITE // timedelta(hours=1)
 

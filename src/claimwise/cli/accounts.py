@@ -7,6 +7,7 @@ from typing import cast
 
 import click
 
+from claimwise.accounts.values import ROLES, Role
 from claimwise.cli.common import (
     current_project,
     format_option,
@@ -25,7 +26,6 @@ from claimwise.store.accounts import (
     disable_account,
     list_accounts,
 )
-from claimwise.types.annotation import ROLES, Role
 
 _ADDRESS = "http://127.0.0.1:8700"
 

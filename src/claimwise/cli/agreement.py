@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from claimwise.annotate.agreement import make_rule_finder
+from claimwise.agreement.rules import make_rule_finder
 from claimwise.cli.common import (
     choose_run,
     console,
@@ -12,9 +12,9 @@ from claimwise.cli.common import (
     format_option,
     open_project_store,
     print_json,
+    read_columns,
     store_option,
 )
-from claimwise.cli.compare import read_columns
 from claimwise.errors import MetricError
 from claimwise.measure.raters import measure_people
 from claimwise.report.agreeing import (

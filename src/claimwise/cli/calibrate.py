@@ -13,9 +13,9 @@ from claimwise.cli.common import (
     format_option,
     open_project_store,
     print_json,
+    read_columns,
     store_option,
 )
-from claimwise.cli.compare import read_columns
 from claimwise.pipeline.calibrating import calibrate_verifier
 from claimwise.report.calibrating import (
     print_calibrated,

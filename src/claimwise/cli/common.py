@@ -221,3 +221,20 @@ def write_file(path: Path, text: str) -> None:
         replace_file(path, text.encode())
     except OSError as error:
         raise ClaimwiseError(f"{path}: {error.strerror}; nothing was written") from error
+
+
+def change_settings(project: Project, labels: str | None, confidence: float | None) -> Settings:
+    """Return the project's settings with what options change; changes have one method."""
+    base = project.settings
+    return Settings(
+        labels=labels or base.labels,
+        confidence=base.confidence if confidence is None else confidence,
+        seed=base.seed,
+    )
+
+
+def read_columns(by: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the slice columns of an option."""
+    if by is None:
+        return default
+    return tuple(name.strip() for name in by.split(",") if name.strip())

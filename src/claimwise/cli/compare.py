@@ -10,14 +10,15 @@ from pathlib import Path
 import click
 
 from claimwise.cli.common import (
+    change_settings,
     console,
     current_project,
     format_option,
     open_project_store,
+    read_columns,
     store_option,
     write_output,
 )
-from claimwise.config import Project
 from claimwise.measure import Metric, find_metric, load_metrics
 from claimwise.measure.compare import MAIN_METRICS, compare_runs
 from claimwise.report.comparing import (
@@ -28,24 +29,6 @@ from claimwise.report.comparing import (
 )
 from claimwise.store.comparing import find_pair
 from claimwise.types.comparing import Comparison
-from claimwise.types.results import Settings
-
-
-def change_settings(project: Project, labels: str | None, confidence: float | None) -> Settings:
-    """Return the project's settings with what options change; changes have one method."""
-    base = project.settings
-    return Settings(
-        labels=labels or base.labels,
-        confidence=base.confidence if confidence is None else confidence,
-        seed=base.seed,
-    )
-
-
-def read_columns(by: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the slice columns of an option."""
-    if by is None:
-        return default
-    return tuple(name.strip() for name in by.split(",") if name.strip())
 
 
 @click.command("compare", short_help="How far two runs differ, paired by item.")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 
 from claimwise.cli.common import (
+    change_settings,
     console,
     current_project,
     format_option,
     open_project_store,
     print_json,
+    read_columns,
     store_option,
 )
-from claimwise.cli.compare import change_settings, read_columns
 from claimwise.measure import Metric, find_metric, load_metrics
 from claimwise.measure.drift import explain_drift
 from claimwise.report.drifting import print_drifts, render_drifts_markdown, to_drift_document

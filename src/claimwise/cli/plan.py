@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 
 from claimwise.cli.common import (
+    change_settings,
     console,
     current_project,
     format_option,
     open_project_store,
     print_json,
+    read_columns,
     store_option,
 )
-from claimwise.cli.compare import change_settings, read_columns
 from claimwise.measure import find_metric, load_metrics
 from claimwise.measure.plan import Goal, plan_items
 from claimwise.report.planning import print_plan, render_plan_markdown, to_plan_document

@@ -23,7 +23,8 @@ from claimwise.ingest.traces import read_trace
 from claimwise.pipeline.incidents import make_trace, promote_trace
 from claimwise.store import Store
 from claimwise.store.incidents import FoundAnswer, find_answer
-from claimwise.types.incidents import ItemChoice, Promotion, Trace
+from claimwise.types.incidents import ItemChoice, Promotion
+from claimwise.types.traces import Trace
 from claimwise.verify.verifier import load_verifier
 
 

@@ -21,7 +21,8 @@ from claimwise.disk.input import refuse as refuse_file
 from claimwise.errors import InputError, Problem
 from claimwise.ingest.json_keys import find_repeated_key
 from claimwise.ingest.problems import show
-from claimwise.types.annotation import CHOICES, Choice, GivenLabel, LogEntry, TaskSource
+from claimwise.types.annotation import Choice, GivenLabel, LogEntry, TaskSource
+from claimwise.types.checking import CHOICES
 from claimwise.types.rows import Judgement, LabelKind
 
 LARGEST_FILE: Final = 512 * 1024 * 1024

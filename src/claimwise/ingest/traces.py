@@ -21,7 +21,7 @@ from claimwise.disk.input import refuse
 from claimwise.ingest.documents import STDIN, read_text
 from claimwise.ingest.json_keys import find_repeated_key
 from claimwise.ingest.problems import show
-from claimwise.types.incidents import Passage, Trace
+from claimwise.types.traces import Passage, Trace
 
 _Record = Mapping[str, Any]
 

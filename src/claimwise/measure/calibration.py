@@ -33,8 +33,8 @@ from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import wilson_interval
 from claimwise.measure.probability_maps import BINS, Scored, find_bins, measure_ece
 from claimwise.types.agreeing import Figure
-from claimwise.types.annotation import CHOICES
 from claimwise.types.calibrating import Bin, JudgedClaim, PeopleAgreement, VerdictAccuracy
+from claimwise.types.checking import CHOICES
 from claimwise.types.rows import SMALLEST_CHANCE, Judgement
 
 Floats = NDArray[np.float64]

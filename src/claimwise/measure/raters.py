@@ -45,7 +45,7 @@ from claimwise.types.agreeing import (
     VerdictFigures,
     VerdictPair,
 )
-from claimwise.types.annotation import CHOICES
+from claimwise.types.checking import CHOICES
 from claimwise.types.rows import Judgement
 
 USABLE: Final = 0.6

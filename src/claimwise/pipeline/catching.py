@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from claimwise.config import Project
 from claimwise.errors import MetricError
 from claimwise.gate import Rule, resolve_gate
+from claimwise.gate.settings import read_gates
 from claimwise.measure import load_metrics
 from claimwise.measure.counting import ItemCounts, list_attributes, list_items
 from claimwise.store import Store, open_store
@@ -79,7 +80,7 @@ def list_incidents(store: Store, project: Project) -> tuple[list[IncidentStatus]
 
 def _resolve_gates(project: Project) -> list[Rule]:
     metrics = load_metrics(project.metrics_folder)
-    return [resolve_gate(gate, metrics, project.settings.labels) for gate in project.config.gates]
+    return [resolve_gate(gate, metrics, project.settings.labels) for gate in read_gates(project)]
 
 
 def find_catches(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from claimwise.config import FILE_NAME, Project, name_abstention
+from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ConfigError, MetricError
 from claimwise.gate import decide_gate, gather_gate, resolve_gate
+from claimwise.gate.settings import name_abstention, read_gates
 from claimwise.measure import check_run, load_metrics
 from claimwise.measure.estimate import check_labeler
 from claimwise.store import Store
@@ -50,7 +51,7 @@ def find_latest_run(store: Store) -> str:
 
 
 def _choose_gates(project: Project, names: Sequence[str]) -> list[Gate]:
-    gates = project.config.gates
+    gates = read_gates(project)
     if not gates:
         raise ConfigError(
             f"{project.folder / FILE_NAME}: found no gates; add one, such as [[gates]] with "

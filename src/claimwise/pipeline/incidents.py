@@ -39,7 +39,7 @@ from claimwise.store.incidents import (
 from claimwise.store.lookup import find_source
 from claimwise.text import make_content_id
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
-from claimwise.types.incidents import ItemChoice, Passage, Promotion, Trace
+from claimwise.types.incidents import ItemChoice, Promotion
 from claimwise.types.rows import (
     QUERY_TYPES,
     GoldSpan,
@@ -53,6 +53,7 @@ from claimwise.types.rows import (
     Row,
     Source,
 )
+from claimwise.types.traces import Passage, Trace
 from claimwise.verify.verifier import Splitter, Verifier
 
 # The attribute that every promoted item carries: a slice, and what a gate's `where` can name.

@@ -11,8 +11,9 @@ from claimwise.disk.input import refuse
 from claimwise.errors import InputError
 from claimwise.store import Store
 from claimwise.store.incidents import FoundAnswer, read_questions
-from claimwise.types.incidents import ItemChoice, Trace
+from claimwise.types.incidents import ItemChoice
 from claimwise.types.rows import Item
+from claimwise.types.traces import Trace
 from claimwise.verify.words import is_common, read_stems
 
 # Shared words over all words of two questions; from here on they may ask the same.

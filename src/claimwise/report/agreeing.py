@@ -24,9 +24,9 @@ from claimwise.report.format import (
     show_interval,
     show_rate,
 )
-from claimwise.report.markdown import escape, write_bullets, write_table
+from claimwise.report.markdown_text import escape, write_bullets, write_table
 from claimwise.types.agreeing import Agreement, DisputedClaim, Figure, VerdictPair
-from claimwise.types.annotation import CHOICES
+from claimwise.types.checking import CHOICES
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 READING: Final = (

@@ -18,7 +18,7 @@ from claimwise.report.format import (
     show_number,
     show_rate,
 )
-from claimwise.report.markdown import escape, write_bullets, write_table
+from claimwise.report.markdown_text import escape, write_bullets, write_table
 from claimwise.types.calibrating import (
     Calibrated,
     Calibration,

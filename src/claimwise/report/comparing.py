@@ -37,7 +37,7 @@ from claimwise.report.format import (
     show_rate,
 )
 from claimwise.report.html import load_template
-from claimwise.report.markdown import escape, write_bullets, write_table
+from claimwise.report.markdown_text import escape, write_bullets, write_table
 from claimwise.types.comparing import Change, Comparison, MetricChange, MovedItem, ShownClaim
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it

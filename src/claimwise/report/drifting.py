@@ -18,7 +18,7 @@ from claimwise.report.changes import (
 )
 from claimwise.report.columns import Column, Writer
 from claimwise.report.format import clean, pluralize, say_name, show_confidence, show_rate
-from claimwise.report.markdown import escape, write_bullets, write_table
+from claimwise.report.markdown_text import escape, write_bullets, write_table
 from claimwise.types.drifting import Drift, Part, SliceWeight
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it

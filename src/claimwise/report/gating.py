@@ -26,7 +26,7 @@ from claimwise.report.format import (
     show_count,
     show_rate,
 )
-from claimwise.report.markdown import escape, write_table
+from claimwise.report.markdown_text import escape, write_table
 from claimwise.types.gating import GateDecision, GateReport, Outcome, SliceDecision
 
 SCHEMA: Final = "claimwise.gates/1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -29,6 +29,7 @@ from claimwise.report.format import (
     slice_cell,
     slice_columns,
 )
+from claimwise.report.markdown_text import escape, write_bullets, write_table
 from claimwise.report.sentences import (
     READING,
     collect_notes,
@@ -49,17 +50,6 @@ from claimwise.report.sentences import (
 )
 from claimwise.run_report.values import Report
 from claimwise.types.results import Estimate, MetricTable
-
-# What Markdown or its tables could read as more than text. Underscores within words and the
-# brackets of our own intervals are left alone, so that the source stays readable.
-_SPECIAL = re.compile(
-    r"[\\`*|~$]|(?<!\w)_|_(?!\w)|\[(?!\d\.\d{3}, \d\.\d{3}\](?![(\[:]))|(?<=\w):(?=//)|(?<=www)\."
-)
-# At the start of a paragraph: a heading, a list, a line across.
-_BLOCK = re.compile(r"\A(\d{0,9})([-+#=.)])(?=[-+#=\s]|\Z)")
-_HTML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-# GitHub notifies whoever an at sign names, escaped or not, unless it stands in an element.
-_MENTION = re.compile(r"(?<!\w)@")
 
 _Figure = tuple[str, Callable[[Estimate], str]]
 _PLAIN: Final[_Figure] = ("interval", lambda row: show_interval(row.low, row.high))
@@ -89,14 +79,6 @@ def _figures(table: MetricTable, notes: Notes, *, of_slices: bool) -> list[_Figu
         *_PRECISION,
         ("notes", notes.marks),
     ]
-
-
-def escape(text: str) -> str:
-    """Return foreign text so that Markdown shows it as it is."""
-    marked = _SPECIAL.sub(lambda found: f"\\{found[0]}", clean(text))
-    marked = _BLOCK.sub(r"\1\\\2", marked)
-    plain = "".join(_HTML.get(character, character) for character in marked)
-    return _MENTION.sub("<span>@</span>", plain)
 
 
 def render_markdown(report: Report) -> str:
@@ -285,25 +267,3 @@ def _render_commands(report: Report) -> str:
     longest = max(len(run) for run in re.findall(r"`*", "\n".join(lines)))
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}sh", *lines, fence])
-
-
-def write_bullets(lines: Iterable[str]) -> str:
-    """Write a list; its lines are escaped already."""
-    return "\n".join(f"- {line}" for line in lines)
-
-
-def write_table(
-    headers: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    text: Sequence[int] = (0,),
-    strong: Sequence[bool] = (),
-) -> str:
-    """Write a table; columns of text are set left, figures right, strong rows bold."""
-    rules = [":--" if number in text else "--:" for number in range(len(headers))]
-    lines = [[escape(header) for header in headers], rules]
-    for number, row in enumerate(rows):
-        cells = [escape(cell) for cell in row]
-        is_strong = bool(strong) and strong[number]
-        lines.append([f"**{cell}**" if cell else "" for cell in cells] if is_strong else cells)
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -20,7 +20,7 @@ from claimwise.report.format import (
     show_number,
     show_rate,
 )
-from claimwise.report.markdown import escape, write_bullets, write_table
+from claimwise.report.markdown_text import escape, write_bullets, write_table
 from claimwise.types.planning import Plan, PlanRow
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from claimwise.accounts.values import ROLES, Account, Role
 from claimwise.errors import RefusedError
 from claimwise.store.files import read_sql
 from claimwise.store.store import Store
-from claimwise.types.annotation import ROLES, Account, Role
 
 SESSION_LIFE = timedelta(hours=12)  # after the last request
 LONGEST_SESSION = timedelta(days=7)  # after the login, whatever happens in between

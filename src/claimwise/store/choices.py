@@ -18,7 +18,8 @@ from claimwise.errors import RefusedError
 from claimwise.store.rounds import query_of
 from claimwise.store.store import Store
 from claimwise.store.tasks import StoredClaim
-from claimwise.types.annotation import CHOICES, Choice
+from claimwise.types.annotation import Choice
+from claimwise.types.checking import CHOICES
 
 _LONGEST_REASON = 2_000
 _LONGEST_SECONDS = 86_400.0

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Final, Literal, get_args
 
 from msgspec import Struct
 
-from claimwise.types.rows import ClaimType, FactLabel, Judgement, Verdict
-
-Role = Literal["admin", "adjudicator", "labeler"]
-ROLES: tuple[Role, ...] = ("admin", "adjudicator", "labeler")
-
-CHOICES: Final[Mapping[Judgement, tuple[str, ...]]] = {
-    "grounded": get_args(Verdict),
-    "closed_book": get_args(FactLabel),
-}
-"""What a claim may be called, in the usual order."""
-
-
-class Account(Struct, frozen=True, kw_only=True):
-    """Someone who may log in. The name is also the labeler of their labels."""
-
-    account: str
-    role: Role
-    created_at: datetime
-    disabled_at: datetime | None = None
+from claimwise.types.rows import ClaimType, Judgement
 
 
 class Round(Struct, frozen=True, kw_only=True):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 import msgspec
 from msgspec import Struct
 
-from claimwise.types.rows import ActionEntry, ClaimType, Source, Verdict
+from claimwise.types.rows import ActionEntry, ClaimType, FactLabel, Judgement, Source, Verdict
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -166,3 +167,10 @@ class MapBasis(Struct, frozen=True, kw_only=True):
     ece_before: float | None = None
     ece_after: float | None = None  # on items that were held out
     why: str | None = None
+
+
+CHOICES: Final[Mapping[Judgement, tuple[str, ...]]] = {
+    "grounded": get_args(Verdict),
+    "closed_book": get_args(FactLabel),
+}
+"""What a claim may be called, in the usual order."""

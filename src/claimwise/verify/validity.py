@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from datetime import date
-
-from claimwise.types.annotation import TaskSource
-from claimwise.types.rows import Source
+from typing import Protocol
 
 
-def is_stale(source: Source | TaskSource, as_of: date) -> bool:
+class Dated(Protocol):
+    """A document as far as it says how long it holds."""
+
+    @property
+    def valid_until(self) -> date | None:
+        """The last day on which it holds; None: no end is known."""
+
+    @property
+    def superseded_by(self) -> str | None:
+        """The id of the document that has replaced it."""
+
+
+def is_stale(source: Dated, as_of: date) -> bool:
     """Tell whether a source was replaced, or held only until before that day."""
     expired = source.valid_until is not None and source.valid_until < as_of
     return expired or source.superseded_by is not None
 
 
-def say_why_stale(source: Source | TaskSource) -> str:
+def say_why_stale(source: Dated) -> str:
     """Return why a stale source no longer holds, as the end of a sentence."""
     if source.superseded_by is not None:
         return f"{source.superseded_by} has replaced it"
