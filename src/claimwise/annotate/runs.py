@@ -16,7 +16,7 @@ from claimwise.measure import Metric, load_metrics
 from claimwise.measure.instruments import Judged, find_instruments, find_label_views
 from claimwise.report import build_report, sentences
 from claimwise.report import format as form
-from claimwise.report.corrections import describe_trust
+from claimwise.report.sentences import describe_trust
 from claimwise.run_report.values import Report
 from claimwise.store import Store
 from claimwise.store.runs import ListedRun, list_newest_runs

@@ -9,8 +9,6 @@ from claimwise.report.format import (
     show_interval,
     show_rate,
 )
-from claimwise.report.probabilities import describe_probabilities
-from claimwise.run_report.values import Report
 from claimwise.types.agreeing import Figure
 from claimwise.types.calibrating import CorrectedRate
 
@@ -36,17 +34,3 @@ def describe_correction(one: CorrectedRate) -> str:
         f"{before}, over {pluralize(one.claims, 'claim')}){alone}; the labels as they were drawn: "
         f"{show_figure(one.labels_only)}"
     )
-
-
-def describe_trust(report: Report) -> list[str]:
-    """Say how each instrument of a report stands, and what its rates are when corrected."""
-    lines = [
-        f"{clean(one.labeler)}, by its calibration: {clean(one.calibration)}."
-        for one in report.instruments
-        if one.calibration
-    ]
-    lines += [f"{line}." for line in describe_probabilities(report.probabilities)]
-    for corrected in report.corrected:
-        lines.append(f"{describe_correction(corrected)}.")
-        lines += [f"{clean(note)[:1].upper()}{clean(note)[1:]}." for note in corrected.notes]
-    return lines

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from claimwise.report import format as form
 from claimwise.report import sentences
-from claimwise.report.corrections import describe_trust
+from claimwise.report.sentences import describe_trust
 from claimwise.run_report.values import Report
 from claimwise.types.results import Estimate, MetricTable
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
-from claimwise.report.corrections import describe_trust
 from claimwise.report.format import (
     MISSING,
     QUADRANT,
@@ -39,6 +38,7 @@ from claimwise.report.sentences import (
     describe_run,
     describe_settings,
     describe_slices,
+    describe_trust,
     describe_unmeasured,
     describe_unscored,
     describe_worst,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from claimwise.report.corrections import describe_correction
 from claimwise.report.format import (
     MISSING,
     Notes,
@@ -24,6 +25,7 @@ from claimwise.report.format import (
     show_rate,
     slice_name,
 )
+from claimwise.report.probabilities import describe_probabilities
 from claimwise.run_report.values import Report, Worst
 from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
 
@@ -321,3 +323,17 @@ def _settings_options(settings: Settings) -> str:
         for name, (value, usual) in given.items()
         if value != usual
     )
+
+
+def describe_trust(report: Report) -> list[str]:
+    """Say how each instrument of a report stands, and what its rates are when corrected."""
+    lines = [
+        f"{clean(one.labeler)}, by its calibration: {clean(one.calibration)}."
+        for one in report.instruments
+        if one.calibration
+    ]
+    lines += [f"{line}." for line in describe_probabilities(report.probabilities)]
+    for corrected in report.corrected:
+        lines.append(f"{describe_correction(corrected)}.")
+        lines += [f"{clean(note)[:1].upper()}{clean(note)[1:]}." for note in corrected.notes]
+    return lines

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from claimwise.report.columns import FOREST_WIDTH, Column, Writer
-from claimwise.report.corrections import describe_trust
 from claimwise.report.format import (
     MISSING,
     QUADRANT,
@@ -49,6 +48,7 @@ from claimwise.report.sentences import (
     describe_settings,
     describe_slice_bounds,
     describe_slices,
+    describe_trust,
     describe_unmeasured,
     describe_unscored,
     describe_worst,
