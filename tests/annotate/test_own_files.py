@@ -17,20 +17,23 @@ from claimwise.store import files as sql_files
 from claimwise.store import open_store
 from support.app_server import run_app
 
-KEPT = (
-    calls.load_templates, sql_files.list_sql, sql_files._read_folder, catalogue._load_built_in,
-    guide._read_built_in,
-)  # fmt: skip
+KEPT = (calls.load_templates, catalogue._load_built_in, guide._read_built_in)
+
+
+def forget_files() -> None:
+    """Drop what was read of the package's own files."""
+    for one in KEPT:
+        one.cache_clear()
+    for folder in sql_files.SqlFolder._made:
+        folder.__dict__.pop("_files", None)
 
 
 @pytest.fixture
 def forgotten() -> Iterator[None]:
     """Nothing of the package's own files is in memory when the server starts."""
-    for one in KEPT:
-        one.cache_clear()
+    forget_files()
     yield
-    for one in KEPT:
-        one.cache_clear()
+    forget_files()
 
 
 @pytest.mark.usefixtures("forgotten")
@@ -40,8 +43,7 @@ def test_pages_need_no_file_after_the_start(
     place = str(tmp_path / "store.db")
     with open_store(place, create=True) as store:
         import_files(store, list_demo_files())
-    for one in KEPT:
-        one.cache_clear()
+    forget_files()
 
     def refuse(package: str) -> NoReturn:
         raise FileNotFoundError(f"{package} is being replaced")

@@ -46,7 +46,7 @@ from claimwise.errors import ClaimwiseError, RefusedError, StoreBusyError, Store
 from claimwise.measure import load_metrics
 from claimwise.store import Store
 from claimwise.store.accounts import add_event, read_session
-from claimwise.store.files import read_all_sql
+from claimwise.store.files import SqlFolder
 
 PAGES = (
     entering,
@@ -109,7 +109,7 @@ def build_app(site: Site) -> ASGIApp:
 def _read_files() -> None:
     """Read now what would be read when first used: an upgrade may replace it under the server."""
     calls.load_templates()
-    read_all_sql()
+    SqlFolder.read_all()
     load_metrics()
     for judgement in labelling.VERDICTS:
         guide.read_guide(judgement)

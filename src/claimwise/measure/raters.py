@@ -34,7 +34,7 @@ from claimwise.measure.counting import SliceKey, write_slice
 from claimwise.measure.estimate import check_run
 from claimwise.measure.intervals import simultaneous_confidence
 from claimwise.store import Store
-from claimwise.store.files import read_sql
+from claimwise.store.files import SqlFolder
 from claimwise.types.agreeing import (
     Agreement,
     DisputedClaim,
@@ -48,6 +48,7 @@ from claimwise.types.agreeing import (
 from claimwise.types.checking import CHOICES
 from claimwise.types.rows import Judgement
 
+_SQL = SqlFolder("claimwise.store", "sql/agreement")
 USABLE: Final = 0.6
 STRONG: Final = 0.8
 _HIGH_RAW: Final = 0.85
@@ -283,7 +284,7 @@ def _read_labels(
     store: Store, run_id: str, judgement: Judgement, by: Sequence[str]
 ) -> Iterator[_Told]:
     """Yield each person's latest label of each claim."""
-    sql = read_sql("agreement", judgement)
+    sql = _SQL[judgement]
     joins: list[str] = []
     slices = [write_slice(store, name, list(_OWN_COLUMNS), joins) for name in by]
     rows = store.query(
@@ -318,10 +319,8 @@ def _read_rounds(
     """Return the rounds that ask for each claim, the latest last; Parquet files hold none."""
     found: defaultdict[ClaimKey, list[str]] = defaultdict(list)
     if store.schema_version is not None:
-        sql = read_sql("agreement", "asked")
-        assert sql is not None
         for item_id, claim_id, round_id in store.query(
-            sql, {"run_id": run_id, "judgement": judgement}
+            _SQL["asked"], {"run_id": run_id, "judgement": judgement}
         ):
             found[item_id, claim_id].append(round_id)
     return found

@@ -22,8 +22,10 @@ import msgspec
 
 from claimwise.accounts.values import ROLES, Account, Role
 from claimwise.errors import RefusedError
-from claimwise.store.files import read_sql
+from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
+
+_SQL = SqlFolder("claimwise.store", "sql/accounts")
 
 SESSION_LIFE = timedelta(hours=12)  # after the last request
 LONGEST_SESSION = timedelta(days=7)  # after the login, whatever happens in between
@@ -108,13 +110,13 @@ def create_account(store: Store, name: str, role: Role, password: str, now: date
 
 def read_account(store: Store, name: str) -> Account | None:
     """Return an account, disabled ones too."""
-    found = store.query(_sql("read_account"), {"account": name})
+    found = store.query(_SQL["read_account"], {"account": name})
     return _to_account(found[0][:4]) if found else None
 
 
 def list_accounts(store: Store) -> list[Account]:
     """Return all accounts by name."""
-    return [_to_account(row) for row in store.query(_sql("list_accounts"))]
+    return [_to_account(row) for row in store.query(_SQL["list_accounts"])]
 
 
 def check_password(store: Store, name: str, password: str) -> Account | None:
@@ -122,7 +124,7 @@ def check_password(store: Store, name: str, password: str) -> Account | None:
 
     An unknown name costs as much time as a wrong password.
     """
-    found = store.query(_sql("read_account"), {"account": name})
+    found = store.query(_SQL["read_account"], {"account": name})
     right = verify_password(password, found[0][4] if found else _dummy_hash())
     if not found or not right:
         return None
@@ -146,7 +148,7 @@ def change_role(store: Store, name: str, role: Role) -> None:
         account = _require_account(store, name)
         if account.role == "admin" and role != "admin":
             _keep_an_admin(store, name)
-        store.execute(_sql("set_role"), {"account": name, "role": role})
+        store.execute(_SQL["set_role"], {"account": name, "role": role})
 
 
 def disable_account(store: Store, name: str, now: datetime) -> None:
@@ -155,25 +157,25 @@ def disable_account(store: Store, name: str, now: datetime) -> None:
         account = _require_account(store, name)
         if account.role == "admin":
             _keep_an_admin(store, name)
-        store.execute(_sql("set_disabled"), {"account": name, "disabled_at": now})
-        store.execute(_sql("end_sessions_of"), {"account": name})
-        store.execute(_sql("end_invites_of"), {"account": name, "now": now})
+        store.execute(_SQL["set_disabled"], {"account": name, "disabled_at": now})
+        store.execute(_SQL["end_sessions_of"], {"account": name})
+        store.execute(_SQL["end_invites_of"], {"account": name, "now": now})
 
 
 def enable_account(store: Store, name: str) -> None:
     """Let a disabled account in again."""
     with store.write():
         _require_account(store, name)
-        store.execute(_sql("set_disabled"), {"account": name, "disabled_at": None})
+        store.execute(_SQL["set_disabled"], {"account": name, "disabled_at": None})
 
 
 def _insert_account(
     store: Store, name: str, role: Role, password_hash: str, now: datetime
 ) -> Account:
-    if store.query(_sql("find_name"), {"account": name}):
+    if store.query(_SQL["find_name"], {"account": name}):
         raise RefusedError(f"the name {name} is taken; choose another")
     store.execute(
-        _sql("insert_account"),
+        _SQL["insert_account"],
         {"account": name, "role": role, "password_hash": password_hash, "now": now},
     )
     return Account(account=name, role=role, created_at=now)
@@ -181,7 +183,7 @@ def _insert_account(
 
 def _check_no_labels(store: Store, name: str) -> None:
     """Refuse a name that stands beside labels already: its labels would pass for one person's."""
-    if store.query(_sql("find_labeler"), {"account": name}):
+    if store.query(_SQL["find_labeler"], {"account": name}):
         raise RefusedError(
             f"labels of someone called {name} were imported; choose another name, or ask an admin "
             "for a link in that name if they are yours"
@@ -189,9 +191,9 @@ def _check_no_labels(store: Store, name: str) -> None:
 
 
 def _set_password(store: Store, name: str, password_hash: str) -> None:
-    store.execute(_sql("set_password"), {"account": name, "password_hash": password_hash})
-    store.execute(_sql("end_sessions_of"), {"account": name})
-    store.execute(_sql("drop_failures_of"), {"account": name})
+    store.execute(_SQL["set_password"], {"account": name, "password_hash": password_hash})
+    store.execute(_SQL["end_sessions_of"], {"account": name})
+    store.execute(_SQL["drop_failures_of"], {"account": name})
 
 
 def _require_account(store: Store, name: str) -> Account:
@@ -202,7 +204,7 @@ def _require_account(store: Store, name: str) -> Account:
 
 
 def _keep_an_admin(store: Store, name: str) -> None:
-    if not store.query(_sql("count_admins"), {"account": name})[0][0]:
+    if not store.query(_SQL["count_admins"], {"account": name})[0][0]:
         raise RefusedError(f"{name} is the only admin left; make another one first")
 
 
@@ -290,9 +292,9 @@ def create_session(store: Store, name: str, now: datetime) -> tuple[str, str]:
     """Start a session; return its token, which only the browser keeps, and its form token."""
     token, csrf = _new_token(), _new_token()
     with store.write():
-        store.execute(_sql("drop_old_sessions"), {"now": now})
+        store.execute(_SQL["drop_old_sessions"], {"now": now})
         store.execute(
-            _sql("insert_session"),
+            _SQL["insert_session"],
             {
                 "token_hash": _hash_token(token),
                 "account": name,
@@ -310,7 +312,7 @@ def read_session(store: Store, token: str, now: datetime) -> Session | None:
     Nobody stays logged in for longer than ``LONGEST_SESSION`` without a password.
     """
     key = _hash_token(token)
-    found = store.query(_sql("read_session"), {"token_hash": key, "now": now})
+    found = store.query(_SQL["read_session"], {"token_hash": key, "now": now})
     if not found:
         return None
     name, role, created_at, csrf, began_at, expires_at = found[0]
@@ -319,14 +321,14 @@ def read_session(store: Store, token: str, now: datetime) -> Session | None:
     )
     later = min(now + SESSION_LIFE, (_to_time(began_at) or now) + LONGEST_SESSION)
     if later - session.expires_at >= _RENEW_AFTER:
-        store.execute_all([(_sql("renew_session"), {"token_hash": key, "expires_at": later})])
+        store.execute_all([(_SQL["renew_session"], {"token_hash": key, "expires_at": later})])
         session = session._replace(expires_at=later, renewed=True)
     return session
 
 
 def end_session(store: Store, token: str) -> None:
     """End a session; one that is not there is no error."""
-    store.execute_all([(_sql("end_session"), {"token_hash": _hash_token(token)})])
+    store.execute_all([(_SQL["end_session"], {"token_hash": _hash_token(token)})])
 
 
 # Invites
@@ -367,7 +369,7 @@ def create_invite(
                 raise RefusedError(f"{account} is disabled; enable the account first")
             role = kept.role
         store.execute(
-            _sql("insert_invite"),
+            _SQL["insert_invite"],
             {
                 "token_hash": _hash_token(token),
                 "role": role,
@@ -408,19 +410,19 @@ def create_setup_invite(store: Store, now: datetime) -> str | None:
     with store.write():
         if list_accounts(store):
             return None
-        store.execute(_sql("end_setup_invites"), {"invited_by": SETUP, "now": now})
+        store.execute(_SQL["end_setup_invites"], {"invited_by": SETUP, "now": now})
         return create_invite(store, "admin", SETUP, now, life=SETUP_LIFE)
 
 
 def read_invite(store: Store, token: str, now: datetime) -> Invite | None:
     """Return an invite that still holds, or None."""
-    found = store.query(_sql("read_invite"), {"token_hash": _hash_token(token), "now": now})
+    found = store.query(_SQL["read_invite"], {"token_hash": _hash_token(token), "now": now})
     return _to_invite(found[0]) if found else None
 
 
 def list_invites(store: Store, now: datetime) -> list[Invite]:
     """Return the invites that still hold, the next to expire first."""
-    return [_to_invite(row) for row in store.query(_sql("list_invites"), {"now": now})]
+    return [_to_invite(row) for row in store.query(_SQL["list_invites"], {"now": now})]
 
 
 def use_invite(store: Store, token: str, name: str, password: str, now: datetime) -> Account:
@@ -436,14 +438,14 @@ def use_invite(store: Store, token: str, name: str, password: str, now: datetime
         invite = read_invite(store, token, now)
         if invite is None or (invite.invited_by == SETUP and list_accounts(store)):
             raise RefusedError("this link has been used or has expired; ask for another")
-        store.execute(_sql("use_invite"), {"token_hash": _hash_token(token), "now": now})
+        store.execute(_SQL["use_invite"], {"token_hash": _hash_token(token), "now": now})
         if invite.account is None:
             if invite.invited_by != SETUP:
                 _check_no_labels(store, name)
             return _insert_account(store, name, invite.role, hashed, now)
         account = _require_account(store, invite.account)
         _set_password(store, invite.account, hashed)
-        store.execute(_sql("end_invites_of"), {"account": invite.account, "now": now})
+        store.execute(_SQL["end_invites_of"], {"account": invite.account, "now": now})
         return account
 
 
@@ -457,7 +459,7 @@ def create_device(store: Store, name: str) -> str:
     password makes older ones worthless.
     """
     device = _new_token()
-    kept = store.query(_sql("read_account"), {"account": name})[0][4]
+    kept = store.query(_SQL["read_account"], {"account": name})[0][4]
     return f"{device}.{_sign_device(name, device, kept)}"
 
 
@@ -468,7 +470,7 @@ def name_source(store: Store, name: str, address: str, cookie: str) -> str:
     address they come from or pretend to come from.
     """
     device, _, signature = cookie.partition(".")
-    found = store.query(_sql("read_account"), {"account": name})
+    found = store.query(_SQL["read_account"], {"account": name})
     if not found or not hmac.compare_digest(
         signature.encode("utf-8", "replace"), _sign_device(name, device, found[0][4]).encode()
     ):
@@ -490,12 +492,12 @@ def record_failure(store: Store, name: str, source: str, now: datetime) -> float
     of now: a wait begins anew at most, and does not last until the clock gets there again.
     """
     with store.write():
-        store.execute(_sql("pull_back_failures"), {"now": now})
+        store.execute(_SQL["pull_back_failures"], {"now": now})
         wait = count_failures(store, name, source, now)
         if wait <= 0:
-            store.execute(_sql("drop_old_failures"), {"before": now - timedelta(days=1)})
+            store.execute(_SQL["drop_old_failures"], {"before": now - timedelta(days=1)})
             key = {"failure_id": secrets.token_hex(16), "account": name, "address": source}
-            store.execute(_sql("insert_failure"), {**key, "now": now})
+            store.execute(_SQL["insert_failure"], {**key, "now": now})
     return wait
 
 
@@ -508,7 +510,7 @@ def count_failures(store: Store, name: str, source: str, now: datetime) -> float
     from lately. A browser that the account knows (:func:`name_source`) has only the first.
     """
     params = {"account": name, "address": source, "since": now - _WINDOW}
-    pair, pair_last, near, near_last, far, far_last = store.query(_sql("count_failures"), params)[0]
+    pair, pair_last, near, near_last, far, far_last = store.query(_SQL["count_failures"], params)[0]
     own = _wait_left(pair, pair_last, now, _PAIR_LIMIT)
     if source.startswith(_DEVICE):
         return own
@@ -521,7 +523,7 @@ def count_failures(store: Store, name: str, source: str, now: datetime) -> float
 
 def forget_failures(store: Store, name: str, source: str) -> None:
     """Forget the failures of a name from a source, after the right password."""
-    store.execute_all([(_sql("drop_failures"), {"account": name, "address": source})])
+    store.execute_all([(_SQL["drop_failures"], {"account": name, "address": source})])
 
 
 def _wait_left(count: int, last: Any, now: datetime, limit: int) -> float:
@@ -534,7 +536,7 @@ def _wait_left(count: int, last: Any, now: datetime, limit: int) -> float:
 
 def _knows_address(store: Store, name: str, address: str, now: datetime) -> bool:
     params = {"account": name, "address": address, "since": now - _KNOWN_FOR}
-    return bool(store.query(_sql("knows_address"), params))
+    return bool(store.query(_SQL["knows_address"], params))
 
 
 # The audit trail
@@ -558,7 +560,7 @@ def add_event(
         "subject": _clip(subject),
         "detail": _clip(detail),
     }
-    store.execute_all([(_sql("insert_event"), params)])
+    store.execute_all([(_SQL["insert_event"], params)])
 
 
 def list_events(
@@ -577,7 +579,7 @@ def list_events(
         "before_time": before.happened_at if before else None,
         "limit": limit,
     }
-    rows = store.query(_sql("list_events"), params)
+    rows = store.query(_SQL["list_events"], params)
     return [
         msgspec.convert(dict(zip(Event.__struct_fields__, row, strict=True)), Event, strict=False)
         for row in rows
@@ -586,7 +588,7 @@ def list_events(
 
 def list_event_kinds(store: Store) -> list[str]:
     """Return the kinds of events that happened so far."""
-    return [row[0] for row in store.query(_sql("list_event_kinds"))]
+    return [row[0] for row in store.query(_SQL["list_event_kinds"])]
 
 
 def _clip(text: str | None) -> str | None:
@@ -617,9 +619,3 @@ def _new_token() -> str:
 
 def _hash_token(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
-
-
-def _sql(name: str) -> str:
-    found = read_sql("accounts", name)
-    assert found is not None
-    return found

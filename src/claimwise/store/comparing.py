@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from claimwise.errors import StoreError
 from claimwise.store.engine import Record
-from claimwise.store.files import read_sql
+from claimwise.store.files import SqlFolder
 from claimwise.store.lookup import find_run
 from claimwise.store.store import Store
 from claimwise.types.rows import Run
+
+_SQL = SqlFolder("claimwise.store", "sql/comparing")
 
 
 class RunPair(NamedTuple):
@@ -44,21 +46,21 @@ def find_pair(store: Store, base_id: str, new_id: str) -> RunPair:
 
 def count_asked(store: Store, run_id: str) -> dict[str, int]:
     """Return how many times a run was asked each item, answered or not."""
-    return dict(store.query(_sql("asked"), {"run_id": run_id}))
+    return dict(store.query(_SQL["asked"], {"run_id": run_id}))
 
 
 def find_moved_evidence(store: Store, runs: RunPair) -> dict[str, list[str]]:
     """Return the items whose evidence differs between the runs' corpora, and its documents."""
     found: dict[str, list[str]] = defaultdict(list)
     if runs.base.corpus_ver != runs.new.corpus_ver:
-        for item_id, source_id in store.query(_sql("moved_evidence"), runs.params):
+        for item_id, source_id in store.query(_SQL["moved_evidence"], runs.params):
             found[item_id].append(source_id)
     return dict(found)
 
 
 def find_linked_items(store: Store, runs: RunPair) -> set[str]:
     """Return the items of which it is known which documents they rest on."""
-    return {row[0] for row in store.query(_sql("linked"), runs.params)}
+    return {row[0] for row in store.query(_SQL["linked"], runs.params)}
 
 
 def has_documents(store: Store, corpus_ver: str) -> bool:
@@ -79,22 +81,16 @@ def read_judged_claims(
         narrowed: a WITH clause that says which labels may decide, and its parameters.
     """
     prefix, params = narrowed
-    sql = prefix + _sql("claims")
+    sql = prefix + _SQL["claims"]
     return store.query(sql, {"run_id": run_id, "item_id": item_id, **params})
 
 
 def read_actions(store: Store, run_id: str, item_id: str) -> list[Record]:
     """Return sample, action and failure of every answer to an item."""
-    return store.query(_sql("answers"), {"run_id": run_id, "item_id": item_id})
+    return store.query(_SQL["answers"], {"run_id": run_id, "item_id": item_id})
 
 
 def read_questions(store: Store, item_ids: list[str]) -> dict[str, str]:
     """Return the questions of some items."""
     sql = "select query from eval_items where item_id = :item_id"
     return {i: store.query(sql, {"item_id": i})[0][0] for i in item_ids}
-
-
-def _sql(name: str) -> str:
-    found = read_sql("comparing", name)
-    assert found is not None
-    return found

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from claimwise.errors import RefusedError
-from claimwise.store.files import read_sql
+from claimwise.store.files import SqlFolder
 from claimwise.store.rounds import query_of
 from claimwise.store.store import Store
 from claimwise.types.annotation import Round, Task, TaskSource
+
+_SQL = SqlFolder("claimwise.store", "sql/desk")
 
 
 class RoundCount(msgspec.Struct, frozen=True):
@@ -36,7 +38,7 @@ class GoldEntry(NamedTuple):
 
 def count_round(store: Store, round_id: str) -> RoundCount:
     """Return how far a round is; cheap enough to ask with every claim."""
-    return RoundCount(*store.query(_sql("counts"), {"round_id": round_id})[0])
+    return RoundCount(*store.query(_SQL["counts"], {"round_id": round_id})[0])
 
 
 class DisputeCount(NamedTuple):
@@ -65,13 +67,13 @@ def count_left_in_answer(store: Store, task: Task, labeler: str) -> int:
         "item_id": task.item_id,
         "labeler": labeler,
     }
-    return int(store.query(_sql("left_in_answer"), params)[0][0])
+    return int(store.query(_SQL["left_in_answer"], params)[0][0])
 
 
 def count_left_in_round(store: Store, round_id: str, labeler: str) -> int:
     """Count the claims of a round that a person holds or could still be given."""
     params = {"round_id": round_id, "labeler": labeler}
-    return int(store.query(_sql("left_in_round"), params)[0][0])
+    return int(store.query(_SQL["left_in_round"], params)[0][0])
 
 
 def read_start(store: Store, run_id: str) -> datetime:
@@ -84,7 +86,7 @@ def list_gold_entries(store: Store) -> list[GoldEntry]:
     """Return the items that wait for gold spans, the most urgent first."""
     return [
         GoldEntry(entry_id, reason, msgspec.convert(added_at, datetime), *rest)
-        for entry_id, reason, added_at, *rest in store.query(_sql("gold_entries"))
+        for entry_id, reason, added_at, *rest in store.query(_SQL["gold_entries"])
     ]
 
 
@@ -124,11 +126,5 @@ def _read_documents(store: Store, name: str, params: dict[str, Any]) -> list[Tas
     )  # fmt: skip
     return [
         msgspec.convert(dict(zip(columns, row, strict=True)), TaskSource)
-        for row in store.query(_sql(name), params)
+        for row in store.query(_SQL[name], params)
     ]
-
-
-def _sql(name: str) -> str:
-    found = read_sql("desk", name)
-    assert found is not None
-    return found

@@ -3,33 +3,65 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import ClassVar
 
 from claimwise.types.rows import Judgement
 
 _LABELS = re.compile(r"\b(standing_|candidate_|deciding_|)labels as\b")
 
 
-def _folder(name: str) -> Traversable:
-    return files("claimwise.store").joinpath("sql", name)
+class SqlFolder(Mapping[str, str]):
+    """The SQL files of a folder that ships with a package, by name; read when first asked for."""
+
+    _made: ClassVar[list[SqlFolder]] = []
+
+    def __init__(self, package: str, folder: str = "sql") -> None:
+        self._package = package
+        self._folder = folder
+        self._made.append(self)
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        return dict(_read_folder(files(self._package).joinpath(self._folder)))
+
+    def __getitem__(self, name: str) -> str:
+        return self._files[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    @classmethod
+    def read_all(cls) -> None:
+        """Read every folder: a server whose files are replaced under it goes on with its own."""
+        for folder in cls._made:
+            len(folder)
+
+
+def _read_folder(folder: Traversable) -> Iterator[tuple[str, str]]:
+    """Yield name and text of all SQL files of a folder, in the order of their names."""
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        if path.name.endswith(".sql"):
+            yield path.name.removesuffix(".sql"), path.read_text(encoding="utf-8").strip()
 
 
 def read_sql(folder: str, name: str) -> str | None:
-    """Return one SQL file of a folder, or None when there is none of that name."""
-    return _read_folder(folder).get(name)
+    """Return one SQL file of the store's own, or None when there is none of that name."""
+    return _OF_STORE[folder].get(name)
 
 
-def read_all_sql() -> None:
-    """Read every SQL file: a server whose files are replaced under it goes on with its own."""
-    for folder in files("claimwise.store").joinpath("sql").iterdir():
-        _read_folder(folder.name)
-
-
-@cache
-def _read_folder(folder: str) -> dict[str, str]:
-    return dict(list_sql(folder))
+_OF_STORE = {
+    name: SqlFolder("claimwise.store", f"sql/{name}")
+    for name in (
+        "annotation", "calibrating", "checks", "judging", "once", "ready", "schema", "views",
+    )
+}  # fmt: skip
 
 
 def turn_query(sql: str, judgement: Judgement) -> str:
@@ -40,17 +72,9 @@ def turn_query(sql: str, judgement: Judgement) -> str:
     return re.sub(r"\.verdict\b", ".label", turned)
 
 
-@cache
 def list_sql(folder: str) -> tuple[tuple[str, str], ...]:
     """Return name and text of all SQL files of a folder, in the order of their names."""
-    folder_path = _folder(folder)
-    if not folder_path.is_dir():
-        return ()
-    found = sorted(path.name for path in folder_path.iterdir() if path.name.endswith(".sql"))
-    return tuple(
-        (name.removesuffix(".sql"), folder_path.joinpath(name).read_text(encoding="utf-8").strip())
-        for name in found
-    )
+    return tuple(_OF_STORE[folder].items())
 
 
 def list_views() -> tuple[tuple[str, str], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeVar
 
 from claimwise.errors import StoreError
-from claimwise.store.files import read_sql
+from claimwise.store.files import SqlFolder
 from claimwise.store.lookup import read_rows, to_row
 from claimwise.store.store import Store
 from claimwise.types.incidents import IncidentState
@@ -25,6 +25,8 @@ from claimwise.types.rows import (
     Source,
     Verdict,
 )
+
+_SQL = SqlFolder("claimwise.store", "sql/incidents")
 
 R = TypeVar("R", bound=Row)
 
@@ -81,7 +83,7 @@ def find_answer(store: Store, name: str) -> FoundAnswer | None:
     Raises:
         StoreError: the name means two answers, or the system gave none there.
     """
-    found = store.query(_sql("answer"), {"name": name})
+    found = store.query(_SQL["answer"], {"name": name})
     if not found:
         return None
     if len(found) > 1:
@@ -97,7 +99,7 @@ def find_answer(store: Store, name: str) -> FoundAnswer | None:
         item=read_rows(store, Item, "where item_id = :item_id", item_id=item_id)[0],
         sample=sample,
         text=text,
-        claims=[LabelledClaim(*row) for row in store.query(_sql("claims"), key)],
+        claims=[LabelledClaim(*row) for row in store.query(_SQL["claims"], key)],
         contexts=contexts if contexts or count is not None else None,
         gold_spans=read_rows(store, GoldSpan, "where item_id = :item_id", item_id=item_id),
     )
@@ -128,18 +130,18 @@ def read_questions(store: Store) -> dict[str, str]:
 
 def find_holder(store: Store, corpus_ver: str, passage: str) -> str | None:
     """Return the id of a document that holds a passage letter by letter, or None."""
-    found = store.query(_sql("holders"), {"corpus_ver": corpus_ver, "passage": passage})
+    found = store.query(_SQL["holders"], {"corpus_ver": corpus_ver, "passage": passage})
     return found[0][0] if found else None
 
 
 def list_standings(store: Store) -> list[Standing]:
     """Return where every incident's item stands, the latest promoted first."""
-    return [Standing(*row) for row in store.query(_sql("standing"))]
+    return [Standing(*row) for row in store.query(_SQL["standing"])]
 
 
 def list_queue(store: Store) -> list[QueueEntry]:
     """Return what waits for annotators, the most urgent first."""
-    return [to_row(QueueEntry, row) for row in store.query(_sql("queue"))]
+    return [to_row(QueueEntry, row) for row in store.query(_SQL["queue"])]
 
 
 def read_entry_ids(store: Store) -> frozenset[str]:
@@ -166,9 +168,3 @@ def read_incidents(store: Store) -> IncidentRows:
         gold_spans=read_rows(store, GoldSpan, of_items),
         sources=read_rows(store, Source, used),
     )
-
-
-def _sql(name: str) -> str:
-    found = read_sql("incidents", name)
-    assert found is not None
-    return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from claimwise.store.files import read_sql
+from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
 from claimwise.types.rows import Judgement
+
+_SQL = SqlFolder("claimwise.store", "sql/people")
 
 
 def read_approved(store: Store, run_id: str, judgement: Judgement) -> dict[tuple[str, str], bool]:
@@ -12,7 +14,5 @@ def read_approved(store: Store, run_id: str, judgement: Judgement) -> dict[tuple
 
     Of several labels the deciding one counts; labels of instruments don't.
     """
-    sql = read_sql("judging", f"people_{judgement}")
-    assert sql is not None
-    rows = store.query(sql, {"run_id": run_id})
+    rows = store.query(_SQL[judgement], {"run_id": run_id})
     return {(item_id, claim_id): bool(approved) for item_id, claim_id, approved in rows}

@@ -10,9 +10,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from claimwise.errors import StoreError
-from claimwise.store.files import read_sql
+from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store, open_store
 from claimwise.types.llm import LlmCall, LlmReply, Usage
+
+_SQL = SqlFolder("claimwise.store", "sql/replies")
 
 
 class _Waiting:
@@ -69,7 +71,7 @@ class StoredReplies:
         with self._lock:
             if self._is_old(key):
                 return None
-            found = self._store.query(_sql("get"), {"key": key})
+            found = self._store.query(_SQL["get"], {"key": key})
         if not found:
             return None
         text, served_by, given, back = found[0]
@@ -104,14 +106,14 @@ class StoredReplies:
     def drop(self, key: str) -> None:
         """Forget a reply."""
         with self._lock:
-            self._store.execute_all([(_sql("drop"), {"key": key})])
+            self._store.execute_all([(_SQL["drop"], {"key": key})])
 
     def _write_queue(self) -> None:
         with self._queue_lock:
             batch, self._queue = self._queue, []
         keys = {waiting.params["key"] for waiting in batch}
-        old = [(_sql("drop"), {"key": key}) for key in keys if self._is_old(key)]
-        new = [(_sql("put"), waiting.params) for waiting in batch]
+        old = [(_SQL["drop"], {"key": key}) for key in keys if self._is_old(key)]
+        new = [(_SQL["put"], waiting.params) for waiting in batch]
         error = None
         try:
             self._store.execute_all([*old, *new])
@@ -133,9 +135,3 @@ def open_replies(place: str | Path, *, fresh: bool = False) -> StoredReplies:
     except BaseException:
         store.close()
         raise
-
-
-def _sql(name: str) -> str:
-    found = read_sql("replies", name)
-    assert found is not None
-    return found

@@ -7,8 +7,10 @@ from typing import Any
 
 from msgspec import Struct, convert
 
-from claimwise.store.files import read_sql
+from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
+
+_SQL = SqlFolder("claimwise.store", "sql/runs")
 
 
 class ListedRun(Struct, frozen=True, kw_only=True):
@@ -27,7 +29,7 @@ def list_newest_runs(store: Store, most: int) -> list[ListedRun]:
     """Return up to ``most`` runs of every system, the latest first."""
     return [
         convert(dict(zip(ListedRun.__struct_fields__, row, strict=True)), ListedRun, strict=False)
-        for row in store.query(_sql("newest"), {"most": most})
+        for row in store.query(_SQL["newest"], {"most": most})
     ]
 
 
@@ -36,10 +38,4 @@ def read_fingerprint(store: Store, run_id: str) -> tuple[Any, ...]:
 
     Costs about as much as counting the run's labels, far less than measuring anything.
     """
-    return tuple(store.query(_sql("fingerprint"), {"run_id": run_id})[0])
-
-
-def _sql(name: str) -> str:
-    found = read_sql("runs", name)
-    assert found is not None
-    return found
+    return tuple(store.query(_SQL["fingerprint"], {"run_id": run_id})[0])
