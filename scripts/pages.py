@@ -16,7 +16,8 @@ import cog
 import msgspec
 
 from claimwise.cli import verifiers
-from claimwise.cli.main import COMMANDS, LazyGroup, cli, run
+from claimwise.cli.commands import COMMANDS
+from claimwise.cli.main import LazyGroup, cli, run
 from claimwise.ingest.problems import describe
 from claimwise.ingest.records import NESTED
 from claimwise.measure import load_metrics

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from claimwise.cli.main import COMMANDS, run
+from claimwise.cli.commands import COMMANDS
+from claimwise.cli.main import run
 
 Say = Callable[..., tuple[int, str, str]]
 

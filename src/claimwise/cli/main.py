@@ -11,11 +11,11 @@ import signal
 import sys
 import traceback
 from importlib import import_module
-from importlib.metadata import version
 from types import FrameType
 
 import click
 
+from claimwise.cli.commands import COMMANDS, HEADINGS
 from claimwise.errors import ClaimwiseError, make_printable
 
 USER_ERROR = 1
@@ -25,56 +25,27 @@ INTERRUPTED = 130
 _STANDARD_ERROR = 2
 _NO_MEMORY = b"error: out of memory; nothing is half-written: try again with less text at once\n"
 
-# name → module; a command is imported when it is called, so that each starts as fast as it can.
-COMMANDS = {
-    "init": "init",
-    "check": "check",
-    "factcheck": "factcheck",
-    "openbook": "openbook",
-    "cascade": "cascade",
-    "consistency": "consistency",
-    "import": "import_",
-    "verify": "verify",
-    "export": "export",
-    "runs": "runs",
-    "metrics": "metrics",
-    "report": "report",
-    "compare": "compare",
-    "drift": "drift",
-    "plan": "plan",
-    "calibrate": "calibrate",
-    "gate": "gate",
-    "promote": "promote",
-    "incidents": "incidents",
-    "serve": "serve",
-    "annotate": "annotate",
-    "accounts": "accounts",
-    "rounds": "rounds",
-    "labelstudio": "labelstudio",
-    "agreement": "agreement",
-    "sql": "sql",
-    "doctor": "doctor",
-    "demo": "demo",
-    "verifiers": "verifiers",
-    "bench-verifier": "bench_verifier",
-    "probe-judge": "probe_judge",
-}
-
 
 class LazyGroup(click.Group):
-    """A group that imports a command's module only when the command is asked for."""
+    """The commands of the table: listed from it, and imported only to run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which people use them."""
+        """Return the names in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"claimwise.cli.{COMMANDS[cmd_name]}")
-        command: click.Command = module.command
+        command: click.Command = import_module(COMMANDS[cmd_name].module).command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings, all help texts in one column."""
+        width = max(map(len, COMMANDS))
+        for heading, entries in HEADINGS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{n:{width}}", entry.help) for n, entry in entries.items()])
 
 
 @click.group(
@@ -160,6 +131,8 @@ def _run(arguments: list[str] | None) -> int:
         raise
     except Exception:  # noqa: BLE001 - the last resort: whatever it is, it is ours to explain
         traceback.print_exc()
+        from importlib.metadata import version  # half of what `--help` would take, for this alone
+
         _complain(f"this is a fault in claimwise {version('claimwise')}; please report it")
         return OUR_FAULT
     return code if isinstance(code, int) else 0
