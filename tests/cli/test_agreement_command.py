@@ -60,7 +60,7 @@ def test_markdown(say: Say) -> None:
 def test_the_latest_run_is_chosen(say: Say) -> None:
     code, out, err = say("agreement")
     assert code == 0
-    assert "the latest run: candidate" in err
+    assert "Using latest run candidate" in err
     assert "claims of candidate" in out
 
 

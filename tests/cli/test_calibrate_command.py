@@ -87,7 +87,7 @@ def test_closed_book(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--verifier", "nope"], "found no instrument 'nope', expected one of:"),
         (["--verifier", "overlap", "--by", "colour"], "found the slice 'colour'"),
         (["--verifier", "overlap", "--run", "nope"], "found the run 'nope'"),
-        (["--verifier", "overlap", "--level", "nan"], "expected a number"),
+        (["--verifier", "overlap", "--level", "nan"], "nan is not a finite number"),
         ([], "Missing option '--verifier'"),
     ],
 )

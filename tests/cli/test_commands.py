@@ -81,7 +81,7 @@ def test_init_writes_no_password(say: Say, tmp_path: Path, postgres_server: str)
     text = (tmp_path / "claimwise.toml").read_text(encoding="utf-8")
     assert "schema=init_test" in text
     assert "secret" not in text
-    assert say("runs")[1].endswith("no runs yet; `claimwise import` reads them\n")
+    assert say("runs")[1].endswith("no runs yet; import one with `claimwise import FILE…`\n")
 
 
 def test_no_store_is_one_line(say: Say, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_store_option_stands_on_either_side(demo: Say, tmp_path: Path) -> None:
 
 def test_metrics_default_to_the_latest_run_and_say_so(demo: Say) -> None:
     _, out, err = demo("metrics", "--metric", "over_refusal", "--by", "", "--format", "json")
-    assert "the latest run: candidate" in err
+    assert "Using latest run candidate" in err
     rows = json.loads(out)["rows"]
     assert [row["slice"]["measure"] for row in rows] == ["correct_abstention", "over_refusal"]
     assert {row["run_id"] for row in rows} == {"candidate"}
@@ -229,7 +229,9 @@ def test_own_metric_gets_intervals_and_a_place_in_the_report(demo: Say, tmp_path
 def test_bad_arguments_are_one_line(demo: Say, arguments: list[str], message: str) -> None:
     code, out, err = demo(*arguments)
     assert (code, out) == (1, "")
-    errors = [line for line in err.splitlines() if not line.startswith(("the latest run", "help:"))]
+    errors = [
+        line for line in err.splitlines() if not line.startswith(("Using latest run", "help:"))
+    ]
     assert len(errors) == 1
     assert errors[0].startswith("error: ")
     assert message in errors[0]
@@ -305,7 +307,7 @@ def test_demo_does_not_touch_a_project_of_yours(say: Say, tmp_path: Path) -> Non
     assert code == 1
     assert "expected a new or empty folder" in err
     assert say("runs", "--store", "mine/claimwise.db")[1].endswith(
-        "`claimwise import` reads them\n"
+        "import one with `claimwise import FILE…`\n"
     )
 
 
@@ -455,4 +457,4 @@ def test_our_own_fault_says_so(say: Say, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("claimwise.cli.runs.open_project_store", broken)
     code, _, err = say("runs")
     assert code == 70
-    assert "this is a fault in claimwise" in err
+    assert "This is a bug in claimwise" in err

@@ -117,12 +117,12 @@ def test_openbook_over_a_pipe_and_over_the_store(say: Say, tmp_path: Path) -> No
     ("arguments", "message"),
     [
         (("--corpus", "nowhere"), "nowhere: found no such file"),
-        (("--corpus", "docs", "--corpus", "store"), "expected it alone"),
-        (("--corpus", "docs", "--corpus-version", "v1"), "--corpus-version is for --corpus store"),
+        (("--corpus", "docs", "--corpus", "store"), "can't be combined"),
+        (("--corpus", "docs", "--corpus-version", "v1"), "--corpus-version needs --corpus store"),
         (("--corpus", "store"), "no store there"),
         (("--corpus", "docs", "--verifier", "x"), "unknown, expected one of"),
         (("--corpus", "docs", "--verifier", "lexical", *JUDGE), "--verifier and --judge"),
-        (("--corpus", "docs", "--dry-run"), "--dry-run is for an LLM judge"),
+        (("--corpus", "docs", "--dry-run"), "--dry-run needs a language model"),
         (("--corpus", "-", "--answer", "-"), "standard input named twice"),
         ((), "Missing option '--corpus'"),
     ],
@@ -177,7 +177,7 @@ def test_cascade_as_text(say: Say, server: FaultyServer) -> None:
     assert "closed book alone: factual precision 1.000, between 0.750 and 1.000" in out
     assert "after the cascade: factual precision 1.000, between 0.500 and 1.000" in out
     assert "2 claims for people" in out
-    assert "has not been probed" in err
+    assert "has not been tested on made-up facts" in err
     rows = [json.loads(line) for line in Path("q.jsonl").read_text("utf-8").splitlines()]
     assert [row["claim_text"] for row in rows] == [
         "Entry costs 9 euros.",
@@ -329,7 +329,7 @@ def test_consistency_wants_files_or_a_run(say: Say) -> None:
     for arguments in ((), ("--run", "r", "--answers", "answer.txt")):
         code, _, err = say("consistency", *arguments)
         assert code == 1
-        assert "expected one of --answers and --run" in err
+        assert "Give either --answers or --run." in err
 
 
 def test_consistency_with_a_judge(say: Say, server: FaultyServer) -> None:

@@ -52,7 +52,7 @@ def test_out_of_memory_is_one_line() -> None:
         capture_output=True, text=True, check=False, preexec_fn=limit_memory,
     )  # fmt: skip
     assert done.stderr == (
-        "error: out of memory; nothing is half-written: try again with less text at once\n"
+        "error: out of memory; nothing is half-written. Try again with less text at once.\n"
     )
     assert done.returncode == 1
 

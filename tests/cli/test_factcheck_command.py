@@ -62,7 +62,7 @@ def test_an_answer_as_text(say: Say, server: FaultyServer) -> None:
     assert "2 true, 1 false; factual precision 0.667; by judge:closed-book@1" in out
     assert "agreement unknown" in out
     assert "called true with a number or a date: 1 claim to look at again" in out
-    assert "has not been probed" in err
+    assert "has not been tested on made-up facts" in err
     assert "1 call" in err
     assert server.count == 1
 
@@ -137,14 +137,17 @@ def test_text_of_answer_and_model_cannot_steer_the_terminal(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--judge", MODEL), "expected one of --answer and --run"),
-        (("--answer", "answer.txt", "--run", "r", "--judge", MODEL), "expected one of"),
+        (("--judge", MODEL), "Give either --answer or --run."),
+        (
+            ("--answer", "answer.txt", "--run", "r", "--judge", MODEL),
+            "Give either --answer or --run.",
+        ),
         (("--answer", "answer.txt"), "Missing option '--judge'"),
         (("--answer", "answer.txt", "--judge", "nobody:x"), "nobody"),
         (("--answer", "no.txt", "--judge", MODEL), "no.txt"),
         ((*ONE[1:], "--price", "cheap"), "expected US$ per million tokens"),
         ((*ONE[1:], "--prompt", "nonsense"), "found the prompt 'nonsense'"),
-        ((*ONE[1:], "--queue", "no/such/file"), "found no folder"),
+        ((*ONE[1:], "--queue", "no/such/file"), "no such folder: no/such"),
         (("--run", "r", "--judge", MODEL), "no store there"),
     ],
 )

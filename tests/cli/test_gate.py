@@ -65,7 +65,7 @@ def test_exit_codes(say: Say, gates: list[str], code: int, words: str) -> None:
     found, out, err = say("gate")
     assert found == code
     assert words in out
-    assert "the latest run: candidate" in err
+    assert "Using latest run candidate" in err
 
 
 @pytest.mark.parametrize(

@@ -130,11 +130,14 @@ def test_dry_run_sends_nothing(say: Say, server: FaultyServer) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--mode", "single"), "--mode is for an LLM judge: name one with --judge"),
-        (("--batch", "3"), "--batch is for an LLM judge"),
-        (("--max-cost", "1"), "--max-cost is for an LLM judge"),
-        ((*JUDGE, "--verifier", "lexical"), "found --verifier and --judge"),
-        ((*JUDGE, "--mode", "single", "--repeats", "2"), "--repeats judges the same claims again"),
+        (("--mode", "single"), "--mode needs a language model: name one with --judge"),
+        (("--batch", "3"), "--batch needs a language model"),
+        (("--max-cost", "1"), "--max-cost needs a language model"),
+        ((*JUDGE, "--verifier", "lexical"), "--verifier and --judge exclude each other"),
+        (
+            (*JUDGE, "--mode", "single", "--repeats", "2"),
+            "--repeats judges the same claims several times",
+        ),
         ((*JUDGE, "--max-cost", "1"), "a cost ceiling needs the price"),
         ((*JUDGE, "--prompt", "nope"), "found the prompt 'nope'"),
         ((*JUDGE, "--prompt", "split"), "prompt split@1: found the inputs"),
@@ -217,7 +220,7 @@ def test_verify_without_any_reply_could_not_run(demo: Say, server: FaultyServer)
     code, out, err = demo(*VERIFY)
     assert code == 1
     assert "refused_request" in out
-    assert "error: no call got a reply: refused_request " in err
+    assert "error: No call got a reply (refused_request " in err
     server.faults = {}
     assert demo(*VERIFY)[0] == 0
 

@@ -67,13 +67,13 @@ def test_without_repeats_there_is_no_such_option() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--dry-run"], "--dry-run is for an LLM judge: name one with --judge"),
-        (["--max-cost", "1"], "--max-cost is for an LLM judge"),
-        (["--repeats", "2"], "--repeats is for an LLM judge"),
+        (["--dry-run"], "--dry-run needs a language model: name one with --judge"),
+        (["--max-cost", "1"], "--max-cost needs a language model"),
+        (["--repeats", "2"], "--repeats needs a language model"),
         (["--judge", "a:b", "--repeats", "0"], "--repeats"),
         (["--judge", "a:b", "--max-cost", "0"], "--max-cost"),
-        (["--judge", "a:b", "--max-cost", "nan"], "found nan, expected a number"),
-        (["--judge", "a:b", "--max-cost", "inf"], "found inf, expected a number"),
+        (["--judge", "a:b", "--max-cost", "nan"], "nan is not a finite number"),
+        (["--judge", "a:b", "--max-cost", "inf"], "inf is not a finite number"),
         (["--judge", "a:b", "--timeout", "-1"], "--timeout"),
         (["--judge", "a:b", "--timeout", "inf"], "--timeout"),
         (["--judge", "a:b", "--timeout", "nan"], "--timeout"),

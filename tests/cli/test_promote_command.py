@@ -105,7 +105,7 @@ def test_refusals_are_one_line_and_write_nothing(
     assert words in err
     assert "Traceback" not in err
     assert run(["incidents"]) == 0
-    assert "no incidents; `claimwise promote` makes one" in capsys.readouterr().out
+    assert "no incidents yet; `claimwise promote` turns" in capsys.readouterr().out
 
 
 def test_hostile_text_steers_no_terminal(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

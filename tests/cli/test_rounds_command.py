@@ -30,7 +30,7 @@ def make(say: Say, *more: str) -> str:
 def test_round_is_made_listed_shown_and_closed(say: Say):
     code, out, errors = say("rounds", "create", "--run", "r", "--size", "4", "--title", "First")
     assert (code, errors) == (0, "")
-    assert "«First», open" in out
+    assert "“First”, open" in out
     assert "4 claims want 5 labels: 0 done" in out
     assert "claimwise annotate" in out
     found = json.loads(say("rounds", "list", "--format", "json")[1])["rounds"]
@@ -68,7 +68,7 @@ def test_audit_trail_names_what_was_done(say: Say):
     [
         (("create", "--run", "none"), "found no run 'none'"),
         (("create", "--run", "r", "--overlap", "2"), "2.0 is not in the range"),
-        (("create", "--run", "r", "--overlap", "nan"), "expected a number"),
+        (("create", "--run", "r", "--overlap", "nan"), "nan is not a finite number"),
         (("create", "--run", "r", "--size", "0"), "0 is not in the range"),
         (("create", "--run", "r", "--verifier", "x"), "nothing judged the run"),
         (("create", "--run", "r", "--guide", "x"), "found the guide 'x'"),
@@ -113,11 +113,11 @@ def test_label_studio_files_go_and_come(say: Say, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("export", "x.json"), "expected one of them"),
-        (("export", "--run", "r", "--round", "x", "x.json"), "expected one of them"),
+        (("export", "x.json"), "Give either --round or --run."),
+        (("export", "--run", "r", "--round", "x", "x.json"), "Give either --round or --run."),
         (("export", "--run", "none", "x.json"), "found no run 'none'"),
         (("import", "--run", "r", "nothing.json"), "no such file"),
-        (("import", "--run", "r", "--labeler", "ana", "x.json"), "expected ID=NAME"),
+        (("import", "--run", "r", "--labeler", "ana", "x.json"), "write it as ID=NAME"),
     ],
 )
 def test_label_studio_mistakes_are_said_in_one_line(

@@ -89,7 +89,7 @@ def test_annotate_makes_one_round_and_prints_where_to_label(place: str) -> None:
         with open_store(place) as store:
             (one,) = list_rounds(store)
         assert f"/label/{one.round_id} " in lines[-1]
-        assert any("made the round" in line for line in lines) == made
+        assert any("created the round" in line for line in lines) == made
 
 
 def test_an_unknown_run_is_one_line(place: str) -> None:

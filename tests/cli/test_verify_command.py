@@ -62,7 +62,7 @@ def test_counts_and_the_way_on(demo: Say) -> None:
 def test_latest_run_is_the_default(demo: Say) -> None:
     code, _, err = demo("verify")
     assert code == 0
-    assert err.startswith("the latest run: candidate (--run chooses another)\n")
+    assert err.startswith("Using latest run candidate (change with --run)\n")
 
 
 def test_json_and_resuming(demo: Say) -> None:

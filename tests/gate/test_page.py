@@ -19,7 +19,7 @@ SHOWN = re.compile(
 def read_lines(text: str) -> list[str]:
     """Return the lines that count: not the prompt's, nor the hint on standard error."""
     lines = [line.rstrip() for line in text.strip().splitlines()]
-    skipped = ("$ ", "the latest run: ")
+    skipped = ("$ ", "Using latest run ")
     return [line for line in lines if line and line != "0" and not line.startswith(skipped)]
 
 

@@ -34,20 +34,20 @@ address_option = click.option(
     metavar="URL",
     default=_ADDRESS,
     show_default=True,
-    help="Where people reach the app; the link starts with it.",
+    help="Address of the app; the link starts with it.",
 )
 hours_option = click.option(
     "--hours",
     type=click.IntRange(1, LONGEST_INVITE // timedelta(hours=1)),
     default=72,
     show_default=True,
-    help="How long the link holds.",
+    help="Hours until the link expires.",
 )
 
 
-@click.group("accounts", short_help="Who may use the app: list, invite, disable, reset.")
+@click.group("accounts", short_help="Manage who may use the app.")
 def command() -> None:
-    """Manage the accounts of the app. Whoever may write the store may do this."""
+    """Manage accounts of the app. Anyone who can write to the store can do this."""
 
 
 @command.command("list")
@@ -70,7 +70,7 @@ def list_command(store: str | None, form: str) -> None:
         ]
         print_json({"accounts": rows})
     elif not found:
-        click.echo(f"{place}: no accounts yet; `claimwise serve` makes the first")
+        click.echo(f"{place}: no accounts yet; `claimwise serve` creates the first one")
     else:
         print_table(
             ("account", "role", "since", "state"),
@@ -83,12 +83,13 @@ def list_command(store: str | None, form: str) -> None:
 
 
 @command.command("invite")
-@click.option("--role", type=click.Choice(ROLES), default="labeler", show_default=True)
+@click.option("--role", type=click.Choice(ROLES), default="labeler", show_default=True,
+              help="What the account may do.")  # fmt: skip
 @click.option(
     "--name",
     metavar="NAME",
-    help="Make the account under this name, even if imported labels bear it; else the invited "
-    "person chooses a name without labels.",
+    help="Create the account under this name, even if imported labels use it; otherwise the "
+    "invited person chooses a name that has no labels.",
 )
 @hours_option
 @address_option
@@ -96,7 +97,7 @@ def list_command(store: str | None, form: str) -> None:
 def invite_command(
     role: str, name: str | None, hours: int, address: str, store: str | None
 ) -> None:
-    """Print a link that makes one account of a role. It is shown once and works once."""
+    """Print a link that creates one account. It is shown once and works once."""
     life, now, chosen = timedelta(hours=hours), _now(), cast(Role, role)
     with open_project_store(current_project(), store) as opened, opened.write():
         if name is None:
@@ -111,7 +112,7 @@ def invite_command(
 @click.argument("name")
 @store_option
 def disable_command(name: str, store: str | None) -> None:
-    """Shut an account out at once. Its labels stay."""
+    """Disable an account immediately. Its labels stay."""
     now = _now()
     with open_project_store(current_project(), store) as opened, opened.write():
         disable_account(opened, name, now)

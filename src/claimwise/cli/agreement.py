@@ -27,13 +27,13 @@ from claimwise.store.rounds import read_round
 from claimwise.types.rows import Judgement
 
 
-@click.command("agreement", short_help="How far people agree on the claims they both labelled.")
-@click.option("--run", "run_id", metavar="RUN", help="The run; else the latest.")
-@click.option("--round", "round_id", metavar="ROUND", help="Only claims that this round asked for.")
-@click.option("--closed-book", is_flag=True, help="Labels that were given without sources.")
-@click.option("--by", metavar="A,B", help="Columns to slice by, as claim_type; '' for none.")
+@click.command("agreement", short_help="Measure labeler agreement; find the guideline to clarify.")
+@click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
+@click.option("--round", "round_id", metavar="ROUND", help="Only claims of this round.")
+@click.option("--closed-book", is_flag=True, help="Use labels given without sources.")
+@click.option("--by", metavar="A,B", help="Columns to group by, such as claim_type; '' for none.")
 @click.option("--confidence", type=float, default=0.95, show_default=True,
-              help="Confidence of intervals.")  # fmt: skip
+              help="Confidence level of the intervals.")  # fmt: skip
 @store_option
 @format_option("text", "markdown", "json")
 def command(
@@ -45,15 +45,15 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Measure how far people agree, and list what they differ on by the guide's rules.
+    """Measure how well labelers agree, and list disagreements by the guideline they concern.
 
     \b
     raw, Fleiss, Krippendorff, Cohen, Gwet   with intervals over items
-    by verdict, pair of people, slice        the lowest first
-    disagreements                            by pair of verdicts, the most frequent first
+    by verdict, pair of labelers, group      lowest first
+    disagreements                            by pair of verdicts, most frequent first
 
-    A kappa whose interval reaches below 0.6 says that the guide is unclear, not that people are
-    bad at it.
+    If a kappa's interval reaches below 0.6, the guide is unclear; that is no judgement on the
+    labelers.
     """
     project = current_project()
     columns = read_columns(by, project.config.metrics.by)

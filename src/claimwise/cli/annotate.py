@@ -18,10 +18,18 @@ from claimwise.store.rounds import add_guide, list_rounds
 from claimwise.types.rows import Judgement
 
 
-@click.command("annotate", short_help="Serve the app at its labelling page.")
-@click.option("--run", "run_id", metavar="RUN", help="Make a round of this run if none is open.")
-@click.option("--closed-book", is_flag=True, help="Judge truth without sources, not support.")
-@click.option("--size", type=click.IntRange(1), help="How many claims the round draws; else all.")
+@click.command("annotate", short_help="Open the app for labelling.")
+@click.option(
+    "--run", "run_id", metavar="RUN", help="Create a round of this run unless one is open."
+)
+@click.option(
+    "--closed-book",
+    is_flag=True,
+    help="Labelers judge truth without sources, instead of support by sources.",
+)
+@click.option(
+    "--size", type=click.IntRange(1), help="Number of claims in the round (default: all)."
+)
 @serve_options
 @store_option
 def command(
@@ -31,10 +39,10 @@ def command(
     options: ServeOptions,
     store: str | None,
 ) -> None:
-    """Serve the app as `claimwise serve` does, and print where to label.
+    """Start the app, as `claimwise serve` does, and print the link to the labelling page.
 
-    With --run it first makes a round of that run, unless one is open; `claimwise rounds create`
-    has more to choose.
+    --run first creates a round of that run unless one is open; `claimwise rounds create` has more
+    options.
     """
     project = current_project()
     place = locate_store(project, store)
@@ -69,5 +77,5 @@ def _find_or_draw(
         add_event(
             opened, "round made", account=None, subject=made.round_id, detail=COMMAND_LINE, now=now
         )
-    say(f"made the round «{made.title}» ({made.round_id})")
+    say(f"created the round “{made.title}” ({made.round_id})")
     return made.round_id

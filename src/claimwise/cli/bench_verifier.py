@@ -55,22 +55,29 @@ def count_cores() -> int:
     return os.cpu_count() or 1
 
 
-@click.command("bench-verifier", short_help="Measure a verifier on claims that people labelled.")
+@click.command("bench-verifier", short_help="Measure a judge on labelled data sets.")
 @click.argument("folder", metavar="DATA_FOLDER", type=click.Path(path_type=Path))
 @click.option(
-    "--verifier", metavar="NAME", default="auto", show_default=True, help="What to measure."
+    "--verifier",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    help="Built-in judge to measure.",
 )
 @click.option(
-    "--set", "sets", metavar="NAME", multiple=True, help="Only this set; may be repeated."
+    "--set", "sets", metavar="NAME", multiple=True, help="Only this data set; may be repeated."
 )
 @click.option(
     "--limit",
     metavar="N",
     type=click.IntRange(min=1),
-    help="About N claims of each set: whole groups, at random, always the same.",
+    help="Use about N claims per set: whole groups, drawn at random with a fixed seed.",
 )
 @click.option(
-    "--jobs", metavar="N", type=click.IntRange(min=1), help="Processes; else one for each core."
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Number of processes (default: one per core).",
 )
 @click.option(
     "--resamples",
@@ -78,7 +85,7 @@ def count_cores() -> int:
     type=click.IntRange(min=2),
     default=2000,
     show_default=True,
-    help="Resamples behind the intervals.",
+    help="Number of resamples for the intervals.",
 )
 @click.option(
     "--seed",
@@ -86,13 +93,13 @@ def count_cores() -> int:
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Seed of the resamples.",
+    help="Seed of the resampling.",
 )
 @click.option(
     "--scores",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the scores of every claim there, one JSON object a line.",
+    help="Write the scores to this file, one JSON object per claim and line.",
 )
 @grounding_options(repeats=False)
 @store_option
@@ -111,14 +118,15 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Measure how well a verifier agrees with people, beside counting words.
+    """Measure how well a judge agrees with people, next to a word-overlap baseline.
 
-    DATA_FOLDER holds a .jsonl file (.xz and .gz may follow) for each set: rows of document,
-    claim, label (1 supported, 0 not) and group. docs/bench-verifier.md says what the figures mean.
-    With --judge a language model is measured: see --dry-run and --limit for what it would cost.
+    DATA_FOLDER contains one .jsonl file per data set (.jsonl.xz and .jsonl.gz work too), with
+    document, claim, label (1 supported, 0 not) and group in each row. docs/bench-verifier.md
+    explains the figures. --judge measures a language model; try --dry-run and --limit first to see
+    what it would cost.
     """
     if scores is not None and not scores.parent.is_dir():
-        raise click.BadParameter(f"found no folder {scores.parent}", param_hint="--scores")
+        raise click.BadParameter(f"no such folder: {scores.parent}", param_hint="--scores")
     wanted = _Wanted(
         folder=folder,
         sets=sets,

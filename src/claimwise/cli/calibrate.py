@@ -27,25 +27,25 @@ from claimwise.types.calibrating import Rule
 _RULE = Rule()
 
 
-@click.command("calibrate", short_help="What a verifier or judge is worth by people's labels.")
+@click.command("calibrate", short_help="Check a judge against human labels.")
 @click.option("--verifier", "name", metavar="NAME", required=True,
-              help="The verifier or judge, or an unambiguous part of its name.")  # fmt: skip
+              help="The judge, or an unambiguous part of its name.")  # fmt: skip
 @click.option("--run", "runs", metavar="RUN", multiple=True,
-              help="A run whose labels count; else all runs.")  # fmt: skip
+              help="Use labels of this run (default: all runs); may be repeated.")  # fmt: skip
 @click.option("--by", metavar="A,B", default="domain", show_default=True,
-              help="Columns of items to slice by; '' for none.")  # fmt: skip
-@click.option("--closed-book", is_flag=True, help="Its verdicts without sources.")
+              help="Item columns to group by; '' for none.")  # fmt: skip
+@click.option("--closed-book", is_flag=True, help="Check its closed-book verdicts.")
 @click.option("--days", type=click.IntRange(1, 3650), default=_RULE.days, show_default=True,
-              help="How long it holds.")  # fmt: skip
+              help="Days until the calibration expires.")  # fmt: skip
 @click.option("--min-claims", type=click.IntRange(2), default=_RULE.min_claims, show_default=True,
-              help="With fewer, a slice is unknown.")  # fmt: skip
+              help="Claims a group needs for a result.")  # fmt: skip
 @click.option("--level", type=NumberRange(0.5, 1), default=_RULE.level, show_default=True,
-              help="Balanced accuracy to lie above.")  # fmt: skip
+              help="Balanced accuracy needed for trust.")  # fmt: skip
 @click.option("--margin", type=NumberRange(0, 1), default=_RULE.margin, show_default=True,
-              help="Kappa that it may be behind people.")  # fmt: skip
+              help="How far kappa may fall below labelers' own.")  # fmt: skip
 @click.option("--precision", type=NumberRange(0.5, 1), default=_RULE.precision, show_default=True,
-              help="To find a second threshold for.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Show it and keep nothing.")
+              help="Also find the threshold that reaches this precision.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Show the result without storing it.")
 @store_option
 @format_option("text", "markdown", "json")
 def command(
@@ -62,11 +62,11 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Measure an instrument on claims that people labelled, and say where it can be trusted.
+    """Check a judge on claims that people labelled, and show where it can be trusted.
 
-    The result is kept: gates let it decide which of the instrument's labels may make a slice
-    pass, and reports name it, until it expires. Runs with a round of labels also get a corrected
-    rate.
+    The result is stored. Until it expires, gates use it to decide which of the judge's labels may
+    let a group pass, and reports mention it. Runs that people labelled in a round also get a
+    corrected rate.
     """
     project = current_project()
     rule = Rule(days=days, min_claims=min_claims, level=level, margin=margin, precision=precision)

@@ -52,31 +52,37 @@ _PLAN_NOTE = (
 )
 
 
-@click.command("cascade", short_help="A judge first, a corpus for what is suspicious, then people.")
+@click.command("cascade", short_help="Check facts in stages: judge, then corpus, then people.")
 @click.option(
     "--answer",
     type=click.Path(path_type=Path),
     required=True,
     metavar="FILE|-",
-    help="The answer.",
+    help="File with the answer; - reads standard input.",
 )
 @corpus_options
-@click.option("--domain-hint", metavar="TEXT", help="The field, as «cardiology, for clinicians».")
-@click.option("--question", metavar="TEXT", help="What was asked.")
+@click.option(
+    "--domain-hint", metavar="TEXT", help="Subject area, such as “cardiology, for clinicians”."
+)
+@click.option("--question", metavar="TEXT", help="The question that was asked.")
 @click.option(
     "--verifier",
     default="auto",
     metavar="NAME",
-    help="What reads passages: embedded, lexical, auto; or judge, the model itself.",
+    help="Judge that reads passages: embedded, lexical, auto, or judge (the language model).",
 )
-@click.option("--no-resplit", is_flag=True, help="Don't send compound claims back.")
+@click.option(
+    "--no-resplit", is_flag=True, help="Don't ask the judge to split compound claims again."
+)
 @click.option(
     "--queue",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the claims that are left for people there, for them to label.",
+    help="Write claims left for people to this file, for them to label.",
 )
-@click.option("--untrusted-ok", is_flag=True, help="Use a judge that failed its probe.")
+@click.option(
+    "--untrusted-ok", is_flag=True, help="Use a judge even if it failed `claimwise probe-judge`."
+)
 @judge_options(required=True, repeats=False)
 @store_option
 @format_option("text", "json")
@@ -95,14 +101,15 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Check an answer's facts in stages, and say where each claim was settled and what it took.
+    """Check an answer's facts in stages, and show where each claim was settled and at what cost.
 
     \b
     claimwise cascade --answer answer.txt --judge openai:gpt-4o --corpus docs/ --queue people.jsonl
 
-    1. The judge labels the claims by what it knows, in one call. 2. What it calls false or
-    unverifiable, «true» with a number or a date, and what is doubtful is looked up in the corpus.
-    3. What is still open, or where the two disagree, is for people.
+    1. The judge labels the claims from memory, in one call. 2. Claims it calls false or
+    unverifiable, claims it calls true that contain a number or a date, and other doubtful ones
+    are looked up in the corpus. 3. Claims that are still open, or on which the two disagree, go
+    to people.
     """
     check_queue(queue)
     check_stdin([answer, *map(Path, places)])

@@ -54,30 +54,41 @@ _FILE = click.Path(path_type=Path)
 
 
 @click.command("check", short_help="Check one answer against its sources, claim by claim.")
-@click.option("--answer", type=_FILE, required=True, metavar="FILE|-", help="The answer.")
+@click.option(
+    "--answer",
+    type=_FILE,
+    required=True,
+    metavar="FILE|-",
+    help="File with the answer; - reads standard input.",
+)
 @click.option(
     "--source",
     "sources",
     type=_FILE,
     multiple=True,
     metavar="FILE…",
-    help="Text, a folder of texts, or .jsonl rows of sources.",
+    help="Text file, folder of text files, or .jsonl file of sources.",
 )
 @click.argument("more", type=_FILE, nargs=-1, metavar="[SOURCE]…")
-@click.option("--question", metavar="TEXT", help="What was asked.")
+@click.option("--question", metavar="TEXT", help="The question that was asked.")
 @click.option(
-    "--actions", type=_FILE, metavar="FILE", help="What the system really did, one entry a line."
+    "--actions", type=_FILE, metavar="FILE", help="Log of what the system did, one entry per line."
 )
 @click.option(
-    "--verifier", default="auto", metavar="NAME", help="embedded, lexical, or auto: the best."
+    "--verifier",
+    default="auto",
+    metavar="NAME",
+    help="Built-in judge: embedded, lexical, or auto (the best one installed).",
 )
 @click.option(
     "--fail-under",
     type=NumberRange(0, 1),
     metavar="RATE",
-    help="Exit with 2 when fewer are supported, 3 when that can't be said.",
+    help="Exit with 2 if a smaller share of claims is supported, 3 if inconclusive.",
 )
-@click.option("--domain", metavar="NAME", help="Subject area, as the calibration's items have it.")
+@click.option(
+    "--domain", metavar="NAME", help="Subject area, named as in the items of the calibration."
+)
 @grounding_options()
 @store_option
 @format_option("text", "json")
@@ -97,7 +108,7 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Split an answer into claims and judge each against the sources, offline or with --judge.
+    """Split an answer into claims and check each one against the sources.
 
     \b
     claimwise check --answer answer.txt --source policy.md
@@ -105,14 +116,16 @@ def command(
     my-bot "How tall is it?" | claimwise check --answer - --source docs/
     claimwise check --answer answer.txt --source policy.md --judge openai:gpt-4o --dry-run
 
-    Files that follow are sources too, so that docs/*.md works.
-    Shows the answer with its claims marked; for each claim the verdict, how sure it is, why, and
-    the span it rests on. Exits with 0 whatever the verdicts, unless --fail-under is given, and
-    with 1 when no claim could be scored.
+    Works offline; --judge asks a language model instead. Further files are sources too, so
+    docs/*.md works. Shows the answer with its claims marked, and for each claim the verdict, the
+    confidence, the reason and the source text behind it. Exits with 0 whatever the verdicts
+    (unless --fail-under is given), or with 1 if no claim could be scored.
     """
     places = (*sources, *more)
     if not places and actions is None:
-        raise click.UsageError("Missing option '--source': what should the answer rest on?")
+        raise click.UsageError(
+            "Missing option '--source': name the files to check the answer against."
+        )
     check_stdin([answer, *places, *([actions] if actions else [])])
     text = read_text(answer)
     documents, warnings = read_sources(places)

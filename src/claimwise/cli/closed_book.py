@@ -35,12 +35,12 @@ def check_trust(project: Project, judge: ClosedBookJudge, *, untrusted_ok: bool)
     """Refuse a judge that failed its probe; say when nobody has probed it."""
     probe = find_probe(project.folder, judge.labeler)
     if probe is None:
-        told = f"{judge.labeler} has not been probed: see `claimwise probe-judge`"
+        told = f"{judge.labeler} has not been tested on made-up facts: run `claimwise probe-judge`"
     elif probe.verdict == "trusted":
         return
     elif probe.verdict == "not_trusted" and not untrusted_ok:
         raise ClaimwiseError(
-            f"{describe_probe(probe)}; nothing was sent: choose another judge, or --untrusted-ok"
+            f"{describe_probe(probe)}; nothing was sent: choose another judge or add --untrusted-ok"
         )
     else:
         told = describe_probe(probe)
@@ -50,7 +50,7 @@ def check_trust(project: Project, judge: ClosedBookJudge, *, untrusted_ok: bool)
 def check_queue(queue: Path | None) -> None:
     """Refuse a queue in no folder before anything is paid for."""
     if queue is not None and not queue.parent.is_dir():
-        raise click.BadParameter(f"found no folder {queue.parent}", param_hint="--queue")
+        raise click.BadParameter(f"no such folder: {queue.parent}", param_hint="--queue")
 
 
 def write_queue(claims: Iterable[str | QueuedClaim], queue: Path) -> None:

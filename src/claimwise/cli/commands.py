@@ -21,77 +21,75 @@ HEADINGS = {
         "check": Entry(
             "claimwise.cli.check", "Check one answer against its sources, claim by claim."
         ),
-        "verify": Entry("claimwise.cli.verify", "Judge the claims of a stored run."),
+        "verify": Entry("claimwise.cli.verify", "Judge every claim of a stored run."),
         "factcheck": Entry(
-            "claimwise.cli.factcheck", "Check an answer's facts by a model's own knowledge."
+            "claimwise.cli.factcheck", "Check facts against what a language model knows."
         ),
         "openbook": Entry(
-            "claimwise.cli.openbook", "Check an answer's facts against a corpus of documents."
+            "claimwise.cli.openbook", "Check an answer against a corpus of documents."
         ),
         "cascade": Entry(
-            "claimwise.cli.cascade", "A judge first, a corpus for what is suspicious, then people."
+            "claimwise.cli.cascade", "Check facts in stages: judge, then corpus, then people."
         ),
         "consistency": Entry(
             "claimwise.cli.consistency", "Compare several answers to one question."
         ),
     },
     "Measure": {
-        "metrics": Entry("claimwise.cli.metrics", "Rates with intervals, worst slice first."),
+        "metrics": Entry(
+            "claimwise.cli.metrics", "Calculate rates with intervals, worst group first."
+        ),
         "report": Entry(
-            "claimwise.cli.report", "A report of one run: terminal, Markdown, HTML or JSON."
+            "claimwise.cli.report", "Report on one run as text, Markdown, HTML or JSON."
         ),
-        "calibrate": Entry(
-            "claimwise.cli.calibrate", "What a verifier or judge is worth by people's labels."
+        "calibrate": Entry("claimwise.cli.calibrate", "Check a judge against human labels."),
+        "verifiers": Entry(
+            "claimwise.cli.verifiers", "List the built-in judges and how accurate they are."
         ),
-        "verifiers": Entry("claimwise.cli.verifiers", "What can judge claims, and how good it is."),
         "bench-verifier": Entry(
-            "claimwise.cli.bench_verifier", "Measure a verifier on claims that people labelled."
+            "claimwise.cli.bench_verifier", "Measure a judge on labelled data sets."
         ),
         "probe-judge": Entry(
-            "claimwise.cli.probe_judge", "Try a judge on made-up facts before trusting it."
+            "claimwise.cli.probe_judge", "Test a judge on made-up facts before you trust it."
         ),
     },
     "Label": {
-        "annotate": Entry("claimwise.cli.annotate", "Serve the app at its labelling page."),
+        "annotate": Entry("claimwise.cli.annotate", "Open the app for labelling."),
         "rounds": Entry(
-            "claimwise.cli.rounds", "Draw claims for people to label: create, list, show, close."
+            "claimwise.cli.rounds", "Manage rounds: claims sampled for people to label."
         ),
         "agreement": Entry(
-            "claimwise.cli.agreement", "How far people agree on the claims they both labelled."
+            "claimwise.cli.agreement", "Measure labeler agreement; find the guideline to clarify."
         ),
         "labelstudio": Entry(
-            "claimwise.cli.labelstudio", "Carry claims to Label Studio, and labels back."
+            "claimwise.cli.labelstudio", "Label in Label Studio: export claims, import labels."
         ),
     },
     "Decide": {
-        "compare": Entry("claimwise.cli.compare", "How far two runs differ, paired by item."),
+        "compare": Entry("claimwise.cli.compare", "Compare two runs item by item."),
         "drift": Entry(
-            "claimwise.cli.drift", "Why a rate moved: system, evidence, mix or instrument."
+            "claimwise.cli.drift", "Explain why a rate moved: system, evidence, mix or judge."
         ),
-        "plan": Entry("claimwise.cli.plan", "Items and labels needed to see a drop."),
-        "gate": Entry(
-            "claimwise.cli.gate", "Pass, fail or inconclusive: the gates of claimwise.toml."
-        ),
+        "plan": Entry("claimwise.cli.plan", "Plan how many items and labels reveal a drop."),
+        "gate": Entry("claimwise.cli.gate", "Apply the gates of claimwise.toml to a run."),
     },
     "Production": {
-        "promote": Entry("claimwise.cli.promote", "Make a wrong answer from production an item."),
+        "promote": Entry("claimwise.cli.promote", "Turn a production error into a test case."),
         "incidents": Entry(
-            "claimwise.cli.incidents", "List incidents, and the gates that would catch them."
+            "claimwise.cli.incidents", "List incidents and the gates that would catch them."
         ),
     },
     "Admin": {
-        "init": Entry("claimwise.cli.init", "Make a project: claimwise.toml and an empty store."),
-        "demo": Entry("claimwise.cli.demo", "Make an example project and report on it."),
+        "init": Entry("claimwise.cli.init", "Create a project: claimwise.toml and an empty store."),
+        "demo": Entry("claimwise.cli.demo", "Create an example project and report on it."),
         "import": Entry(
-            "claimwise.cli.import_", "Read items, sources, runs, answers, labels… from files."
+            "claimwise.cli.import_", "Import items, sources, runs, answers, labels and more."
         ),
-        "export": Entry("claimwise.cli.export", "Write everything in the store to files."),
-        "runs": Entry("claimwise.cli.runs", "List the runs, the latest first."),
-        "sql": Entry("claimwise.cli.sql", "Print a metric's SQL, or run it."),
-        "serve": Entry("claimwise.cli.serve", "Serve the app: labelling, dashboards, accounts."),
-        "accounts": Entry(
-            "claimwise.cli.accounts", "Who may use the app: list, invite, disable, reset."
-        ),
+        "export": Entry("claimwise.cli.export", "Export everything in the store to files."),
+        "runs": Entry("claimwise.cli.runs", "List the runs, latest first."),
+        "sql": Entry("claimwise.cli.sql", "Print or run the SQL of a metric."),
+        "serve": Entry("claimwise.cli.serve", "Start the app: labelling, dashboards, accounts."),
+        "accounts": Entry("claimwise.cli.accounts", "Manage who may use the app."),
         "doctor": Entry(
             "claimwise.cli.doctor", "Check the installation, the settings and the store."
         ),

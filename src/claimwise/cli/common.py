@@ -33,12 +33,12 @@ store_option = click.option(
     "--store",
     metavar="PATH|URL",
     envvar="CLAIMWISE_STORE",
-    help="SQLite file, postgresql://… or a folder of Parquet files; else what claimwise.toml says.",
+    help="SQLite file, postgresql://… or a folder of Parquet files (default: see claimwise.toml).",
 )
 
 
 class NumberRange(click.FloatRange):
-    """A range of numbers that «nan», which lies in every range, is not in."""
+    """A range of finite numbers: “nan”, which lies in every range, is refused."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -46,7 +46,7 @@ class NumberRange(click.FloatRange):
         """Return the number."""
         found: float = super().convert(value, param, ctx)
         if not math.isfinite(found):
-            self.fail(f"found {value}, expected a number", param, ctx)
+            self.fail(f"{value} is not a finite number", param, ctx)
         return found
 
 
@@ -58,7 +58,7 @@ def format_option(*formats: str) -> Callable[[F], F]:
         type=click.Choice(formats),
         default=formats[0],
         show_default=True,
-        help="How to print it.",
+        help="Output format.",
     )
 
 
@@ -94,16 +94,22 @@ class MeasureOptions:
 def measure_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how rates are estimated; they arrive as ``measure``."""
     options = (
-        click.option("--by", metavar="A,B", help="Columns to slice by; '' for none."),
-        click.option("--labels", metavar="WHICH", help="default, human, verifier or labeler:NAME."),
+        click.option("--by", metavar="A,B", help="Columns to group by; '' for none."),
+        click.option(
+            "--labels",
+            metavar="WHICH",
+            help="Labels to count: default, human, verifier or labeler:NAME.",
+        ),
         click.option(
             "--interval",
             metavar="METHOD",
-            help="wilson, logit-t, korn-graubard, bootstrap-percentile or bootstrap-bca.",
+            help="Interval: wilson, logit-t, korn-graubard, bootstrap-percentile or bootstrap-bca.",
         ),
-        click.option("--confidence", type=float, help="Confidence of intervals, as 0.95."),
-        click.option("--resamples", type=int, help="Resamples of the bootstraps."),
-        click.option("--seed", type=int, help="Seed of the bootstraps."),
+        click.option(
+            "--confidence", type=float, help="Confidence level of the intervals, such as 0.95."
+        ),
+        click.option("--resamples", type=int, help="Number of bootstrap resamples."),
+        click.option("--seed", type=int, help="Seed of the bootstrap."),
     )
 
     @wraps(function)
@@ -150,7 +156,7 @@ def choose_run(store: Store, run_id: str | None) -> str:
     latest = store.query("select run_id from runs order by started_at desc, run_id limit 1")
     if not latest:
         raise MetricError(f"{store.place}: found no runs; import one first")
-    click.echo(f"the latest run: {make_printable(latest[0][0])} (--run chooses another)", err=True)
+    click.echo(f"Using latest run {make_printable(latest[0][0])} (change with --run)", err=True)
     return str(latest[0][0])
 
 

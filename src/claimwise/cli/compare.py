@@ -31,19 +31,28 @@ from claimwise.store.comparing import find_pair
 from claimwise.types.comparing import Comparison
 
 
-@click.command("compare", short_help="How far two runs differ, paired by item.")
+@click.command("compare", short_help="Compare two runs item by item.")
 @click.argument("base")
 @click.argument("new")
 @click.option(
-    "--metric", "names", metavar="NAME", multiple=True, help="One metric; else the main ones."
+    "--metric",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Only this metric (default: the main ones); may be repeated.",
 )
-@click.option("--by", metavar="A,B", help="Columns of items to slice by; '' for none.")
-@click.option("--labels", metavar="WHICH", help="default, human, verifier or labeler:NAME.")
-@click.option("--confidence", type=float, help="Confidence of intervals, as 0.95.")
-@click.option("--items", "most", type=click.IntRange(0, 1000), default=10, show_default=True,
-              help="How many of the items that moved most to show.")  # fmt: skip
+@click.option("--by", metavar="A,B", help="Item columns to group by; '' for none.")
 @click.option(
-    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file to write."
+    "--labels", metavar="WHICH", help="Labels to count: default, human, verifier or labeler:NAME."
+)
+@click.option("--confidence", type=float, help="Confidence level of the intervals, such as 0.95.")
+@click.option("--items", "most", type=click.IntRange(0, 1000), default=10, show_default=True,
+              help="Show this many of the items that changed most.")  # fmt: skip
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to this file instead of the terminal.",
 )
 @store_option
 @format_option("text", "markdown", "html", "json")
@@ -59,9 +68,9 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Compare run NEW with run BASE: each rate's change, overall and by slice, worst first.
+    """Compare run NEW with run BASE: the change of each rate, overall and by group, worst first.
 
-    Runs are paired by item; their claims need not match. The items that moved the first metric
+    Runs are paired by item; their claims need not match. The items that changed the first metric
     most are shown with the claims of both runs side by side.
     """
     project = current_project()

@@ -85,13 +85,20 @@ class _Instrument:
     type=_FILE,
     multiple=True,
     metavar="FILE|FOLDER…",
-    help="Text files, a folder of them, or .jsonl rows with answer_text.",
+    help="Text files, a folder of them, or a .jsonl file with answer_text.",
 )
 @click.argument("more", type=_FILE, nargs=-1, metavar="[ANSWER]…")
-@click.option("--run", "run_id", metavar="RUN", help="The samples of a stored run's items instead.")
-@click.option("--question", metavar="TEXT", help="What was asked; a stored run knows it.")
 @click.option(
-    "--verifier", default="auto", metavar="NAME", help="embedded, lexical, or auto: the best."
+    "--run", "run_id", metavar="RUN", help="Compare the samples of this stored run's items instead."
+)
+@click.option(
+    "--question", metavar="TEXT", help="The question that was asked (a stored run has its own)."
+)
+@click.option(
+    "--verifier",
+    default="auto",
+    metavar="NAME",
+    help="Built-in judge: embedded, lexical, or auto (the best one installed).",
 )
 @judge_options(required=False, repeats=False)
 @store_option
@@ -106,19 +113,20 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Say, for every claim, how many of the other answers support it and how many contradict it.
+    """Show for each claim how many of the other answers support it and how many contradict it.
 
     \b
     claimwise consistency --answers sample-*.txt --question "How tall is the tower?"
     claimwise consistency --run v2
 
-    It never gives a verdict: an inconsistent claim is suspicious, a consistent one is not thereby
-    true. In a project whose claims people have labelled, --run measures how much it can tell.
+    This gives no verdicts: an inconsistent claim is suspicious, but a consistent one need not be
+    true. If people have labelled claims of the run, --run also measures how well consistency
+    predicts their verdicts.
     """
     if bool(places or more) == (run_id is not None):
-        raise click.UsageError("expected one of --answers and --run")
+        raise click.UsageError("Give either --answers or --run.")
     if judging.judge is not None and verifier != "auto":
-        raise click.UsageError("found --verifier and --judge, expected one of them")
+        raise click.UsageError("--verifier and --judge exclude each other: choose one")
     if run_id is not None:
         with open_project_store(current_project(), store) as opened:
             _compare_run(opened, run_id, verifier, judging, store, form)

@@ -19,14 +19,14 @@ from claimwise.verify.verifier import load_verifier
 _RUN = "candidate"
 
 
-@click.command("demo", short_help="Make an example project and report on it.")
+@click.command("demo", short_help="Create an example project and report on it.")
 @click.argument("folder", type=click.Path(path_type=Path))
 def command(folder: Path) -> None:
-    """Make an example project in FOLDER, judge its latest run, print and write the report.
+    """Create an example project in FOLDER, judge its latest run, and report on it.
 
-    A fictional help desk: a golden set with gold spans, two runs, and human labels. The embedded
-    verifier judges every claim of the latest run; the report shows how far it agrees with people.
-    Works offline.
+    The project is a fictional help desk: a test set with gold spans, two runs and human labels.
+    The embedded judge checks every claim of the latest run, and the report shows how well it
+    agrees with people. Works offline.
     """
     place = write_demo(folder)
     project = find_project(folder)

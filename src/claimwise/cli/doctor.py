@@ -69,9 +69,9 @@ class Finding:
 @format_option("text", "json")
 @click.pass_context
 def command(ctx: click.Context, store: str | None, form: str) -> None:
-    """Check the installation, the settings and every rule of the stored data.
+    """Check the installation, the settings and every rule for the stored data.
 
-    Exits with 1 when something is at fault; advice does not count.
+    Exits with 1 if something is wrong; advice does not count.
     """
     findings = [_look_at_installation(), *_look_at_project(store)]
     if form == "json":

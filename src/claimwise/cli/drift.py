@@ -20,14 +20,16 @@ from claimwise.report.drifting import print_drifts, render_drifts_markdown, to_d
 from claimwise.store.comparing import find_pair
 
 
-@click.command("drift", short_help="Why a rate moved: system, evidence, mix or instrument.")
+@click.command("drift", short_help="Explain why a rate moved: system, evidence, mix or judge.")
 @click.argument("base")
 @click.argument("new")
 @click.option("--metric", "name", metavar="NAME", default="faithfulness", show_default=True,
-              help="The metric, or a member of one, as over_refusal.")  # fmt: skip
-@click.option("--by", metavar="A,B", help="Columns whose shares to show beside the mix.")
-@click.option("--labels", metavar="WHICH", help="default, human, verifier or labeler:NAME.")
-@click.option("--confidence", type=float, help="Confidence of intervals, as 0.95.")
+              help="The metric, or one of its rates, such as over_refusal.")  # fmt: skip
+@click.option("--by", metavar="A,B", help="Show how the shares of these columns changed.")
+@click.option(
+    "--labels", metavar="WHICH", help="Labels to count: default, human, verifier or labeler:NAME."
+)
+@click.option("--confidence", type=float, help="Confidence level of the intervals, such as 0.95.")
 @store_option
 @format_option("text", "markdown", "json")
 def command(
@@ -40,13 +42,13 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Split the movement of a rate from run BASE to run NEW into parts that add up to it.
+    """Explain why a rate moved from run BASE to run NEW, in parts that add up to the change.
 
     \b
-    system      items whose evidence is the same in both corpora
-    evidence    items whose gold spans or passages changed, beyond what the others did
+    system      items with the same evidence in both corpora
+    evidence    items with changed gold spans or passages, beyond the change in the others
     mix         items that only one of the runs was asked
-    instrument  others judged: measured on claims that both instruments judged
+    judge       a change of judge, measured on claims that both judges judged
     """
     project = current_project()
     metric = find_metric(load_metrics(project.metrics_folder), name)

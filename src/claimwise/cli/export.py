@@ -14,15 +14,15 @@ from claimwise.store import Store
 from claimwise.store.calibrations import list_calibrations
 
 
-@click.command("export", short_help="Write everything in the store to files.")
+@click.command("export", short_help="Export everything in the store to files.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @format_option(*FORMATS)
 @store_option
 def command(folder: Path, form: str, store: str | None) -> None:
-    """Write one file per kind of row to FOLDER: the inverse of import.
+    """Write one file per kind of record to FOLDER, ready to be imported again.
 
-    A folder of Parquet files is a store by itself: `claimwise metrics --store FOLDER` runs the
-    same SQL over it with DuckDB.
+    A folder of Parquet files is itself a store: `claimwise metrics --store FOLDER` runs the same
+    SQL on it with DuckDB.
     """
     with open_project_store(current_project(), store) as opened:
         try:

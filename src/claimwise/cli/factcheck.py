@@ -59,20 +59,34 @@ _RESPLIT_NOTE = "compound claims are sent back once: at most one more, small cal
 _FILE = click.Path(path_type=Path)
 
 
-@click.command("factcheck", short_help="Check an answer's facts by a model's own knowledge.")
-@click.option("--answer", type=_FILE, metavar="FILE|-", help="The answer.")
-@click.option("--run", "run_id", metavar="RUN", help="All answers of a stored run instead.")
-@click.option("--domain-hint", metavar="TEXT", help="The field, as «cardiology, for clinicians».")
-@click.option("--question", metavar="TEXT", help="What was asked; a stored run knows it.")
-@click.option("--no-resplit", is_flag=True, help="Don't send compound claims back.")
+@click.command("factcheck", short_help="Check facts against what a language model knows.")
+@click.option(
+    "--answer", type=_FILE, metavar="FILE|-", help="File with the answer; - reads standard input."
+)
+@click.option(
+    "--run", "run_id", metavar="RUN", help="Check all answers of this stored run instead."
+)
+@click.option(
+    "--domain-hint", metavar="TEXT", help="Subject area, such as “cardiology, for clinicians”."
+)
+@click.option(
+    "--question", metavar="TEXT", help="The question that was asked (a stored run has its own)."
+)
+@click.option(
+    "--no-resplit", is_flag=True, help="Don't ask the judge to split compound claims again."
+)
 @click.option(
     "--queue",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the claims that need a second look there, for people to label.",
+    help="Write claims that need a second look to this file, for people to label.",
 )
-@click.option("--again", is_flag=True, help="With --run: judge anew what this judge has judged.")
-@click.option("--untrusted-ok", is_flag=True, help="Use a judge that failed its probe.")
+@click.option(
+    "--again", is_flag=True, help="With --run: re-judge claims this judge has already judged."
+)
+@click.option(
+    "--untrusted-ok", is_flag=True, help="Use a judge even if it failed `claimwise probe-judge`."
+)
 @judge_options(required=True)
 @store_option
 @format_option("text", "json")
@@ -89,19 +103,19 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Split an answer into atomic claims and label each true, false, unverifiable or non_factual.
+    """Label each claim of an answer as true, false, unverifiable or non_factual.
 
     \b
     claimwise factcheck --answer answer.txt --judge openai:gpt-4o --domain-hint "Egyptology"
     claimwise factcheck --run v2 --judge anthropic:claude-sonnet-4-5 --dry-run
 
-    No source is read: the judge goes by what it knows. Treat labels as signals, not as truth, and
-    see docs/factcheck.md for what guards them; with documents at hand, `claimwise cascade` checks
-    the suspicious ones. factual_precision is true / (true + false). Exits with 0 whatever the
-    labels, and with 1 when nothing could be labelled.
+    The judge sees no sources and goes by what it knows, so treat its labels as signals, not as
+    truth; docs/factcheck.md explains the safeguards. If you have documents, `claimwise cascade`
+    checks the suspicious claims against them. factual_precision is true / (true + false). Exits
+    with 0 whatever the labels, or with 1 if nothing could be labelled.
     """
     if (answer is None) == (run_id is None):
-        raise click.UsageError("expected one of --answer and --run")
+        raise click.UsageError("Give either --answer or --run.")
     check_queue(queue)
     text = None if answer is None else read_text(answer)
     project = current_project()

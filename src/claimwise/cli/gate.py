@@ -30,10 +30,10 @@ from claimwise.types.gating import GateReport
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("gate", short_help="Pass, fail or inconclusive: the gates of claimwise.toml.")
-@click.option("--run", "run_id", metavar="RUN", help="The run; else the latest.")
+@click.command("gate", short_help="Apply the gates of claimwise.toml to a run.")
+@click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
 @click.option(
-    "--gate", "names", metavar="NAME", multiple=True, help="Only this gate; may be given again."
+    "--gate", "names", metavar="NAME", multiple=True, help="Only this gate; may be repeated."
 )
 @click.option("--junit", type=_FILE, help="Also write JUnit XML to this file.")
 @click.option("--markdown", type=_FILE, help="Also write Markdown to this file.")
@@ -51,11 +51,11 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Decide the gates of claimwise.toml on a run.
+    """Apply the gates of claimwise.toml to a run.
 
-    Exits with 0 when all pass, 2 when one fails, 3 when none fails but one is inconclusive (unless
-    it says on_inconclusive = "warn"), 1 when they could not be decided. Inside GitHub Actions it
-    also annotates the build and adds to the step summary.
+    Exits with 0 if all gates pass, 2 if one fails, 3 if none fails but one is inconclusive (unless
+    it has on_inconclusive = "warn"), and 1 if they could not be applied. In GitHub Actions it also
+    annotates the build and adds to the step summary.
     """
     project = current_project()
     with open_project_store(project, store) as opened:

@@ -20,21 +20,22 @@ _OPTIONS = (
     click.option(
         "--mode",
         type=click.Choice(["claims", "single", "two-pass"]),
-        help="Who splits: we (default), the model in the same call, or in a call before.",
+        help="Who splits the answer: claimwise (default), the model in the same call, or the model "
+        "in a call of its own.",
     ),
     click.option(
-        "--batch", type=click.IntRange(1), metavar="N", help="Claims in one call; else all."
+        "--batch", type=click.IntRange(1), metavar="N", help="Claims per call (default: all)."
     ),
     click.option(
         "--source-tokens",
         type=click.IntRange(100),
         metavar="N",
-        help="Of longer sources only the best passages are sent (default 60000).",
+        help="Send at most N tokens of sources, the best passages first (default: 60000).",
     ),
     click.option(
         "--missing-quote",
         type=click.Choice(["unscored", "downgrade"]),
-        help="A quote that no source says: no verdict (default), or unlinked.",
+        help="If no source contains the quote: give no verdict (default), or unlinked.",
     ),
 )
 
@@ -54,13 +55,13 @@ def _add_options(function: Callable[..., None]) -> Callable[..., None]:
         given = {name: value for name, value in grounding.items() if value is not None}
         if given and judging.judge is None:
             option = next(iter(given)).replace("_", "-")
-            raise click.UsageError(f"--{option} is for an LLM judge: name one with --judge")
+            raise click.UsageError(f"--{option} needs a language model: name one with --judge")
         if judging.judge is not None and arguments.get("verifier") not in (None, "auto"):
-            raise click.UsageError("found --verifier and --judge, expected one of them")
+            raise click.UsageError("--verifier and --judge exclude each other: choose one")
         if judging.repeats > 1 and given.get("mode") not in (None, "claims"):
             raise click.UsageError(
-                "--repeats judges the same claims again, which a model that splits anew would "
-                "change: leave out --mode"
+                "--repeats judges the same claims several times, but a model that splits the "
+                "answer finds new ones each time: leave out --mode"
             )
         function(judging=judging, grounding=given, **arguments)
 

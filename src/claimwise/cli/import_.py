@@ -18,13 +18,15 @@ from claimwise.ingest import KINDS
 from claimwise.pipeline import ImportResult, import_files
 
 
-@click.command("import", short_help="Read items, sources, runs, answers, labels… from files.")
+@click.command("import", short_help="Import items, sources, runs, answers, labels and more.")
 @click.argument("paths", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--kind", type=click.Choice(list(KINDS)), help="What the files hold, if names don't say."
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    help="What the files contain, if their names don't tell.",
 )
-@click.option("--update", is_flag=True, help="Change stored sources, items and runs that differ.")
-@click.option("--dry-run", is_flag=True, help="Check everything, write nothing.")
+@click.option("--update", is_flag=True, help="Update stored sources, items and runs that differ.")
+@click.option("--dry-run", is_flag=True, help="Check everything without writing anything.")
 @store_option
 @format_option("text", "json")
 def command(
@@ -35,10 +37,10 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Read JSON Lines, CSV or Parquet files (or a folder of them) into the store.
+    """Import JSON Lines, CSV or Parquet files, or a folder of them.
 
-    All or nothing: the first error leaves the store as it was. Rows that are there already are
-    skipped, so an import can be repeated. docs/data-format.md describes the records.
+    All or nothing: if a file has errors, the store stays as it was. Rows that are already stored
+    are skipped, so you can repeat an import. docs/data-format.md describes the records.
     """
     project = current_project()
     with open_project_store(project, store) as opened:

@@ -23,14 +23,14 @@ _MEANING = (
 )
 
 
-@click.command("incidents", short_help="List incidents, and the gates that would catch them.")
+@click.command("incidents", short_help="List incidents and the gates that would catch them.")
 @store_option
 @format_option("text", "json")
 def command(store: str | None, form: str) -> None:
-    """List the incidents that became items, the latest first.
+    """List incidents that became items, latest first.
 
-    Each with what is left to do, the latest run that answered its item, and the gates that would
-    now catch it: their metric counts the item, and marks the incident's answer down.
+    For each: what is left to do, the latest run that answered its item, and the gates that would
+    catch it now, because their metric includes the item and counts the incident's answer as bad.
     """
     project = current_project()
     with open_project_store(project, store) as opened:
@@ -41,7 +41,7 @@ def command(store: str | None, form: str) -> None:
     if form == "json":
         print_json({"incidents": [msgspec.to_builtins(status) for status in found]})
     elif not found:
-        click.echo(f"{place}: no incidents; `claimwise promote` makes one of a wrong answer")
+        click.echo(f"{place}: no incidents yet; `claimwise promote` turns a wrong answer into one")
     else:
         print_table(
             ("item", "promoted", "state", "wrong", "asked in", "would be caught by"),

@@ -15,14 +15,14 @@ from claimwise.store import hide_password
 _PATH_LINE = 'path = "claimwise.db"'
 
 
-@click.command("init", short_help="Make a project: claimwise.toml and an empty store.")
+@click.command("init", short_help="Create a project: claimwise.toml and an empty store.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
 @store_option
 def command(folder: Path, store: str | None) -> None:
-    """Make a project in FOLDER: claimwise.toml, an empty store, a folder for your metrics.
+    """Create a project in FOLDER: claimwise.toml, an empty store and a folder for your metrics.
 
-    What is there already is kept. A password in --store is not written down: give the URL again
-    in the variable CLAIMWISE_STORE.
+    Existing files are kept. A password in --store is not saved; set the environment variable
+    CLAIMWISE_STORE to the full URL instead.
     """
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / FILE_NAME
@@ -36,7 +36,9 @@ def command(folder: Path, store: str | None) -> None:
         click.echo(
             f"store ready: {opened.place} ({opened.engine_name}, schema {opened.schema_version})"
         )
-    click.echo("next: claimwise import FILE… (docs/data-format.md), or claimwise demo FOLDER")
+    click.echo(
+        "next: claimwise import FILE… (see docs/data-format.md), or try claimwise demo FOLDER"
+    )
 
 
 def _settings_text(store: str | None) -> str:

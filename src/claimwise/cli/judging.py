@@ -59,7 +59,7 @@ _REPEATS = click.option(
     type=click.IntRange(1),
     default=1,
     metavar="N",
-    help="Ask N times, past the cache, and show what changes.",
+    help="Ask N times, bypassing the cache, and show what changes.",
 )
 
 
@@ -72,37 +72,37 @@ def _read_hosts(
     try:
         return tuple(read_origin(one if "://" in one else f"https://{one}") for one in given)
     except ValueError as error:
-        raise click.BadParameter(f"{error}; as https://models.example.com") from error
+        raise click.BadParameter(f"{error}, such as https://models.example.com") from error
 
 
 # What is sent, and what it may take.
 _SENDING = (
+    click.option("--fresh", is_flag=True, help="Ignore and overwrite cached replies."),
     click.option(
-        "--fresh", is_flag=True, help="Really ask: new replies take the place of kept ones."
+        "--dry-run", is_flag=True, help="Show calls, tokens and cost without sending anything."
     ),
-    click.option("--dry-run", is_flag=True, help="Show calls, tokens and cost; send nothing."),
     click.option(
         "--max-cost",
         type=NumberRange(0, min_open=True),
         metavar="USD",
-        help="Send nothing that could cost more in all.",
+        help="Total budget; stops before exceeding it.",
     ),
-    click.option("--price", metavar="IN,OUT", help="US$ per million tokens, as 2.5,10."),
+    click.option(
+        "--price", metavar="IN,OUT", help="US$ per million tokens in and out, such as 2.5,10."
+    ),
     click.option(
         "--timeout",
         type=NumberRange(0, 86_400, min_open=True),
         metavar="SECONDS",
-        help="For one call, from first to last byte.",
+        help="Time limit for one call, from first to last byte.",
     ),
-    click.option(
-        "--concurrency", type=click.IntRange(1), metavar="N", help="Calls at once, at most."
-    ),
+    click.option("--concurrency", type=click.IntRange(1), metavar="N", help="Most calls at once."),
     click.option(
         "--allow-host",
         multiple=True,
         metavar="HOST",
         callback=_read_hosts,
-        help="Let claimwise.toml send prompts and key to this host.",
+        help="Let claimwise.toml send prompts and your key to this host.",
     ),
 )
 
@@ -117,9 +117,14 @@ def judge_options(
     """
     options = (
         click.option(
-            "--judge", metavar="PROVIDER:MODEL", required=required, help="The model that judges."
+            "--judge",
+            metavar="PROVIDER:MODEL",
+            required=required,
+            help="Language model to use as the judge.",
         ),
-        click.option("--prompt", metavar="NAME|FILE", help="Another prompt than the built-in one."),
+        click.option(
+            "--prompt", metavar="NAME|FILE", help="Prompt to use instead of the built-in one."
+        ),
         *((_REPEATS,) if repeats else ()),
         *_SENDING,
     )
@@ -148,7 +153,7 @@ def _refuse_without_judge(judging: JudgeOptions) -> None:
     for name, value in given.items():
         if value != usual.get(name):
             option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{option} is for an LLM judge: name one with --judge")
+            raise click.UsageError(f"{option} needs a language model: name one with --judge")
 
 
 @contextmanager

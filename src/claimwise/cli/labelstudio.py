@@ -14,21 +14,27 @@ from claimwise.store.rounds import find_round
 from claimwise.types.rows import Judgement
 
 
-@click.group("labelstudio", short_help="Carry claims to Label Studio, and labels back.")
+@click.group("labelstudio", short_help="Label in Label Studio: export claims, import labels.")
 def command() -> None:
-    """Export claims as Label Studio tasks, and import what people annotated there."""
+    """Export claims as Label Studio tasks, and import the annotations."""
 
 
 @command.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--round", "round_id", metavar="ROUND", help="The claims of a round.")
-@click.option("--run", "run_id", metavar="RUN", help="All claims of a run.")
-@click.option("--closed-book", is_flag=True, help="With --run: for judging truth without sources.")
-@click.option("--predictions", is_flag=True, help="Show instruments' verdicts: not blind any more.")
+@click.option("--round", "round_id", metavar="ROUND", help="Export the claims of this round.")
+@click.option("--run", "run_id", metavar="RUN", help="Export all claims of this run.")
+@click.option(
+    "--closed-book", is_flag=True, help="With --run: labelers judge truth without sources."
+)
+@click.option(
+    "--predictions",
+    is_flag=True,
+    help="Show judges' verdicts to labelers, who then no longer label blind.",
+)
 @click.option(
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the labelling config, as XML, to this file.",
+    help="Also write the labelling configuration (XML) to this file.",
 )
 @store_option
 def export_command(
@@ -40,9 +46,9 @@ def export_command(
     config: Path | None,
     store: str | None,
 ) -> None:
-    """Write tasks as JSON for Label Studio, with what people have labelled so far."""
+    """Write Label Studio tasks as JSON, including the labels given so far."""
     if (round_id is None) == (run_id is None):
-        raise click.UsageError("found --round and --run both or neither, expected one of them")
+        raise click.UsageError("Give either --round or --run.")
     judgement: Judgement = "closed_book" if closed_book else "grounded"
     with open_project_store(current_project(), store) as opened, opened.snapshot():
         if round_id is not None:
@@ -65,13 +71,13 @@ def export_command(
     "labelers",
     metavar="ID=NAME",
     multiple=True,
-    help="Who a Label Studio user is, by id or e-mail; again for each.",
+    help="Name of a Label Studio user, given by id or e-mail; may be repeated.",
 )
 @store_option
 def import_command(file: Path, run_id: str, labelers: tuple[str, ...], store: str | None) -> None:
-    """Add the labels of a Label Studio export (kind «JSON») to a run, all or none.
+    """Import a Label Studio export (format “JSON”) into a run, all of it or nothing.
 
-    Cancelled annotations are counted and left out. The same file again adds nothing.
+    Cancelled annotations are counted but left out. Importing the same file again adds nothing.
     """
     names = _read_names(labelers)
     with open_project_store(current_project(), store) as opened:
@@ -87,6 +93,6 @@ def _read_names(given: Sequence[str]) -> dict[str, str]:
     for one in given:
         key, mark, name = one.partition("=")
         if not (key and mark and name):
-            raise click.UsageError(f"--labeler: found {one!r}, expected ID=NAME")
+            raise click.UsageError(f"--labeler {one!r}: write it as ID=NAME")
         names[key] = name
     return names

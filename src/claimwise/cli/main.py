@@ -23,7 +23,7 @@ OUR_FAULT = 70
 INTERRUPTED = 130
 
 _STANDARD_ERROR = 2
-_NO_MEMORY = b"error: out of memory; nothing is half-written: try again with less text at once\n"
+_NO_MEMORY = b"error: out of memory; nothing is half-written. Try again with less text at once.\n"
 
 
 class LazyGroup(click.Group):
@@ -52,19 +52,22 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.option("--store", metavar="PATH|URL", help="The store, for whichever command follows.")
+@click.option("--store", metavar="PATH|URL", help="Store to use, for any command.")
 @click.version_option(package_name="claimwise", message="claimwise %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, store: str | None) -> None:
     """Measure, claim by claim, how often an LLM system makes things up.
 
     \b
-    Start:  claimwise check --answer answer.txt --source policy.md
-            claimwise demo demo-project     an example project with its report
-            claimwise init                  a project of your own
-            claimwise import items.jsonl sources.jsonl runs.jsonl answers.jsonl
-            claimwise verify                judges every claim of the latest run
-            claimwise report
+    Check one answer:
+      claimwise check --answer answer.txt --source policy.md
+    Try the example project:
+      claimwise demo demo-project
+    Measure your own system:
+      claimwise init
+      claimwise import sources.jsonl items.jsonl runs.jsonl answers.jsonl
+      claimwise verify
+      claimwise report
     """
     ctx.obj = store
 
@@ -133,7 +136,7 @@ def _run(arguments: list[str] | None) -> int:
         traceback.print_exc()
         from importlib.metadata import version  # half of what `--help` would take, for this alone
 
-        _complain(f"this is a fault in claimwise {version('claimwise')}; please report it")
+        _complain(f"This is a bug in claimwise {version('claimwise')}; please report it.")
         return OUR_FAULT
     return code if isinstance(code, int) else 0
 

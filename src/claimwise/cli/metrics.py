@@ -19,10 +19,18 @@ from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
 from claimwise.report import print_tables, render_tables_markdown, tables_to_document
 
 
-@click.command("metrics", short_help="Rates with intervals, worst slice first.")
-@click.option("--run", "runs", metavar="RUN", multiple=True, help="The run; several may be given.")
-@click.option("--metric", "names", metavar="NAME", multiple=True, help="One metric; else all.")
-@click.option("--list", "only_list", is_flag=True, help="List the metrics and what they mean.")
+@click.command("metrics", short_help="Calculate rates with intervals, worst group first.")
+@click.option(
+    "--run",
+    "runs",
+    metavar="RUN",
+    multiple=True,
+    help="The run (default: the latest); may be repeated.",
+)
+@click.option(
+    "--metric", "names", metavar="NAME", multiple=True, help="Only this metric; may be repeated."
+)
+@click.option("--list", "only_list", is_flag=True, help="List the metrics with their meaning.")
 @measure_options
 @store_option
 @format_option("text", "json", "markdown")
@@ -34,10 +42,10 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Estimate metrics of a run, overall and by slice, worst first.
+    """Calculate metrics of a run, overall and by group, worst group first.
 
-    Items are the clusters of every interval. Claims without a verdict are counted beside the
-    rate, never in it.
+    Intervals treat items, not claims, as independent. Claims without a verdict are counted beside
+    the rate, never in it.
     """
     project = current_project()
     metrics = load_metrics(project.metrics_folder)

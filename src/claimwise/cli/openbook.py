@@ -56,10 +56,12 @@ def corpus_options(function: Callable[..., None]) -> Callable[..., None]:
             multiple=True,
             required=True,
             metavar="FOLDER|FILE|store",
-            help="Documents as for `check`, or the project's stored sources; may be repeated.",
+            help="Documents as for `check`, or “store” for the project's sources; may be repeated.",
         ),
         click.option(
-            "--corpus-version", metavar="NAME", help="With store: not the newest version."
+            "--corpus-version",
+            metavar="NAME",
+            help="With --corpus store: use this version (default: the newest).",
         ),
         click.option(
             "--passages",
@@ -68,7 +70,7 @@ def corpus_options(function: Callable[..., None]) -> Callable[..., None]:
             default=_USUAL.k,
             show_default=True,
             metavar="N",
-            help="Passages for a claim, at most.",
+            help="Most passages per claim.",
         ),
         click.option(
             "--floor",
@@ -76,7 +78,7 @@ def corpus_options(function: Callable[..., None]) -> Callable[..., None]:
             default=_USUAL.floor,
             show_default=True,
             metavar="SHARE",
-            help="The least share of a claim's words, by weight, that a passage holds.",
+            help="Ignore passages that contain less than this share of a claim's words, by weight.",
         ),
         click.option(
             "--sure",
@@ -84,7 +86,7 @@ def corpus_options(function: Callable[..., None]) -> Callable[..., None]:
             default=_USUAL.sure,
             show_default=True,
             metavar="P",
-            help="The least probability of support that counts, where a verifier gives one.",
+            help="Count a claim as supported from this probability, if the judge gives one.",
         ),
     )
 
@@ -106,19 +108,28 @@ def open_corpus(
             return read_stored_corpus(opened, version), []
     if STORE in places:
         raise click.UsageError(
-            "found --corpus store beside others, expected it alone (./store is a folder)"
+            "--corpus store can't be combined with other corpora (write ./store for a folder)"
         )
     if version is not None:
-        raise click.UsageError("--corpus-version is for --corpus store")
+        raise click.UsageError("--corpus-version needs --corpus store")
     return read_corpus([Path(place) for place in places])
 
 
-@click.command("openbook", short_help="Check an answer's facts against a corpus of documents.")
-@click.option("--answer", type=_FILE, required=True, metavar="FILE|-", help="The answer.")
-@corpus_options
-@click.option("--question", metavar="TEXT", help="What was asked.")
+@click.command("openbook", short_help="Check an answer against a corpus of documents.")
 @click.option(
-    "--verifier", default="auto", metavar="NAME", help="embedded, lexical, or auto: the best."
+    "--answer",
+    type=_FILE,
+    required=True,
+    metavar="FILE|-",
+    help="File with the answer; - reads standard input.",
+)
+@corpus_options
+@click.option("--question", metavar="TEXT", help="The question that was asked.")
+@click.option(
+    "--verifier",
+    default="auto",
+    metavar="NAME",
+    help="Built-in judge: embedded, lexical, or auto (the best one installed).",
 )
 @judge_options(required=False, repeats=False)
 @store_option
@@ -134,18 +145,18 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Look up every claim of an answer in a corpus, and judge it by the best passages.
+    """Look up each claim of an answer in a corpus and judge it by the best passages.
 
     \b
     claimwise openbook --answer answer.txt --corpus docs/
     claimwise openbook --answer answer.txt --corpus store --judge openai:gpt-4o --dry-run
 
-    For answers that came without sources. Verdicts are those of `check`, with spans in the
-    corpus's documents; «no passage» says that the corpus is silent, never that a claim is false.
-    Exits with 0 whatever the verdicts, and with 1 when nothing could be scored.
+    Use it for answers that came without sources. Verdicts are those of `check`, with spans in the
+    corpus's documents; “no passage” means that the corpus says nothing, not that the claim is
+    false. Exits with 0 whatever the verdicts, or with 1 if nothing could be scored.
     """
     if judging.judge is not None and verifier != "auto":
-        raise click.UsageError("found --verifier and --judge, expected one of them")
+        raise click.UsageError("--verifier and --judge exclude each other: choose one")
     check_stdin([answer, *map(Path, places)])
     text = read_text(answer)
     corpus, warnings = open_corpus(places, corpus_version, store)

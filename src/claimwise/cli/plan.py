@@ -23,19 +23,21 @@ from claimwise.store.lookup import find_run
 from claimwise.types.rows import Run
 
 
-@click.command("plan", short_help="Items and labels needed to see a drop.")
+@click.command("plan", short_help="Plan how many items and labels reveal a drop.")
 @click.option("--metric", "name", metavar="NAME", default="faithfulness", show_default=True,
               help="The metric to watch.")  # fmt: skip
 @click.option("--drop", type=float, default=Goal().drop, show_default=True,
-              help="The change to be seen, in the bad direction.")  # fmt: skip
+              help="Change to detect, in the bad direction.")  # fmt: skip
 @click.option("--power", type=float, default=Goal().power, show_default=True,
-              help="The chance of seeing it.")  # fmt: skip
-@click.option("--confidence", type=float, help="Confidence of the comparison, as 0.95.")
-@click.option("--by", metavar="A,B", help="Columns of items to slice by; '' for none.")
-@click.option("--labels", metavar="WHICH", help="default, human, verifier or labeler:NAME.")
-@click.option("--run", "run_id", metavar="RUN", help="The run to plan from; else the latest.")
+              help="Chance of detecting it.")  # fmt: skip
+@click.option("--confidence", type=float, help="Confidence level of the comparison, such as 0.95.")
+@click.option("--by", metavar="A,B", help="Item columns to group by; '' for none.")
+@click.option(
+    "--labels", metavar="WHICH", help="Labels to count: default, human, verifier or labeler:NAME."
+)
+@click.option("--run", "run_id", metavar="RUN", help="Run to plan from (default: the latest).")
 @click.option("--base", "base_id", metavar="RUN",
-              help="Another run on the same items; else the one before it.")  # fmt: skip
+              help="Another run on the same items (default: the previous one).")  # fmt: skip
 @store_option
 @format_option("text", "markdown", "json")
 def command(
@@ -50,10 +52,11 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Plan how many items and labels show a drop, by slice, from this project's own runs.
+    """Plan how many items and labels it takes to detect a drop, by group.
 
-    Rate, claims an item and ICC are measured; what two runs on the same items have in common is
-    measured where there are two. What is not known is assumed, and said to be.
+    The rate, the claims per item and the ICC come from this project's runs, and so does the
+    correlation between runs on the same items if there are two. The output says what had to be
+    assumed.
     """
     project = current_project()
     metric = find_metric(load_metrics(project.metrics_folder), name)

@@ -32,14 +32,14 @@ from claimwise.types.factchecking import ProbeResult
 EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
 
 
-@click.command("probe-judge", short_help="Try a judge on made-up facts before trusting it.")
+@click.command("probe-judge", short_help="Test a judge on made-up facts before you trust it.")
 @click.option(
     "--n",
     type=click.IntRange(1, 10_000),
     default=MADE_UP,
     show_default=True,
     metavar="N",
-    help="Made-up claims; 60 well-known ones are added.",
+    help="Number of made-up claims; 60 well-known ones are added.",
 )
 @click.option(
     "--limit",
@@ -47,7 +47,7 @@ EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
     default=LIMIT,
     show_default=True,
     metavar="SHARE",
-    help="Made-up claims that it may call true; the interval's upper end decides.",
+    help="Share of made-up claims it may call true; the upper end of the interval counts.",
 )
 @click.option(
     "--seed",
@@ -55,7 +55,7 @@ EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
     default=0,
     show_default=True,
     metavar="N",
-    help="Of the names.",
+    help="Seed for the made-up names.",
 )
 @judge_options(required=True, repeats=False)
 @store_option
@@ -70,14 +70,14 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Measure how often a closed-book judge says «true» to people, places and laws made up here.
+    """Measure how often a closed-book judge calls invented people, places and laws true.
 
     \b
     claimwise probe-judge --judge openai:gpt-4o
 
-    Well-known truths and falsehoods are mixed in, so that a judge that knows nothing shows too.
-    Exits with 0 when the judge is trusted, 2 when it is not, 3 when too few were asked to say. In
-    a project the result is kept, and `claimwise factcheck` refuses a judge that failed.
+    Well-known truths and falsehoods are mixed in, so a judge that knows nothing fails as well.
+    Exits with 0 if the judge can be trusted, 2 if not, and 3 if there were too few claims to tell.
+    In a project the result is stored, and `claimwise factcheck` refuses a judge that failed.
     """
     project = current_project()
     with open_judge_client(judging, project, store) as client:

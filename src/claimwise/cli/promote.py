@@ -28,31 +28,42 @@ from claimwise.types.traces import Trace
 from claimwise.verify.verifier import load_verifier
 
 
-@click.command("promote", short_help="Make a wrong answer from production an item.")
+@click.command("promote", short_help="Turn a production error into a test case.")
 @click.argument("what", metavar="TRACE|ANSWER")
-@click.option("--as", "item_id", required=True, metavar="ITEM", help="The item's id.")
+@click.option("--as", "item_id", required=True, metavar="ITEM", help="Id of the new item.")
 @click.option(
     "--answerable/--unanswerable",
     default=None,
-    help="Can the corpus answer the question? Abstentions are right or wrong by it.",
+    help="Whether the corpus can answer the question; decides if a refusal is right.",
 )
-@click.option("--query-type", metavar="TYPE", help="[default: lookup, or unanswerable]")
-@click.option("--stakes", type=click.Choice(["low", "medium", "high"]), help="[default: high]")
-@click.option("--gold-answer", metavar="TEXT", help="The right answer, if you know it.")
-@click.option("--domain", metavar="TEXT", help="Subject area, for slicing.")
+@click.option(
+    "--query-type", metavar="TYPE", help="Kind of question.  [default: lookup, or unanswerable]"
+)
+@click.option(
+    "--stakes",
+    type=click.Choice(["low", "medium", "high"]),
+    help="How much a wrong answer matters.  [default: high]",
+)
+@click.option("--gold-answer", metavar="TEXT", help="The correct answer, if you know it.")
+@click.option("--domain", metavar="TEXT", help="Subject area, to group by.")
 @click.option(
     "--wrong",
     metavar="TEXT",
     multiple=True,
-    help="Words of a claim that was wrong; else the labels, or the verifier, say it.",
+    help="Words of a wrong claim (default: as labels or the judge say); may be repeated.",
 )
-@click.option("--corpus", metavar="VERSION", help="The corpus version; else the newest.")
-@click.option("--trace-id", metavar="ID", help="Which trace, where the file holds several.")
-@click.option("--who", metavar="NAME", help="Who promotes it; else your login name.")
+@click.option("--corpus", metavar="VERSION", help="Corpus version (default: the newest).")
+@click.option("--trace-id", metavar="ID", help="Which trace to use if the file contains several.")
+@click.option("--who", metavar="NAME", help="Who promotes it (default: your login name).")
 @click.option(
-    "--verifier", default="auto", metavar="NAME", help="embedded, lexical, or auto: the best."
+    "--verifier",
+    default="auto",
+    metavar="NAME",
+    help="Built-in judge: embedded, lexical, or auto (the best one installed).",
 )
-@click.option("--force", is_flag=True, help="Go on although an item asks nearly the same.")
+@click.option(
+    "--force", is_flag=True, help="Continue even if an item asks nearly the same question."
+)
 @store_option
 @format_option("text", "json")
 def command(
@@ -65,16 +76,16 @@ def command(
     form: str,
     **choices: Any,
 ) -> None:
-    """Turn a wrong answer from production into an item of the golden set.
+    """Turn a wrong answer from production into an item of your test set.
 
     \b
     claimwise promote trace.json --as refund-window --answerable --wrong "60 days"
     claimwise promote prod-may/q117 --as refund-window
 
-    TRACE is a JSON file, or - for standard input: question, answer and contexts, or spans with
-    OpenInference or OpenTelemetry GenAI attributes. ANSWER is RUN/ITEM or RUN/ITEM/SAMPLE of the
-    store. The item keeps where it came from; its gold spans wait in the annotation queue. A
-    question that an item asks already is refused.
+    TRACE is a JSON file (- reads standard input) with question, answer and contexts, or with
+    spans that have OpenInference or OpenTelemetry GenAI attributes. ANSWER is RUN/ITEM or
+    RUN/ITEM/SAMPLE in the store. The item records where it came from, and the annotation queue
+    asks people for its gold spans. A question that another item asks is refused.
     """
     project = current_project()
     choice = ItemChoice(corpus_ver=corpus, **choices)

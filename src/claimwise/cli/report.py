@@ -25,10 +25,13 @@ from claimwise.report import build_report, print_report, render_html, render_mar
 from claimwise.run_report.values import Report
 
 
-@click.command("report", short_help="A report of one run: terminal, Markdown, HTML or JSON.")
-@click.option("--run", "run_id", metavar="RUN", help="The run; else the latest.")
+@click.command("report", short_help="Report on one run as text, Markdown, HTML or JSON.")
+@click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
 @click.option(
-    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file to write."
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to this file instead of the terminal.",
 )
 @measure_options
 @store_option
@@ -40,9 +43,9 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Report one run: the worst slice first, what was not scored, who judged, every metric.
+    """Report on one run: the worst group first, then unscored claims, judges and every metric.
 
-    The HTML is one self-contained file.
+    The HTML report is one self-contained file.
     """
     project = current_project()
     settings = measure.read_settings(project)

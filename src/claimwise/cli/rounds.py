@@ -35,49 +35,55 @@ from claimwise.types.annotation import Progress, Round
 from claimwise.types.rows import Judgement
 
 
-@click.group("rounds", short_help="Draw claims for people to label: create, list, show, close.")
+@click.group("rounds", short_help="Manage rounds: claims sampled for people to label.")
 def command() -> None:
-    """Manage rounds: samples of a run's claims that people label in the app."""
+    """Manage rounds: claims sampled from a run for people to label."""
 
 
 @command.command("create")
-@click.option("--run", "run_id", metavar="RUN", help="The run; else the latest.")
+@click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
 @click.option(
-    "--verifier", metavar="NAME", help="Whose verdicts make the strata; else who gave most."
+    "--verifier",
+    metavar="NAME",
+    help="Judge whose verdicts define the strata (default: the one with most verdicts).",
 )
-@click.option("--size", type=click.IntRange(1), help="How many claims; else all.")
+@click.option("--size", type=click.IntRange(1), help="Number of claims (default: all).")
 @click.option(
     "--overlap",
     type=NumberRange(0, 1),
     default=0.1,
     show_default=True,
-    help="Share of the claims that several people label.",
+    help="Share of claims that several people label.",
 )
 @click.option(
     "--overlap-labels",
     type=click.IntRange(2, 20),
     default=2,
     show_default=True,
-    help="How many people label those.",
+    help="Number of people who label those.",
 )
 @click.option(
     "--floor",
     type=click.IntRange(1),
     default=20,
     show_default=True,
-    help="Least number of claims of a stratum.",
+    help="Fewest claims per stratum.",
 )
-@click.option("--closed-book", is_flag=True, help="Judge truth without sources, not support.")
-@click.option("--again", is_flag=True, help="Draw claims that people have labelled before, too.")
+@click.option(
+    "--closed-book",
+    is_flag=True,
+    help="Labelers judge truth without sources, instead of support by sources.",
+)
+@click.option("--again", is_flag=True, help="Include claims that people have already labelled.")
 @click.option(
     "--seed",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Draws the same claims again.",
+    help="Seed of the sample; the same seed draws the same claims.",
 )
-@click.option("--guide", metavar="VERSION", help="The guide people work by; else the newest.")
-@click.option("--title", help="What people see; else the run's id.")
+@click.option("--guide", metavar="VERSION", help="Labelling guide (default: the newest).")
+@click.option("--title", help="Title that labelers see (default: the run's id).")
 @store_option
 def create_command(
     run_id: str | None,
@@ -93,9 +99,9 @@ def create_command(
     title: str | None,
     store: str | None,
 ) -> None:
-    """Draw claims of a run for people to label.
+    """Sample claims of a run for people to label.
 
-    Claims that a person has labelled already are left out unless --again is given.
+    Claims that a person has already labelled are left out unless you give --again.
     """
     project, now = current_project(), _now()
     judgement: Judgement = "closed_book" if closed_book else "grounded"
@@ -114,17 +120,15 @@ def create_command(
         strata = list_strata(opened, made.round_id)
     _print_round(made, progress, strata)
     if size is not None and progress.tasks < size:
-        click.echo(
-            f"\n{progress.tasks:,} claims were left to draw, fewer than the {size:,} asked for"
-        )
-    click.echo("\n`claimwise annotate` serves the app in which people label them.")
+        click.echo(f"\nOnly {progress.tasks:,} claims were left to draw, not {size:,}")
+    click.echo("\nNext: `claimwise annotate` opens the app in which people label them.")
 
 
 @command.command("list")
 @store_option
 @format_option("text", "json")
 def list_command(store: str | None, form: str) -> None:
-    """List the rounds, the latest first."""
+    """List the rounds, latest first."""
     now = _now()
     with open_project_store(current_project(), store) as opened:
         found = [(one, read_progress(opened, one.round_id, now)) for one in list_rounds(opened)]
@@ -150,7 +154,10 @@ def list_command(store: str | None, form: str) -> None:
 @store_option
 @format_option("text", "json")
 def show_command(round_id: str, store: str | None, form: str) -> None:
-    """Show how far a round is, and how its claims were drawn. ROUND may be its id's beginning."""
+    """Show a round's progress and how its claims were sampled.
+
+    ROUND is its id, or the first characters of it.
+    """
     with open_project_store(current_project(), store) as opened:
         one = find_round(opened, round_id)
         progress = read_progress(opened, one.round_id, _now())
@@ -166,7 +173,7 @@ def show_command(round_id: str, store: str | None, form: str) -> None:
 @click.argument("round_id", metavar="ROUND")
 @store_option
 def close_command(round_id: str, store: str | None) -> None:
-    """End a round: nothing more is handed out, and labels given in it stay as they are."""
+    """Close a round. Labelers get no more of its claims; its labels stay."""
     now = _now()
     with open_project_store(current_project(), store) as opened, opened.write():
         one = find_round(opened, round_id)
@@ -177,7 +184,7 @@ def close_command(round_id: str, store: str | None) -> None:
 
 def _print_round(one: Round, progress: Progress, strata: list[Stratum]) -> None:
     state = f"closed {one.closed_at:%Y-%m-%d}" if one.closed_at else "open"
-    click.echo(make_printable(f"{one.round_id} «{one.title}», {state}"))
+    click.echo(make_printable(f"{one.round_id} “{one.title}”, {state}"))
     click.echo(
         make_printable(
             f"run {one.run_id}, {one.judgement}, guide {one.guide_version}, seed {one.seed}, "

@@ -34,11 +34,11 @@ def list_runs(store: Store) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-@click.command("runs", short_help="List the runs, the latest first.")
+@click.command("runs", short_help="List the runs, latest first.")
 @store_option
 @format_option("text", "json")
 def command(store: str | None, form: str) -> None:
-    """List the runs of the store, the latest first."""
+    """List the runs in the store, latest first."""
     with open_project_store(current_project(), store) as opened:
         runs = list_runs(opened)
         place = opened.place
@@ -46,7 +46,7 @@ def command(store: str | None, form: str) -> None:
         print_json({"runs": runs})
         return
     if not runs:
-        click.echo(f"{place}: no runs yet; `claimwise import` reads them")
+        click.echo(f"{place}: no runs yet; import one with `claimwise import FILE…`")
         return
     columns = [name.removesuffix("_ver").removesuffix("_at") for name in runs[0]]
     print_table(columns, [list(run.values()) for run in runs], right=_COUNTS)

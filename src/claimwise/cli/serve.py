@@ -17,34 +17,36 @@ from claimwise.errors import make_printable
 def serve_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say where the app is served; they arrive as ``options``."""
     options = (
-        click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind to."),
+        click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+        ),
         click.option(
             "--port",
             type=click.IntRange(0, 65535),
             default=8700,
             show_default=True,
-            help="Port to bind to; 0 takes a free one.",
+            help="Port to listen on; 0 picks a free one.",
         ),
         click.option(
             "--host-name",
             "host_names",
             metavar="NAME",
             multiple=True,
-            help="A name that browsers may use for this server, besides localhost.",
+            help="Host name that browsers may use besides localhost; may be repeated.",
         ),
         click.option(
             "--behind-https",
             is_flag=True,
-            help="A proxy before it speaks HTTPS: cookies are for HTTPS alone, and it names "
-            "the client in X-Forwarded-For (see --proxies).",
+            help="A proxy in front handles HTTPS: send cookies over HTTPS only, and read the "
+            "client's address from X-Forwarded-For (see --proxies).",
         ),
         click.option(
             "--proxies",
             metavar="N",
             type=click.IntRange(0, 9),
             show_default="1 with --behind-https, else 0",
-            help="How many proxies of yours stand before it: the Nth address from the right in "
-            "X-Forwarded-For is believed.",
+            help="Number of your own proxies in front; the Nth address from the right in "
+            "X-Forwarded-For is trusted.",
         ),
     )
 
@@ -71,14 +73,14 @@ def serve_options(function: Callable[..., None]) -> Callable[..., None]:
     return gather
 
 
-@click.command("serve", short_help="Serve the app: labelling, dashboards, accounts.")
+@click.command("serve", short_help="Start the app: labelling, dashboards, accounts.")
 @serve_options
 @store_option
 def command(options: ServeOptions, store: str | None) -> None:
-    """Serve the app to browsers until Ctrl-C.
+    """Start the app in the browser; Ctrl-C stops it.
 
-    On the first start it prints a link that makes the admin's account; the admin invites the
-    others. Only this machine can reach it unless --host says otherwise.
+    On first start it prints a link that creates the admin account; the admin invites everyone
+    else. Only this machine can reach it unless you set --host.
     """
     project = current_project()
     serve_app(project, locate_store(project, store), options, say)

@@ -21,17 +21,19 @@ from claimwise.measure import check_run, find_metric, load_metrics
 from claimwise.store import list_views
 
 
-@click.command("sql", short_help="Print a metric's SQL, or run it.")
+@click.command("sql", short_help="Print or run the SQL of a metric.")
 @click.argument("name", metavar="METRIC|VIEW")
-@click.option("--run", "run_id", metavar="RUN", help="Run it for this run instead of printing it.")
+@click.option(
+    "--run", "run_id", metavar="RUN", help="Execute the SQL for this run and print the rows."
+)
 @store_option
 @format_option("text", "csv", "json")
 def command(name: str, run_id: str | None, store: str | None, form: str) -> None:
-    """Print the SQL of a metric or a view; with --run, its rows.
+    """Print the SQL of a metric or view, or with --run its rows.
 
     \b
-    In the sqlite3 shell, `.parameter set :run_id "'RUN'"` gives the SQL its run;
-    in psql, `\\set run_id '''RUN'''`.
+    To choose the run in the sqlite3 shell: .parameter set :run_id "'RUN'"
+    To choose the run in psql:              \\set run_id '''RUN'''
     """
     project = current_project()
     metrics = load_metrics(project.metrics_folder)
@@ -39,7 +41,9 @@ def command(name: str, run_id: str | None, store: str | None, form: str) -> None
     if name in views:
         sql = f"create view {name} as\n{views[name]}"
         if run_id is not None:
-            raise MetricError(f"{name} is a view, not a metric: query it in the database")
+            raise MetricError(
+                f"{name} is a view, not a metric: leave out --run, or query it in the database"
+            )
     else:
         sql = find_metric(metrics, name).sql
     if run_id is None:

@@ -105,17 +105,17 @@ LIMITS = (
 )
 
 
-@click.command("verifiers", short_help="What can judge claims, and how good it is.")
+@click.command("verifiers", short_help="List the built-in judges and how accurate they are.")
 @click.argument("name", required=False, metavar="[NAME]")
 @store_option
 @format_option("text", "json")
 def command(name: str | None, store: str | None, form: str) -> None:
-    """List the verifiers: whether each can run here, and the figures of its model card.
+    """List the built-in judges: whether each can run here, and how accurate it is.
 
-    Figures are balanced accuracy, AUC, sensitivity, specificity and calibration error against
-    people's labels, set by set, the worst set first, beside counting words. No set was used to
-    fit what was measured on it. NAME shows one verifier alone. Calibrations of the project's store,
-    of judges too, stand beside the card.
+    Shows balanced accuracy, AUC, sensitivity, specificity and calibration error against human
+    labels for each data set, worst first, next to a word-overlap baseline. Nothing was fitted on
+    the data it was measured on. NAME shows one judge only. Calibrations in the project's store are
+    listed as well, including those of language models.
     """
     if name is not None and name not in VERIFIERS:
         raise VerifierError(

@@ -58,10 +58,13 @@ _BASES: dict[Basis, str] = {
 }
 
 
-@click.command("verify", short_help="Judge the claims of a stored run.")
-@click.option("--run", "run_id", metavar="RUN", help="The run; else the latest.")
+@click.command("verify", short_help="Judge every claim of a stored run.")
+@click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
 @click.option(
-    "--verifier", default="auto", metavar="NAME", help="embedded, lexical, or auto: the best."
+    "--verifier",
+    default="auto",
+    metavar="NAME",
+    help="Built-in judge: embedded, lexical, or auto (the best one installed).",
 )
 @click.option(
     "--jobs",
@@ -69,9 +72,9 @@ _BASES: dict[Basis, str] = {
     metavar="N",
     default=1,
     show_default=True,
-    help="Processes that judge.",
+    help="Number of processes.",
 )
-@click.option("--again", is_flag=True, help="Judge anew what this verifier has judged already.")
+@click.option("--again", is_flag=True, help="Re-judge claims already judged.")
 @grounding_options()
 @store_option
 @format_option("text", "json")
@@ -85,13 +88,13 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Split a run's answers into claims, judge each against its evidence, store the labels.
+    """Split a run's answers into claims, judge each one, and store the labels.
 
-    Claims that are stored already are judged as they are. What could not be judged is stored
-    with the reason. Stop it whenever you like: the next call goes on where this one ended, and
-    several may work on one run at once. With --judge a language model judges, many answers at
-    once; its replies are kept in the store, so nothing is paid for twice. It then exits with 1
-    when no call got a reply.
+    Claims that are already stored are used as they are. Claims that could not be judged are stored
+    with the reason. You can stop at any time: the next call continues where this one ended, and
+    several processes can work on one run. With --judge a language model judges; its replies are
+    cached in the store, so you never pay twice, and the command exits with 1 if no call got a
+    reply.
     """
     if judging.judge is not None:
         _verify_with_judge(run_id, judging, grounding, again=again, store=store, form=form)
@@ -201,7 +204,7 @@ def _check_replied(tally: Tally) -> None:
     """Fail when not a single call was answered: nothing was judged, whatever is shown."""
     if tally.failed and not tally.replied and not tally.cached:
         codes = ", ".join(f"{code} {count:,}" for code, count in tally.failed.items())
-        raise ClaimwiseError(f"no call got a reply: {codes}; the next command tries again")
+        raise ClaimwiseError(f"No call got a reply ({codes}). Run the command again to retry.")
 
 
 @contextmanager
