@@ -90,11 +90,12 @@ def test_base_install_is_small() -> None:
 def test_licences_are_permissive() -> None:
     for name in {*base_packages(), "asyncpg", "duckdb", "onnxruntime", "tokenizers"}:
         metadata = distribution(name).metadata
-        classifiers = [c for c in metadata.get_all("Classifier") or [] if c.startswith("License")]
         said = " ".join(
-            [metadata.get("License-Expression") or "", *classifiers]
-            if metadata.get("License-Expression") or classifiers
-            else [(metadata.get("License") or "")[:60]]
+            [
+                *(metadata.get_all("License-Expression") or []),
+                *(c for c in metadata.get_all("Classifier") or [] if c.startswith("License")),
+            ]
+            or [text[:60] for text in metadata.get_all("License") or []]
         )
         assert re.search(r"MIT|BSD|Apache|ISC|PSF", said), f"{name}: {said}"
         assert "GPL" not in re.sub(r"GCC-exception|GPL-3\.0-or-later WITH", "", said), (
@@ -160,7 +161,7 @@ def test_every_command_metric_and_error_is_documented() -> None:
     metrics = (ROOT / "docs/metrics.md").read_text("utf-8")
     assert [name for name in load_metrics() if f"### {name}\n" not in metrics] == []
     tree = sys.modules["claimwise.errors"].__doc__ or ""
-    known = [ClaimwiseError, *ClaimwiseError.__subclasses__()]
+    known: list[type[ClaimwiseError]] = [ClaimwiseError, *ClaimwiseError.__subclasses__()]
     known += [child for kind in known[1:] for child in kind.__subclasses__()]
     assert [kind.__name__ for kind in known if kind.__name__ not in tree] == []
 

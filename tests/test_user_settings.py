@@ -55,7 +55,7 @@ def give_away(monkeypatch: pytest.MonkeyPatch) -> GiveAway:
 # Where settings are searched.
 
 
-def test_settings_are_searched_up_to_the_root_of_the_repository(tmp_path: Path):
+def test_settings_are_searched_up_to_the_root_of_the_repository(tmp_path: Path) -> None:
     write_settings(tmp_path)
     inner = tmp_path / "repository" / "src" / "deep"
     inner.mkdir(parents=True)
@@ -67,7 +67,7 @@ def test_settings_are_searched_up_to_the_root_of_the_repository(tmp_path: Path):
     assert find_project(inner).folder == tmp_path / "repository"
 
 
-def test_a_git_file_marks_a_root_too(tmp_path: Path):
+def test_a_git_file_marks_a_root_too(tmp_path: Path) -> None:
     write_settings(tmp_path)
     worktree = tmp_path / "worktree"
     worktree.mkdir()
@@ -77,7 +77,7 @@ def test_a_git_file_marks_a_root_too(tmp_path: Path):
 
 def test_settings_are_searched_up_to_home_and_never_above(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     home = tmp_path / "home" / "me"
     (home / "project").mkdir(parents=True)
     (tmp_path / "home" / "shared" / "deep").mkdir(parents=True)
@@ -91,7 +91,7 @@ def test_settings_are_searched_up_to_home_and_never_above(
     assert is_found(home / "project")
 
 
-def test_the_search_ends_where_another_file_system_begins():
+def test_the_search_ends_where_another_file_system_begins() -> None:
     """``/proc`` is one on every Linux; nothing can be written there, so the folders are listed."""
     from claimwise.config import _list_folders
 
@@ -104,7 +104,7 @@ def test_the_search_ends_where_another_file_system_begins():
 # Whose settings count.
 
 
-def test_a_strangers_settings_are_refused_in_one_line(tmp_path: Path, give_away: GiveAway):
+def test_a_strangers_settings_are_refused_in_one_line(tmp_path: Path, give_away: GiveAway) -> None:
     path = write_settings(tmp_path / "shared")
     below = tmp_path / "shared" / "mine"
     below.mkdir()
@@ -118,7 +118,7 @@ def test_a_strangers_settings_are_refused_in_one_line(tmp_path: Path, give_away:
     assert "\n" not in told
 
 
-def test_a_strangers_link_is_refused(tmp_path: Path, give_away: GiveAway):
+def test_a_strangers_link_is_refused(tmp_path: Path, give_away: GiveAway) -> None:
     path = write_settings(tmp_path / "mine")
     link = tmp_path / FILE_NAME
     link.symlink_to(path)
@@ -128,7 +128,7 @@ def test_a_strangers_link_is_refused(tmp_path: Path, give_away: GiveAway):
         find_project(tmp_path)
 
 
-def test_settings_that_anyone_may_write_are_refused(tmp_path: Path):
+def test_settings_that_anyone_may_write_are_refused(tmp_path: Path) -> None:
     path = write_settings(tmp_path)
     path.chmod(0o664)
     assert is_found(tmp_path)
@@ -140,7 +140,7 @@ def test_settings_that_anyone_may_write_are_refused(tmp_path: Path):
 @pytest.mark.parametrize("where", ["variable", "settings"])
 def test_the_user_may_trust_a_folder(
     tmp_path: Path, user_folder: Path, monkeypatch: pytest.MonkeyPatch, where: str
-):
+) -> None:
     path = write_settings(tmp_path / "shared" / "deep")
     path.chmod(0o666)
 
@@ -160,7 +160,7 @@ def test_the_user_may_trust_a_folder(
             find_project(path.parent)
 
 
-def test_a_project_can_not_trust_itself(tmp_path: Path):
+def test_a_project_can_not_trust_itself(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     path.write_text('trusted_folders = ["*"]\n')
     with pytest.raises(ConfigError, match="unknown field"):
@@ -170,7 +170,9 @@ def test_a_project_can_not_trust_itself(tmp_path: Path):
 # The user's own folder.
 
 
-def test_the_user_folder_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_user_folder_follows_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("CLAIMWISE_USER_FOLDER", "/own")
     monkeypatch.setenv("XDG_CONFIG_HOME", "/xdg")
@@ -183,7 +185,7 @@ def test_the_user_folder_follows_the_environment(tmp_path: Path, monkeypatch: py
 
 def test_user_settings_come_from_file_and_variables(
     user_folder: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     assert read_user_settings() == UserSettings()
     user_folder.mkdir()
     (user_folder / "settings.toml").write_text('key_variables = ["A_KEY"]\n')
@@ -192,7 +194,7 @@ def test_user_settings_come_from_file_and_variables(
 
 
 @pytest.mark.parametrize("text", ["x = ", "key_variables = 3\n", "hosts = []\n", b"\xff"])
-def test_wrong_user_settings_are_told(user_folder: Path, text: str | bytes):
+def test_wrong_user_settings_are_told(user_folder: Path, text: str | bytes) -> None:
     user_folder.mkdir()
     path = user_folder / "settings.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -202,7 +204,7 @@ def test_wrong_user_settings_are_told(user_folder: Path, text: str | bytes):
     assert "fix or delete the file" in str(caught.value)
 
 
-def test_user_settings_of_a_stranger_are_refused(user_folder: Path, give_away: GiveAway):
+def test_user_settings_of_a_stranger_are_refused(user_folder: Path, give_away: GiveAway) -> None:
     user_folder.mkdir()
     path = user_folder / "settings.toml"
     path.write_text('key_variables = ["AWS_SECRET_ACCESS_KEY"]\ntrusted_folders = ["*"]\n')
@@ -214,7 +216,9 @@ def test_user_settings_of_a_stranger_are_refused(user_folder: Path, give_away: G
 # The user's word.
 
 
-def test_a_word_holds_for_one_project_one_host_and_one_key(tmp_path: Path, user_folder: Path):
+def test_a_word_holds_for_one_project_one_host_and_one_key(
+    tmp_path: Path, user_folder: Path
+) -> None:
     assert not is_host_allowed(tmp_path, HOST, "A_KEY")
     path = allow_host(tmp_path, HOST, "A_KEY")
     assert path.is_relative_to(user_folder)
@@ -228,7 +232,7 @@ def test_a_word_holds_for_one_project_one_host_and_one_key(tmp_path: Path, user_
     assert not is_host_allowed(tmp_path, HOST, "A_KEY")
 
 
-def test_a_word_is_readable_by_the_user_alone(tmp_path: Path, user_folder: Path):
+def test_a_word_is_readable_by_the_user_alone(tmp_path: Path, user_folder: Path) -> None:
     path = allow_host(tmp_path, HOST, None)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -237,18 +241,18 @@ def test_a_word_is_readable_by_the_user_alone(tmp_path: Path, user_folder: Path)
 
 @pytest.mark.usefixtures("user_folder")
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"host": "https://x"}'])
-def test_a_broken_word_is_none(tmp_path: Path, content: bytes):
+def test_a_broken_word_is_none(tmp_path: Path, content: bytes) -> None:
     path = allow_host(tmp_path, HOST, None)
     path.write_bytes(content)
     assert not is_host_allowed(tmp_path, HOST, None)
 
 
-def test_a_strangers_word_is_none(tmp_path: Path, user_folder: Path, give_away: GiveAway):
+def test_a_strangers_word_is_none(tmp_path: Path, user_folder: Path, give_away: GiveAway) -> None:
     give_away(allow_host(tmp_path, HOST, None))
     assert not is_host_allowed(tmp_path, HOST, None)
 
 
-def test_several_processes_keep_all_their_words(tmp_path: Path, user_folder: Path):
+def test_several_processes_keep_all_their_words(tmp_path: Path, user_folder: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from claimwise.user_settings import allow_host\n"
         "for n in range(20): allow_host(Path(sys.argv[1]), f'https://h{n}.example', sys.argv[2])"
@@ -263,7 +267,9 @@ def test_several_processes_keep_all_their_words(tmp_path: Path, user_folder: Pat
     assert len(list((user_folder / "allowed-hosts").iterdir())) == 40
 
 
-def test_a_word_that_can_not_be_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_word_that_can_not_be_kept_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CLAIMWISE_USER_FOLDER", str(tmp_path / "file" / "below"))
     with pytest.raises(ConfigError, match="Not a directory"):

@@ -128,7 +128,8 @@ def fit_model(
 def weigh_rows(some: Set) -> Array:
     """Give every set the same weight, and supported claims the assumed share of it."""
     good = some.labels == 1
-    return np.where(good, PRIOR / good.sum(), (1 - PRIOR) / (~good).sum())
+    weights: Array = np.where(good, PRIOR / good.sum(), (1 - PRIOR) / (~good).sum())
+    return weights
 
 
 def fit_tier(name: str, sets: dict[str, Set]) -> Tier:

@@ -218,8 +218,8 @@ def _edit_name(claim: str, passage: str, rng: random.Random) -> str | None:
     others = sorted({n for n in _NAME.findall(passage) if n not in claim})
     if not found or not others:
         return None
-    chosen = rng.choice(found)
-    return claim[: chosen.start()] + rng.choice(others) + claim[chosen.end() :]
+    chosen, other = rng.choice(found), str(rng.choice(others))
+    return claim[: chosen.start()] + other + claim[chosen.end() :]
 
 
 def _edit_word(claim: str, passage: str, rng: random.Random) -> str | None:

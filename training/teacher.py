@@ -117,9 +117,10 @@ def attend_grouped(
     with many tokens at once, go the usual way.
     """
     if query.shape[2] > 1:
-        return sdpa_attention_forward(
+        usual: tuple[Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, **settings
         )
+        return usual
     rows, heads, _, size = query.shape
     grouped = query.reshape(rows, key.shape[1], heads // key.shape[1], size)
     scores = (grouped @ key.transpose(-1, -2)).float() * (scaling or size**-0.5)
@@ -209,7 +210,7 @@ def encode_pairs(
 ) -> list[list[int]]:
     """Turn (evidence, claim) into token ids; too long evidence loses its end, never the claim."""
     prompts = [JUDGE_PROMPT.format(evidence=e, claim=c) for e, c in pairs]
-    rows = tokenizer(prompts, add_special_tokens=False)["input_ids"]
+    rows: list[list[int]] = tokenizer(prompts, add_special_tokens=False)["input_ids"]
     long = [i for i, row in enumerate(rows) if len(row) > MAX_TOKENS]
     for i in long:
         evidence, claim = pairs[i]

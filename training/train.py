@@ -251,7 +251,7 @@ def write_claims(
         if text.endswith(".") and answer.lower() in text.lower() and len(text.split()) <= 50:
             stated.append((number, text, answer))
     print(f"stated {len(stated)} of {len(asked)}, {time.time() - started:.0f} s", flush=True)
-    written = []
+    written: list[tuple[int, str, str]] = []
     for first in range(0, len(passages), CHUNK):
         chunk = passages[first : first + CHUNK]
         for kind, (prompt, most) in WRITING.items():
@@ -273,7 +273,8 @@ def write_claims(
 
 def _shorten(passage: Passage) -> str:
     """Return the passage's first sentences, about 140 words."""
-    kept, size = [], 0
+    kept: list[str] = []
+    size = 0
     for sentence in passage.sentences:
         size += len(sentence.split())
         if kept and size > 140:

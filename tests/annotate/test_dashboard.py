@@ -183,7 +183,7 @@ def test_runs_that_are_still_being_measured_say_so(
     assert "Calculating the newest run…" in told
     assert "Agreement unknown: it is being calculated." in told
     assert "Calculating 1 run…" in read(show_runs(make_call(store, borrow=pool.borrow)))
-    run_page = {"path": {"run_id": "r"}, "borrow": pool.borrow}
+    run_page: dict[str, Any] = {"path": {"run_id": "r"}, "borrow": pool.borrow}
     assert "Calculating 1 run…" in read(show_run(make_call(store, **run_page)))
     go.set()
     monkeypatch.setitem(Figures.get.__kwdefaults__ or {}, "patience", DEADLINE)

@@ -320,7 +320,7 @@ def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) ->
     found = cleo.get("/api/gold-spans/g%2F1%20%3F/documents?q=tower").json()
     assert "tower" in [one["source_id"] for one in found["sources"]]
     span = {"source_id": "tower", "span_start": 0, "span_text": "The tower", "required": True}
-    for bad in (
+    refused: list[dict[str, list[dict[str, Any]]]] = [
         {"spans": []},
         {"spans": [{**span, "span_text": "Der Turm"}]},
         {"spans": [{**span, "span_start": 5}]},
@@ -328,7 +328,8 @@ def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) ->
         {"spans": [{**span, "source_id": "nowhere"}]},
         {"spans": [{**span, "span_text": ""}]},
         {"spans": [span, {**span, "span_text": "Der Turm"}]},
-    ):
+    ]
+    for bad in refused:
         answer = cleo.post_json("/api/gold-spans/g%2F1%20%3F", bad)
         assert answer.status_code == 400, bad
         assert "\n" not in answer.json()["error"]

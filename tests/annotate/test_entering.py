@@ -27,6 +27,7 @@ from claimwise.store.accounts import (
     list_accounts,
     read_session,
 )
+from claimwise.types.annotation import Role
 from support.app_server import PASSWORD, Person, RunningApp, run_app, utc_now
 
 LINK = re.compile(r"https?://[^/]+(/invite/[\w-]+)")
@@ -37,7 +38,7 @@ def accept(person: Person, path: str, name: str, password: str = PASSWORD) -> ht
     return person.post(path, name=name, password=password, again=password)
 
 
-def make_invite(app: RunningApp, role: str = "labeler", **life: float) -> str:
+def make_invite(app: RunningApp, role: Role = "labeler", **life: float) -> str:
     with app.open() as store:
         token = create_invite(
             store, role, "root", utc_now(), life=timedelta(**life) if life else timedelta(hours=1)

@@ -81,13 +81,18 @@ def test_after_a_fault_all_older_connections_go(pool: StorePool) -> None:
 def test_connections_that_are_out_at_the_end_are_closed_when_they_come_back(
     pool: StorePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    closed = []
+    closed: list[Store] = []
     with pool.borrow() as store:
         pool.close()
         assert store.query("select 1") == [(1,)]
         really = store.close
-        monkeypatch.setattr(store, "close", lambda: closed.append(really()))
-    assert len(closed) == 1
+
+        def close() -> None:
+            really()
+            closed.append(store)
+
+        monkeypatch.setattr(store, "close", close)
+    assert closed == [store]
 
 
 def test_after_the_end_nobody_opens_a_connection_that_nobody_would_close(pool: StorePool) -> None:

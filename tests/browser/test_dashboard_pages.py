@@ -15,6 +15,7 @@ from claimwise.annotate import agreement, dashboard, runs
 from claimwise.annotate.figures import Figures
 from claimwise.demo import list_demo_files
 from claimwise.pipeline import import_files
+from claimwise.report import build_report
 from claimwise.store import open_store
 from claimwise.store.accounts import create_account
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
@@ -143,7 +144,7 @@ def test_pages_update_by_themselves_when_new_figures_are_ready(
 
         return measure_late
 
-    monkeypatch.setattr(runs, "build_report", hold(runs.build_report))
+    monkeypatch.setattr(runs, "build_report", hold(build_report))
     for module in (dashboard, agreement):
         monkeypatch.setattr(module, "measure_people", hold(module.measure_people))
     monkeypatch.setitem(Figures.get.__kwdefaults__ or {}, "patience", 0.0)

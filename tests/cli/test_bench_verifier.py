@@ -7,7 +7,7 @@ import json
 import lzma
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -49,8 +49,8 @@ def make_rows(items: int = 12) -> list[dict[str, Any]]:
 
 def write_rows(path: Path, rows: Sequence[object]) -> None:
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    opened = {".xz": lzma.open, ".gz": gzip.open}.get(path.suffix, open)
-    with opened(path, "wt", encoding="utf-8") as file:
+    openers: dict[str, Callable[..., IO[str]]] = {".xz": lzma.open, ".gz": gzip.open}
+    with openers.get(path.suffix, open)(path, "wt", encoding="utf-8") as file:
         file.write(text)
 
 

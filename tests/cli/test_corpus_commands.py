@@ -29,7 +29,7 @@ SAID = {
 }
 
 
-PROJECT = [
+PROJECT: list[dict[str, Any]] = [
     {"type": "items", "item_id": "i", "query": "How tall?", "query_type": "lookup",
      "answerable": True, "stakes": "low", "source_corpus_ver": "v1"},
     {"type": "runs", "run_id": "r", "system": "s", "corpus_ver": "v1",

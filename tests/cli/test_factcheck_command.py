@@ -194,8 +194,9 @@ def demo(say: Say, written_demo: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_run_is_labelled_measured_and_cached(demo: Say, server: FaultyServer) -> None:
-    command = ("factcheck", "--run", "baseline", "--judge", MODEL, "--format", "json")
-    command = (*command, "--no-resplit")
+    command = (
+        "factcheck", "--run", "baseline", "--judge", MODEL, "--format", "json", "--no-resplit",
+    )  # fmt: skip
     plan = json.loads(demo(*command, "--dry-run")[1])
     assert server.count == 0
     first = json.loads(demo(*command)[1])

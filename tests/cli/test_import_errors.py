@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from claimwise.types.rows import (
     GoldSpan,
     Item,
     Label,
+    Row,
     Source,
 )
 from ingest.bad_files import (
@@ -91,7 +93,7 @@ def check_line(line: str, bad: Bad) -> None:
 
 
 @pytest.mark.parametrize("case", BAD_RECORDS | BAD_FILES)
-def test_bad_file_gets_one_line(case: str, project: Path, capsys: Capture):
+def test_bad_file_gets_one_line(case: str, project: Path, capsys: Capture) -> None:
     bad = (BAD_RECORDS | BAD_FILES)[case]
     write_bad(project, bad)
     (line,) = refuse(project, capsys, bad.name)
@@ -216,14 +218,16 @@ STORED = {
 
 
 @pytest.mark.parametrize("case", STORED)
-def test_row_that_does_not_fit_the_store_gets_one_line(case: str, project: Path, capsys: Capture):
+def test_row_that_does_not_fit_the_store_gets_one_line(
+    case: str, project: Path, capsys: Capture
+) -> None:
     bad = STORED[case]
     write_bad(project, bad)
     (line,) = refuse(project, capsys, bad.name)
     check_line(line, bad)
 
 
-def test_duplicate_across_files_is_placed_in_the_second_one(project: Path, capsys: Capture):
+def test_duplicate_across_files_is_placed_in_the_second_one(project: Path, capsys: Capture) -> None:
     new = line_of(Item, item_id="q2")
     filler = b"".join(line_of(Item, item_id=f"f{n}") for n in range(5))
     (project / "items-1.jsonl").write_bytes(filler + new)
@@ -233,21 +237,21 @@ def test_duplicate_across_files_is_placed_in_the_second_one(project: Path, capsy
     assert "first at items-1.jsonl:6" in line
 
 
-def test_good_file_beside_a_bad_one_is_not_imported(project: Path, capsys: Capture):
+def test_good_file_beside_a_bad_one_is_not_imported(project: Path, capsys: Capture) -> None:
     (project / "items.jsonl").write_bytes(line_of(Item, item_id="q2"))
     (project / "labels.jsonl").write_bytes(line_of(Label, verdict="?"))
     (line,) = refuse(project, capsys, "items.jsonl", "labels.jsonl")
     assert line.startswith("error: labels.jsonl:1: verdict:")
 
 
-def test_every_problem_has_a_line_of_its_own(project: Path, capsys: Capture):
+def test_every_problem_has_a_line_of_its_own(project: Path, capsys: Capture) -> None:
     (project / "items.jsonl").write_bytes(line_of(Item, stakes="?") * 30)
     lines = refuse(project, capsys, "items.jsonl")
     assert len(lines) == 21
     assert lines[-1] == "error: … and more of the kind"
 
 
-def test_many_missing_claims_are_cut_short(project: Path, capsys: Capture):
+def test_many_missing_claims_are_cut_short(project: Path, capsys: Capture) -> None:
     labels = b"".join(line_of(Label, claim_text=f"no {n}") for n in range(30))
     (project / "labels.jsonl").write_bytes(labels)
     lines = refuse(project, capsys, "labels.jsonl")
@@ -255,7 +259,7 @@ def test_many_missing_claims_are_cut_short(project: Path, capsys: Capture):
     assert lines[4].startswith("error: labels.jsonl:5: claim_text:")
 
 
-def test_query_type_of_the_settings_is_accepted(project: Path, capsys: Capture):
+def test_query_type_of_the_settings_is_accepted(project: Path, capsys: Capture) -> None:
     settings = project / "claimwise.toml"
     text = settings.read_text(encoding="utf-8")
     (project / "items.jsonl").write_bytes(line_of(Item, item_id="q2", query_type="riddle"))
@@ -266,7 +270,7 @@ def test_query_type_of_the_settings_is_accepted(project: Path, capsys: Capture):
     assert run(["import", "items.jsonl"]) == 0
 
 
-def test_empty_file_is_no_error(project: Path, capsys: Capture):
+def test_empty_file_is_no_error(project: Path, capsys: Capture) -> None:
     (project / "items.jsonl").write_bytes(b"")
     before = contents(project)
     assert run(["import", "items.jsonl"]) == 0
@@ -274,18 +278,18 @@ def test_empty_file_is_no_error(project: Path, capsys: Capture):
     assert contents(project) == before
 
 
-def test_missing_file_gets_one_line(project: Path, capsys: Capture):
+def test_missing_file_gets_one_line(project: Path, capsys: Capture) -> None:
     (line,) = refuse(project, capsys, "items.jsonl")
     assert line.startswith("error: items.jsonl: found no such file")
 
 
-def test_folder_without_data_gets_one_line(project: Path, capsys: Capture):
+def test_folder_without_data_gets_one_line(project: Path, capsys: Capture) -> None:
     (project / "empty").mkdir()
     (line,) = refuse(project, capsys, "empty")
     assert line.startswith("error: empty: found a folder without data")
 
 
-def test_unknown_kind_is_a_usage_error(project: Path, capsys: Capture):
+def test_unknown_kind_is_a_usage_error(project: Path, capsys: Capture) -> None:
     before = contents(project)
     assert run(["import", "x.jsonl", "--kind", "things"]) == 1
     err = capsys.readouterr().err
@@ -294,18 +298,20 @@ def test_unknown_kind_is_a_usage_error(project: Path, capsys: Capture):
     assert contents(project) == before
 
 
-def test_dry_run_of_a_bad_file_gets_the_same_line(project: Path, capsys: Capture):
+def test_dry_run_of_a_bad_file_gets_the_same_line(project: Path, capsys: Capture) -> None:
     (project / "labels.jsonl").write_bytes(line_of(Label, claim_text="Tea is blue."))
     dry = refuse(project, capsys, "labels.jsonl", "--dry-run")
     assert dry == refuse(project, capsys, "labels.jsonl")
 
 
-def test_json_output_is_empty_on_errors(project: Path, capsys: Capture):
+def test_json_output_is_empty_on_errors(project: Path, capsys: Capture) -> None:
     (project / "items.jsonl").write_bytes(line_of(Item, stakes="?"))
     refuse(project, capsys, "items.jsonl", "--format", "json")
 
 
-def test_store_missing_gets_one_line(tmp_path: Path, monkeypatch, capsys: Capture):
+def test_store_missing_gets_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
     monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "items.jsonl").write_bytes(line_of(Item))
@@ -318,13 +324,15 @@ def test_store_missing_gets_one_line(tmp_path: Path, monkeypatch, capsys: Captur
 
 
 @pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+02:00", "9999-12-31T23:59:59-02:00"])
-def test_time_beyond_the_calendar_gets_one_line(moment: str, project: Path, capsys: Capture):
+def test_time_beyond_the_calendar_gets_one_line(
+    moment: str, project: Path, capsys: Capture
+) -> None:
     (project / "labels.jsonl").write_bytes(line_of(Label, labeled_at=moment))
     (line,) = refuse(project, capsys, "labels.jsonl")
     assert line.startswith("error: labels.jsonl:1: labeled_at:")
 
 
-def test_label_dated_ahead_of_now_gets_one_line(project: Path, capsys: Capture):
+def test_label_dated_ahead_of_now_gets_one_line(project: Path, capsys: Capture) -> None:
     lines = [line_of(Label), line_of(Label, labeled_at="2999-01-01T00:00:00Z")]
     (project / "labels.jsonl").write_bytes(b"".join(lines))
     (line,) = refuse(project, capsys, "labels.jsonl")
@@ -334,7 +342,7 @@ def test_label_dated_ahead_of_now_gets_one_line(project: Path, capsys: Capture):
     )
 
 
-def test_deep_nesting_gets_one_line(project: Path, capsys: Capture):
+def test_deep_nesting_gets_one_line(project: Path, capsys: Capture) -> None:
     (project / "items.jsonl").write_bytes(b"[" * 10_000 + b"]" * 10_000)
     (line,) = refuse(project, capsys, "items.jsonl")
     assert line.startswith("error: items.jsonl:1: found ")
@@ -347,7 +355,9 @@ def test_deep_nesting_gets_one_line(project: Path, capsys: Capture):
         (Citation, {"position": 1, "span_text": ""}),
     ],
 )
-def test_empty_span_gets_one_line(row_type, changes, project: Path, capsys: Capture):
+def test_empty_span_gets_one_line(
+    row_type: type[Row], changes: dict[str, Any], project: Path, capsys: Capture
+) -> None:
     name = f"{row_type.kind}.jsonl"
     (project / name).write_bytes(line_of(row_type, **changes))
     (line,) = refuse(project, capsys, name)
@@ -361,7 +371,9 @@ def test_empty_span_gets_one_line(row_type, changes, project: Path, capsys: Capt
         (Citation, {"position": 1, "span_start": 0, "span_end": 999}),
     ],
 )
-def test_offsets_beyond_the_source_get_one_line(row_type, changes, project: Path, capsys: Capture):
+def test_offsets_beyond_the_source_get_one_line(
+    row_type: type[Row], changes: dict[str, Any], project: Path, capsys: Capture
+) -> None:
     name = f"{row_type.kind}.jsonl"
     (project / name).write_bytes(line_of(row_type, **changes))
     (line,) = refuse(project, capsys, name)
@@ -369,21 +381,21 @@ def test_offsets_beyond_the_source_get_one_line(row_type, changes, project: Path
     assert "999" in line
 
 
-def test_control_characters_do_not_reach_the_terminal(project: Path, capsys: Capture):
+def test_control_characters_do_not_reach_the_terminal(project: Path, capsys: Capture) -> None:
     span = "\x1b[2J\x9b2J gone\u2028error: all is well"
     (project / "gold_spans.jsonl").write_bytes(line_of(GoldSpan, span_text=span))
     (line,) = refuse(project, capsys, "gold_spans.jsonl")
     assert line.isprintable()
 
 
-def test_compressed_bad_record_has_its_line(project: Path, capsys: Capture):
+def test_compressed_bad_record_has_its_line(project: Path, capsys: Capture) -> None:
     data = line_of(Item, item_id="q2") + line_of(Item, stakes="?")
     (project / "items.jsonl.gz").write_bytes(gzip.compress(data))
     (line,) = refuse(project, capsys, "items.jsonl.gz")
     assert line.startswith("error: items.jsonl.gz:2: stakes:")
 
 
-def test_repeated_claim_in_one_answer_is_imported(project: Path, capsys: Capture):
+def test_repeated_claim_in_one_answer_is_imported(project: Path, capsys: Capture) -> None:
     twice = nested(sample=1, claims=[{"claim_text": CLAIM}, {"claim_text": CLAIM}])
     (project / "answers.jsonl").write_bytes(twice)
     assert run(["import", "answers.jsonl", "--format", "json"]) == 0
@@ -391,7 +403,9 @@ def test_repeated_claim_in_one_answer_is_imported(project: Path, capsys: Capture
     assert counts == {"answers": 1, "claims": 2}
 
 
-def test_missing_parent_is_named_for_every_kind(tmp_path: Path, monkeypatch, capsys: Capture):
+def test_missing_parent_is_named_for_every_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
     monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
     monkeypatch.chdir(tmp_path)
     assert run(["init"]) == 0

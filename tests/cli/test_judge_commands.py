@@ -314,7 +314,7 @@ def test_injections_do_not_move_a_verdict(say: Say, server: FaultyServer, verifi
 
     def judge(answer: str, text: str) -> dict[str, str | None]:
         options = {"judge": MODEL} if verifier == "judge" else {"verifier": verifier}
-        result = claimwise.check(answer, {"doc": text}, **options)  # type: ignore[arg-type]
+        result = claimwise.check(answer, {"doc": text}, **options)
         return {c.claim.wording: c.verdict for c in result.claims}
 
     plain = judge(claims, source)

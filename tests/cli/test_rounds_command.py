@@ -27,7 +27,7 @@ def make(say: Say, *more: str) -> str:
     return str(json.loads(say("rounds", "list", "--format", "json")[1])["rounds"][0]["round_id"])
 
 
-def test_round_is_made_listed_shown_and_closed(say: Say):
+def test_round_is_made_listed_shown_and_closed(say: Say) -> None:
     code, out, errors = say("rounds", "create", "--run", "r", "--size", "4", "--title", "First")
     assert (code, errors) == (0, "")
     assert "“First”, open" in out
@@ -44,7 +44,7 @@ def test_round_is_made_listed_shown_and_closed(say: Say):
     assert "closed" in say("rounds", "list")[1]
 
 
-def test_progress_names_the_labelers(say: Say):
+def test_progress_names_the_labelers(say: Say) -> None:
     round_id = make(say, "--closed-book")
     with open_store(STORE) as store:
         task = take_task(store, round_id, "an\x1ba", NOW)
@@ -55,7 +55,7 @@ def test_progress_names_the_labelers(say: Say):
     assert r"an\x1ba: 1" in out
 
 
-def test_audit_trail_names_what_was_done(say: Say):
+def test_audit_trail_names_what_was_done(say: Say) -> None:
     round_id = make(say)
     say("rounds", "close", round_id)
     with open_store(STORE) as store:
@@ -77,7 +77,9 @@ def test_audit_trail_names_what_was_done(say: Say):
         (("close", "none"), "a round: `claimwise rounds create` draws one"),
     ],
 )
-def test_what_can_t_be_done_is_said_in_one_line(say: Say, arguments: tuple[str, ...], message: str):
+def test_what_can_t_be_done_is_said_in_one_line(
+    say: Say, arguments: tuple[str, ...], message: str
+) -> None:
     code, out, errors = say("rounds", *arguments)
     assert code == 1
     assert message in errors
@@ -85,11 +87,11 @@ def test_what_can_t_be_done_is_said_in_one_line(say: Say, arguments: tuple[str, 
     assert out == ""
 
 
-def test_no_rounds_yet(say: Say):
+def test_no_rounds_yet(say: Say) -> None:
     assert "no rounds yet" in say("rounds", "list")[1]
 
 
-def test_label_studio_files_go_and_come(say: Say, tmp_path: Path):
+def test_label_studio_files_go_and_come(say: Say, tmp_path: Path) -> None:
     round_id = make(say)
     code, out, _ = say("labelstudio", "export", "--round", round_id[:5], "tasks.json",
                        "--config", "config.xml")  # fmt: skip
@@ -122,7 +124,7 @@ def test_label_studio_files_go_and_come(say: Say, tmp_path: Path):
 )
 def test_label_studio_mistakes_are_said_in_one_line(
     say: Say, arguments: tuple[str, ...], message: str
-):
+) -> None:
     code, _, errors = say("labelstudio", *arguments)
     assert code == 1
     assert message in errors

@@ -13,7 +13,7 @@ import pytest
 
 from claimwise.cli.main import run
 from claimwise.errors import ClaimwiseError
-from claimwise.pipeline.verify import Verifier
+from claimwise.verify.verifier import Verifier
 from pipeline.instruments import ExactVerifier
 
 Say = Callable[..., tuple[int, str, str]]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from worked_answers import WORKED, Worked
 
 from claimwise.decompose import find_compounds, split_answer
 from claimwise.text import find_sentences
 from claimwise.types.checking import AnswerClaim
+from decompose.worked_answers import WORKED, Worked
 from support.growth import grows_evenly, measure_cpu
 
 NOTHING: dict[str, Any] = {"antecedent": None, "ambiguous": False, "compound": (), "marks": []}

@@ -69,7 +69,7 @@ def test_one_failing_slice_fails_the_gate_and_stands_first() -> None:
 def test_the_observed_extreme_decides_nothing() -> None:
     """Twenty slices of ten items at the limit: some are observed far below it."""
     rng = np.random.default_rng(1)
-    slices = {
+    slices: dict[tuple[str | None, ...], Rows] = {
         (f"s{n}",): {f"i{i}": ItemRow(float(rng.binomial(4, 0.8)), 4) for i in range(10)}
         for n in range(20)
     }

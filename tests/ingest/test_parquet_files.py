@@ -14,6 +14,7 @@ from claimwise.disk.duckdb_files import connect_duckdb
 from claimwise.errors import InputError
 from claimwise.ingest import parquet, read_rows
 from claimwise.ingest.parquet import read_parquet
+from claimwise.types.rows import Source
 
 PLAIN = "'s1' as source_id, 'v' as corpus_ver, 'Tea.' as source_text"
 
@@ -71,6 +72,7 @@ def test_parquet_file_is_the_one_that_its_path_names(name: str, other: str) -> N
     write_parquet(Path(other), "select 'wrong' as source_id, 'v' as corpus_ver, '' as source_text")
     path = write_parquet(Path(name), f"select {PLAIN}")
     [placed] = read_rows([path])
+    assert isinstance(placed.row, Source)
     assert placed.row.source_id == "s1"
     assert placed.row.corpus_ver == "v"
 

@@ -67,7 +67,9 @@ def round_trip(place: str, folder: Path, form: str) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_demo_survives_a_round_trip(request, demo_store: Store, tmp_path: Path, form: str):
+def test_demo_survives_a_round_trip(
+    request: pytest.FixtureRequest, demo_store: Store, tmp_path: Path, form: str
+) -> None:
     expected = export(demo_store, tmp_path / "expected")
     assert all(f"{t.kind}.jsonl" in expected for t in ROW_TYPES)
     export(demo_store, tmp_path / form, form)
@@ -76,7 +78,7 @@ def test_demo_survives_a_round_trip(request, demo_store: Store, tmp_path: Path, 
     assert found == expected
 
 
-def test_demo_is_the_same_on_both_engines(request, tmp_path: Path):
+def test_demo_is_the_same_on_both_engines(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     from claimwise.demo import list_demo_files
 
     found = []
@@ -88,7 +90,7 @@ def test_demo_is_the_same_on_both_engines(request, tmp_path: Path):
         assert found[0][form] == found[1][form]
 
 
-def test_parquet_store_exports_the_same(demo_store: Store, tmp_path: Path):
+def test_parquet_store_exports_the_same(demo_store: Store, tmp_path: Path) -> None:
     expected = export(demo_store, tmp_path / "expected")
     export(demo_store, tmp_path / "parquet", "parquet")
     with open_store(tmp_path / "parquet") as parquet:
@@ -184,14 +186,18 @@ def check_round_trip(rows: list[Row], form: str, folder: Path, first: str, secon
 
 @_FEW
 @given(rows=data_sets())
-def test_made_up_data_survives_json(rows: list[Row], tmp_path_factory):
+def test_made_up_data_survives_json(
+    rows: list[Row], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = tmp_path_factory.mktemp("trip")
     check_round_trip(rows, "jsonl", folder, str(folder / "1.db"), str(folder / "2.db"))
 
 
 @settings(parent=_FEW, max_examples=3)
 @given(rows=data_sets())
-def test_made_up_data_survives_parquet(rows: list[Row], tmp_path_factory):
+def test_made_up_data_survives_parquet(
+    rows: list[Row], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = tmp_path_factory.mktemp("trip")
     check_round_trip(rows, "parquet", folder, str(folder / "1.db"), str(folder / "2.db"))
 
@@ -202,7 +208,9 @@ def test_made_up_data_survives_parquet(rows: list[Row], tmp_path_factory):
         optional_least=1,
     )
 )
-def test_made_up_data_survives_csv(rows: list[Row], tmp_path_factory):
+def test_made_up_data_survives_csv(
+    rows: list[Row], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """An empty optional text reads back as none: CSV can't tell them apart."""
     folder = tmp_path_factory.mktemp("trip")
     check_round_trip(rows, "csv", folder, str(folder / "1.db"), str(folder / "2.db"))
@@ -210,7 +218,9 @@ def test_made_up_data_survives_csv(rows: list[Row], tmp_path_factory):
 
 @settings(parent=_FEW, max_examples=5)
 @given(rows=data_sets())
-def test_made_up_data_survives_postgresql(request, rows: list[Row], tmp_path_factory):
+def test_made_up_data_survives_postgresql(
+    request: pytest.FixtureRequest, rows: list[Row], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = tmp_path_factory.mktemp("trip")
     first, second = (new_place(request, engine, folder) for engine in ENGINES)
     check_round_trip(rows, "jsonl", folder, first, second)
@@ -259,7 +269,7 @@ def odd_rows(text: str) -> list[Row]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_odd_texts_survive_a_round_trip(form: str, tmp_path: Path):
+def test_odd_texts_survive_a_round_trip(form: str, tmp_path: Path) -> None:
     rows = [row for text in ODD.values() for row in odd_rows(text)]
     check_round_trip(rows, form, tmp_path, str(tmp_path / "1.db"), str(tmp_path / "2.db"))
 
@@ -277,7 +287,7 @@ def read_cells(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("text", [text for text in FORMULAS if text[0] != "'"])
-def test_exported_text_is_no_formula(text: str, tmp_path: Path):
+def test_exported_text_is_no_formula(text: str, tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db", create=True) as store:
         load(store, *odd_rows(text))
         export(store, tmp_path / "csv", "csv")
@@ -286,7 +296,7 @@ def test_exported_text_is_no_formula(text: str, tmp_path: Path):
     assert not [cell for cell in cells if cell.startswith(tuple("=+-@\t\r\n＝＋－＠"))]
 
 
-def test_exported_numbers_stay_numbers(tmp_path: Path):
+def test_exported_numbers_stay_numbers(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db", create=True) as store:
         load(store, *base_rows(without=(Context,)), make(Context, score=-0.25))
         export(store, tmp_path / "csv", "csv")
@@ -300,21 +310,21 @@ def test_exported_numbers_stay_numbers(tmp_path: Path):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_export_of_an_empty_store_can_be_imported(form: str, tmp_path: Path):
+def test_export_of_an_empty_store_can_be_imported(form: str, tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db", create=True) as store:
         written = export_store(store, tmp_path / form, form)
         assert [count for _, count in written] == [0] * len(ROW_TYPES)
         assert import_files(store, [tmp_path / form]).counts == ()
 
 
-def test_export_tells_files_and_rows(store: Store, tmp_path: Path):
+def test_export_tells_files_and_rows(store: Store, tmp_path: Path) -> None:
     load(store, *base_rows())
     written = export_store(store, tmp_path / "out", "csv")
     assert [path.name for path, _ in written] == [f"{t.kind}.csv" for t in ROW_TYPES]
     assert dict(written)[tmp_path / "out" / "labelers.csv"] == 3
 
 
-def test_export_leaves_out_what_is_null(store: Store, tmp_path: Path):
+def test_export_leaves_out_what_is_null(store: Store, tmp_path: Path) -> None:
     load(store, *base_rows())
     (line,) = export(store, tmp_path / "out")["runs.jsonl"].splitlines()
     assert json.loads(line) == {
@@ -325,7 +335,7 @@ def test_export_leaves_out_what_is_null(store: Store, tmp_path: Path):
     }
 
 
-def test_export_replaces_older_files_and_no_others(tmp_path: Path):
+def test_export_replaces_older_files_and_no_others(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "notes.txt").write_text("mine", encoding="utf-8")
@@ -339,7 +349,7 @@ def test_export_replaces_older_files_and_no_others(tmp_path: Path):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_failing_export_leaves_older_files_alone(form: str, tmp_path: Path):
+def test_failing_export_leaves_older_files_alone(form: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with open_store(tmp_path / "s.db", create=True) as store:
         load(store, *base_rows())
@@ -374,7 +384,7 @@ def kill_export(folder: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_next_export_removes_what_a_killed_one_left(form: str, tmp_path: Path):
+def test_next_export_removes_what_a_killed_one_left(form: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     kill_export(out, form)
     assert len(list(out.iterdir())) == 1
@@ -387,7 +397,7 @@ def test_next_export_removes_what_a_killed_one_left(form: str, tmp_path: Path):
     assert names == expected | {".claimwise-part-mine", ".export-20261115", "notes"}
 
 
-def test_export_leaves_a_running_one_alone(tmp_path: Path):
+def test_export_leaves_a_running_one_alone(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with open_store(tmp_path / "s.db", create=True) as store:
         load(store, *base_rows())
@@ -403,7 +413,7 @@ def test_export_leaves_a_running_one_alone(tmp_path: Path):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_exported_files_have_the_permissions_of_the_umask(form: str, tmp_path: Path):
+def test_exported_files_have_the_permissions_of_the_umask(form: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     before = os.umask(0o027)
     try:
@@ -419,7 +429,7 @@ def test_exported_files_have_the_permissions_of_the_umask(form: str, tmp_path: P
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_export_to_a_folder_with_an_odd_name(form: str, tmp_path: Path):
+def test_export_to_a_folder_with_an_odd_name(form: str, tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db", create=True) as store:
         load(store, *base_rows())
         folder = tmp_path / "it's [1] *?{ü}"
@@ -429,7 +439,7 @@ def test_export_to_a_folder_with_an_odd_name(form: str, tmp_path: Path):
             assert other.count_rows() == store.count_rows()
 
 
-def test_compressed_export_reads_back(tmp_path: Path):
+def test_compressed_export_reads_back(tmp_path: Path) -> None:
     import gzip
 
     with open_store(tmp_path / "s.db", create=True) as store:

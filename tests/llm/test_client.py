@@ -49,6 +49,11 @@ def failed(outcome: LlmReply | LlmFailure) -> str:
     return outcome.code
 
 
+def detail_of(outcome: LlmReply | LlmFailure) -> str:
+    assert isinstance(outcome, LlmFailure), outcome
+    return outcome.detail
+
+
 class Memory:
     """A cache in memory."""
 
@@ -69,7 +74,7 @@ class Memory:
 
 
 @pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
-def test_reply_comes_with_its_counts(connect: Opener, model: str):
+def test_reply_comes_with_its_counts(connect: Opener, model: str) -> None:
     with FaultyServer(lambda asked: '{"word": "hi"}') as server:
         client = connect(server, model)
         reply = client.ask(make_call(model=model))
@@ -86,7 +91,7 @@ def test_reply_comes_with_its_counts(connect: Opener, model: str):
 
 @pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
 @pytest.mark.parametrize("fault", ["429", "500", "502", "503", "529", "garbage", "reset", "cut"])
-def test_passing_faults_are_tried_again(connect: Opener, model: str, fault: str):
+def test_passing_faults_are_tried_again(connect: Opener, model: str, fault: str) -> None:
     with FaultyServer(script=[fault, fault]) as server:
         client = connect(server, model)
         reply = client.ask(make_call(model=model))
@@ -115,7 +120,7 @@ def test_passing_faults_are_tried_again(connect: Opener, model: str, fault: str)
 @pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
 def test_every_ask_ends_with_a_reason(
     connect: Opener, clock: FakeClock, model: str, fault: str, code: str, requests: int
-):
+) -> None:
     cache = Memory()
     with FaultyServer(faults={fault: 1.0}, drip=40.0, clock=clock) as server:
         client = connect(server, model, attempts=3, timeout=60.0, cache=cache)
@@ -126,7 +131,7 @@ def test_every_ask_ends_with_a_reason(
     assert cache.kept == {}, "failures are never kept"
 
 
-def test_truncated_replies_are_billed(connect: Opener):
+def test_truncated_replies_are_billed(connect: Opener) -> None:
     with FaultyServer(faults={"truncated": 1.0}) as server:
         client = connect(server, price=PRICE)
         outcome = client.ask(make_call())
@@ -137,28 +142,28 @@ def test_truncated_replies_are_billed(connect: Opener):
     assert client.tally.unsure_cost == 0.0
 
 
-def test_no_server_is_a_failure(connect: Opener):
+def test_no_server_is_a_failure(connect: Opener) -> None:
     with FaultyServer() as server:
         pass
     client = connect(server, attempts=2, price=PRICE)
     outcome = client.ask(make_call())
     assert failed(outcome) == "connection"
-    assert "refused" in outcome.detail
+    assert "refused" in detail_of(outcome)
     assert client.tally.unsure_cost == 0.0, "nothing was sent"
 
 
-def test_a_wrong_key_is_asked_about_once(connect: Opener):
+def test_a_wrong_key_is_asked_about_once(connect: Opener) -> None:
     with FaultyServer(faults={"401": 1.0}) as server:
         client = connect(server)
         first, second = client.ask(make_call("a")), client.ask(make_call("b"))
         assert failed(first) == failed(second) == "refused_request"
         assert server.count == 1
-    assert "HTTP 401: injected 401" in first.detail
-    assert "this one was not sent" in second.detail
+    assert "HTTP 401: injected 401" in detail_of(first)
+    assert "this one was not sent" in detail_of(second)
     assert client.tally.failed == {"refused_request": 2}
 
 
-def test_dripping_headers_are_given_up_on(connect: Opener, clock: FakeClock):
+def test_dripping_headers_are_given_up_on(connect: Opener, clock: FakeClock) -> None:
     """Each byte comes in time; the whole does not."""
     began = clock.now
     with FaultyServer(faults={"drip": 1.0}, drip=12.0, clock=clock) as server:
@@ -169,7 +174,7 @@ def test_dripping_headers_are_given_up_on(connect: Opener, clock: FakeClock):
 
 def test_after_a_timeout_the_next_call_has_a_connection_of_its_own(
     connect: Opener, clock: FakeClock
-):
+) -> None:
     with FaultyServer(script=["hang", "ok", "drip", "ok"], drip=40.0, clock=clock) as server:
         client = connect(server, timeout=60.0, concurrency=1)
         for word in ("a", "b"):
@@ -185,7 +190,7 @@ def test_after_a_timeout_the_next_call_has_a_connection_of_its_own(
 @pytest.mark.parametrize("refused", [{"schema"}, {"temperature"}, {"schema", "temperature"}])
 def test_refused_parameters_are_left_out_from_then_on(
     connect: Opener, model: str, refused: set[str]
-):
+) -> None:
     with FaultyServer(refuses=sorted(refused)) as server:
         client = connect(server, model)
         for word in ("a", "b", "c"):
@@ -196,7 +201,7 @@ def test_refused_parameters_are_left_out_from_then_on(
     assert set(client.tally.refused) == refused
 
 
-def test_the_limit_of_tokens_has_two_names(connect: Opener):
+def test_the_limit_of_tokens_has_two_names(connect: Opener) -> None:
     with FaultyServer(refuses=["max_tokens"]) as server:
         client = connect(server)
         assert isinstance(client.ask(make_call("a")), LlmReply)
@@ -206,7 +211,7 @@ def test_the_limit_of_tokens_has_two_names(connect: Opener):
         ]  # fmt: skip
 
 
-def test_another_400_costs_one_more_request_and_changes_nothing(connect: Opener):
+def test_another_400_costs_one_more_request_and_changes_nothing(connect: Opener) -> None:
     with FaultyServer(script=["400", "400"]) as server:
         client = connect(server)
         assert failed(client.ask(make_call("a"))) == "refused_request"
@@ -215,7 +220,7 @@ def test_another_400_costs_one_more_request_and_changes_nothing(connect: Opener)
     assert client.tally.refused == ()
 
 
-def test_a_schema_that_worked_is_not_dropped(connect: Opener):
+def test_a_schema_that_worked_is_not_dropped(connect: Opener) -> None:
     with FaultyServer(script=["ok", "400"]) as server:
         client = connect(server)
         client.ask(make_call("a"))
@@ -226,7 +231,7 @@ def test_a_schema_that_worked_is_not_dropped(connect: Opener):
 # Waiting.
 
 
-def test_retry_after_is_read():
+def test_retry_after_is_read() -> None:
     soon = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=3000)
     assert read_retry_after({"retry-after": "2"}) == 2.0
     assert read_retry_after({"retry-after": "0.5"}) == 0.5
@@ -241,7 +246,7 @@ def test_retry_after_is_read():
         assert read_retry_after(header) is None
 
 
-def test_retry_after_holds_for_every_call(connect: Opener, monkeypatch: pytest.MonkeyPatch):
+def test_retry_after_holds_for_every_call(connect: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others would only be refused as well, and use up their attempts."""
     clock = FakeClock()
     monkeypatch.setattr(gate, "time", clock)
@@ -259,7 +264,7 @@ def test_retry_after_holds_for_every_call(connect: Opener, monkeypatch: pytest.M
         assert server.count == 5
 
 
-def test_a_server_that_asks_for_hours_is_not_waited_for(connect: Opener):
+def test_a_server_that_asks_for_hours_is_not_waited_for(connect: Opener) -> None:
     with FaultyServer(faults={"429": 1.0}, retry_after="7200") as server:
         client = connect(server)
         outcome = client.ask(make_call())
@@ -269,7 +274,7 @@ def test_a_server_that_asks_for_hours_is_not_waited_for(connect: Opener):
 
 def test_concurrency_grows_to_its_limit_and_not_beyond(
     connect: Opener, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setattr(gate, "_START", 4)
     with FaultyServer() as server:
         client = connect(server, concurrency=10)
@@ -286,7 +291,7 @@ def test_concurrency_grows_to_its_limit_and_not_beyond(
     assert client.tally.concurrency == 10
 
 
-def test_concurrency_halves_when_the_server_is_overloaded(connect: Opener):
+def test_concurrency_halves_when_the_server_is_overloaded(connect: Opener) -> None:
     with FaultyServer(script=["429"], retry_after="0") as server:
         client = connect(server, concurrency=16)
         client.ask(make_call("a"))
@@ -300,7 +305,7 @@ def test_concurrency_halves_when_the_server_is_overloaded(connect: Opener):
 # Money.
 
 
-def test_a_ceiling_needs_a_price():
+def test_a_ceiling_needs_a_price() -> None:
     with pytest.raises(LlmError) as caught:
         open_client("openai:m", max_cost=1.0, environ={"OPENAI_API_KEY": KEY})
     assert str(caught.value).startswith("a cost ceiling needs the price of openai:m: give --price")
@@ -308,7 +313,7 @@ def test_a_ceiling_needs_a_price():
         assert local.price == Price(input=0.0, output=0.0)
 
 
-def test_the_ceiling_holds_and_refunds_are_used(connect: Opener):
+def test_the_ceiling_holds_and_refunds_are_used(connect: Opener) -> None:
     """One call's worst case is a third of the money, its bill a fraction of that."""
     with FaultyServer() as server:
         client = connect(server, price=PRICE, max_cost=0.0045)
@@ -328,7 +333,9 @@ def test_the_ceiling_holds_and_refunds_are_used(connect: Opener):
     assert client.tally.failed == {"cost_ceiling": 60 - len(replies)}
 
 
-def test_requests_without_a_bill_count_against_the_ceiling(connect: Opener, clock: FakeClock):
+def test_requests_without_a_bill_count_against_the_ceiling(
+    connect: Opener, clock: FakeClock
+) -> None:
     with FaultyServer(faults={"hang": 1.0}, clock=clock) as server:
         client = connect(server, price=PRICE, max_cost=0.0025)
         outcome = client.ask(make_call())
@@ -339,7 +346,7 @@ def test_requests_without_a_bill_count_against_the_ceiling(connect: Opener, cloc
     assert 0.002 < client.tally.unsure_cost <= 0.0025
 
 
-def test_replies_without_counts_are_unsure_too(connect: Opener):
+def test_replies_without_counts_are_unsure_too(connect: Opener) -> None:
     with FaultyServer(faults={"nousage": 1.0}) as server:
         client = connect(server, price=PRICE)
         reply = client.ask(make_call())
@@ -352,7 +359,7 @@ def test_replies_without_counts_are_unsure_too(connect: Opener):
 # The cache.
 
 
-def test_keys_tell_every_field_apart():
+def test_keys_tell_every_field_apart() -> None:
     call = make_call()
     changed = {
         "model": "m:other", "prompt": "ping@2", "system": "s", "user": "u", "schema": None,
@@ -367,7 +374,7 @@ def test_keys_tell_every_field_apart():
     assert make_key(turned) == make_key(call)
 
 
-def test_the_second_time_is_free(connect: Opener):
+def test_the_second_time_is_free(connect: Opener) -> None:
     cache = Memory()
     with FaultyServer() as server:
         client = connect(server, cache=cache)
@@ -385,7 +392,7 @@ def test_the_second_time_is_free(connect: Opener):
     assert client.tally.cached == 1
 
 
-def test_fresh_replies_are_not_kept(connect: Opener):
+def test_fresh_replies_are_not_kept(connect: Opener) -> None:
     cache = Memory()
     with FaultyServer() as server:
         client = connect(server, cache=cache)
@@ -393,7 +400,7 @@ def test_fresh_replies_are_not_kept(connect: Opener):
     assert cache.kept == {}
 
 
-def test_rejected_replies_are_forgotten(connect: Opener):
+def test_rejected_replies_are_forgotten(connect: Opener) -> None:
     cache = Memory()
     with FaultyServer() as server:
         client = connect(server, cache=cache)
@@ -407,7 +414,7 @@ def test_rejected_replies_are_forgotten(connect: Opener):
         assert server.count == 2
 
 
-def test_equal_calls_at_once_are_sent_once(connect: Opener):
+def test_equal_calls_at_once_are_sent_once(connect: Opener) -> None:
     started = threading.Barrier(8)
 
     def ask(_: int) -> LlmReply | LlmFailure:
@@ -423,7 +430,7 @@ def test_equal_calls_at_once_are_sent_once(connect: Opener):
     assert sorted(reply.cached for reply in replies) == [False] + [True] * 7
 
 
-def test_a_cache_that_fails_is_not_hidden(connect: Opener, tmp_path: Path):
+def test_a_cache_that_fails_is_not_hidden(connect: Opener, tmp_path: Path) -> None:
     class Full(Memory):
         def put(self, key: str, call: LlmCall, reply: LlmReply) -> None:
             raise LlmError("no space left")
@@ -438,7 +445,7 @@ def test_a_cache_that_fails_is_not_hidden(connect: Opener, tmp_path: Path):
 # Stopping.
 
 
-def test_cancelling_sends_waiting_calls_away_and_takes_what_is_under_way(connect: Opener):
+def test_cancelling_sends_waiting_calls_away_and_takes_what_is_under_way(connect: Opener) -> None:
     cache = Memory()
     with FaultyServer() as server:
         client = connect(server, cache=cache, concurrency=2)
@@ -457,7 +464,7 @@ def test_cancelling_sends_waiting_calls_away_and_takes_what_is_under_way(connect
     assert len(cache.kept) == 2
 
 
-def test_cancelling_ends_hanging_calls_after_the_grace(connect: Opener, clock: FakeClock):
+def test_cancelling_ends_hanging_calls_after_the_grace(connect: Opener, clock: FakeClock) -> None:
     with FaultyServer() as server:
         client = connect(server, timeout=3600.0)
         server.admit(0)
@@ -472,7 +479,7 @@ def test_cancelling_ends_hanging_calls_after_the_grace(connect: Opener, clock: F
             assert failed(asked.result(DEADLINE)) == "cancelled"
 
 
-def test_calls_that_rest_between_attempts_are_cancelled(connect: Opener):
+def test_calls_that_rest_between_attempts_are_cancelled(connect: Opener) -> None:
     with FaultyServer(faults={"429": 1.0}, retry_after="300") as server:
         client = connect(server)
         with ThreadPoolExecutor(1) as pool:
@@ -483,7 +490,7 @@ def test_calls_that_rest_between_attempts_are_cancelled(connect: Opener):
         assert server.count == 1
 
 
-def test_interrupt_stops_the_workers_first(connect: Opener):
+def test_interrupt_stops_the_workers_first(connect: Opener) -> None:
     """Ctrl-C while the main thread waits for a pool."""
     before = signal.getsignal(signal.SIGINT)
     with FaultyServer() as server:
@@ -509,7 +516,7 @@ def test_interrupt_stops_the_workers_first(connect: Opener):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_dry_run_sends_nothing(connect: Opener):
+def test_dry_run_sends_nothing(connect: Opener) -> None:
     with FaultyServer() as server:
         client = connect(server, sending=False)
         assert failed(client.ask(make_call())) == "cancelled"
@@ -524,7 +531,7 @@ def test_no_key_is_written_anywhere(
     clock: FakeClock,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
-):
+) -> None:
     """Everything that could carry it is searched: logs, output, errors, names, the store."""
     place = str(tmp_path / "store.db")
     open_store(place, create=True).close()
@@ -557,7 +564,9 @@ def test_no_key_is_written_anywhere(
         assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
 
 
-def test_a_key_that_the_server_repeats_is_hidden(monkeypatch: pytest.MonkeyPatch, connect: Opener):
+def test_a_key_that_the_server_repeats_is_hidden(
+    monkeypatch: pytest.MonkeyPatch, connect: Opener
+) -> None:
     import support.faulty_server as serving
 
     said = f"Incorrect API key provided: {KEY} ({KEY[:9]}***{KEY[-4:]})"
@@ -570,21 +579,21 @@ def test_a_key_that_the_server_repeats_is_hidden(monkeypatch: pytest.MonkeyPatch
         client = connect(server, environ={"CLAIMWISE_API_KEY": KEY})
         outcome = client.ask(make_call())
     assert failed(outcome) == "refused_request"
-    assert outcome.detail == "HTTP 401: Incorrect API key provided: [key] ([key]"
+    assert detail_of(outcome) == "HTTP 401: Incorrect API key provided: [key] ([key]"
 
 
-def test_details_can_not_steer_a_terminal(monkeypatch: pytest.MonkeyPatch, connect: Opener):
+def test_details_can_not_steer_a_terminal(monkeypatch: pytest.MonkeyPatch, connect: Opener) -> None:
     import support.faulty_server as serving
 
     monkeypatch.setattr(serving, "_make_error", lambda *_: b"\x1b[2J\nhello " + b"x" * 10_000)
     with FaultyServer(faults={"404": 1.0}) as server:
         outcome = connect(server).ask(make_call())
     assert failed(outcome) == "refused_request"
-    assert outcome.detail.isprintable()
-    assert len(outcome.detail) <= 300
+    assert detail_of(outcome).isprintable()
+    assert len(detail_of(outcome)) <= 300
 
 
-def test_proxies_of_the_environment_are_used(monkeypatch: pytest.MonkeyPatch):
+def test_proxies_of_the_environment_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     environ = {"CLAIMWISE_BASE_URL": "http://models.example/v1"}
     with FaultyServer() as server:
         monkeypatch.setenv("http_proxy", server.root)
@@ -601,7 +610,9 @@ class Word(msgspec.Struct):
 
 
 @pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
-def test_one_call_in_six_goes_wrong_and_99_percent_are_answered(connect: Opener, model: str):
+def test_one_call_in_six_goes_wrong_and_99_percent_are_answered(
+    connect: Opener, model: str
+) -> None:
     faults = {"malformed": 0.05, "500": 0.05, "429": 0.05, "hang": 0.01}
     with FaultyServer(faults=faults, seed=4) as server:
         # A call that a busy machine lets be late is tried again, like one that hangs.
@@ -675,18 +686,18 @@ def make_body(text: str = '{"word": "hi"}', **more: Any) -> bytes:
 @pytest.mark.parametrize(
     ("status", "code"), [(200, "bad_reply"), (400, "refused_request"), (500, "server_error")]
 )
-def test_a_body_without_end_of_nesting_is_a_failure(status: int, code: str):
+def test_a_body_without_end_of_nesting_is_a_failure(status: int, code: str) -> None:
     with answering(status, b'{"x":' + b"[" * 100_000) as environ:
         outcome, _ = ask_one(environ)
     assert failed(outcome) == code
 
 
-def test_a_body_that_unpacks_to_too_much_is_not_read():
+def test_a_body_that_unpacks_to_too_much_is_not_read() -> None:
     packed = gzip.compress(b" " * (64 << 20))
     with answering(200, packed, {"content-encoding": "gzip"}) as environ:
         outcome, tally = ask_one(environ)
     assert failed(outcome) == "bad_reply"
-    assert "MiB" in outcome.detail
+    assert "MiB" in detail_of(outcome)
     assert tally.sent == 1  # it would be as long the next time
 
 
@@ -700,7 +711,7 @@ def test_a_body_that_unpacks_to_too_much_is_not_read():
         {"prompt_tokens": 1},
     ],
 )
-def test_a_bill_that_can_be_none_counts_as_none(tmp_path: Path, usage: dict[str, Any]):
+def test_a_bill_that_can_be_none_counts_as_none(tmp_path: Path, usage: dict[str, Any]) -> None:
     open_store(tmp_path / "store.db", create=True).close()
     with (
         answering(200, make_body(usage=usage)) as environ,
@@ -714,7 +725,7 @@ def test_a_bill_that_can_be_none_counts_as_none(tmp_path: Path, usage: dict[str,
     assert tally.unsure_cost > 0.001  # the worst case stays counted
 
 
-def test_whole_numbers_of_tokens_may_be_written_as_floats():
+def test_whole_numbers_of_tokens_may_be_written_as_floats() -> None:
     with answering(
         200, make_body(usage={"prompt_tokens": 9.0, "completion_tokens": 2.0})
     ) as environ:
@@ -723,14 +734,14 @@ def test_whole_numbers_of_tokens_may_be_written_as_floats():
     assert (tally.input_tokens, tally.output_tokens) == (9, 2)
 
 
-def test_an_error_that_comes_as_success_is_told():
+def test_an_error_that_comes_as_success_is_told() -> None:
     with answering(200, b'{"error": {"message": "no credits left", "code": 402}}') as environ:
         outcome, _ = ask_one(environ)
     assert failed(outcome) == "bad_reply"
-    assert "402 no credits left" in outcome.detail
+    assert "402 no credits left" in detail_of(outcome)
 
 
-def test_a_key_that_the_server_repeats_is_not_kept():
+def test_a_key_that_the_server_repeats_is_not_kept() -> None:
     cache = Memory()
     with answering(200, make_body(f"You sent Bearer {KEY}", model=f"m {KEY}")) as environ:
         outcome, _ = ask_one({**environ, "CLAIMWISE_API_KEY": KEY}, cache=cache)
@@ -745,7 +756,7 @@ def test_a_key_that_the_server_repeats_is_not_kept():
 
 
 @pytest.mark.parametrize("timeout", [float("inf"), float("nan"), 1e300])
-def test_endless_timeouts_are_long_ones(timeout: float):
+def test_endless_timeouts_are_long_ones(timeout: float) -> None:
     with FaultyServer(lambda asked: '{"word": "hi"}') as server:
         environ = {"CLAIMWISE_BASE_URL": server.url}
         with open_client(OPENAI, environ=environ, timeout=timeout) as client:
@@ -755,7 +766,7 @@ def test_endless_timeouts_are_long_ones(timeout: float):
 # Proxies.
 
 
-def test_a_proxy_gets_its_password(monkeypatch: pytest.MonkeyPatch):
+def test_a_proxy_gets_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "")
     with FaultyServer(lambda asked: '{"word": "hi"}') as server:
         monkeypatch.setenv("http_proxy", server.root.replace("//", "//me:pass%20word@"))
@@ -773,7 +784,7 @@ def test_a_proxy_gets_its_password(monkeypatch: pytest.MonkeyPatch):
 )  # fmt: skip
 def test_a_wrong_proxy_is_one_line_without_its_password(
     monkeypatch: pytest.MonkeyPatch, proxy: str
-):
+) -> None:
     monkeypatch.setenv("no_proxy", "")
     monkeypatch.setenv("http_proxy", proxy)
     with pytest.raises(LlmError, match="HTTP_PROXY") as caught:
@@ -785,7 +796,7 @@ def test_a_wrong_proxy_is_one_line_without_its_password(
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_takes_the_key_nowhere(status: int):
+def test_a_redirect_takes_the_key_nowhere(status: int) -> None:
     with FaultyServer() as other:
         headers = {"Location": f"{other.url}/chat/completions"}
         with answering(status, b"", headers) as environ:

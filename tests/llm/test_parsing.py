@@ -29,7 +29,7 @@ CALL = LlmCall(model="m:x", prompt="p@1", system="", user="")
         '```\n{"word":\n"a"}\n```\n',
     ],
 )
-def test_whole_objects_are_read(text: str):
+def test_whole_objects_are_read(text: str) -> None:
     assert parse_reply(text, Word) == Word(word="a")
 
 
@@ -63,7 +63,7 @@ def test_whole_objects_are_read(text: str):
         '{"word": "\\\\\\u0000"}',
     ],
 )
-def test_nothing_is_mended(text: str):
+def test_nothing_is_mended(text: str) -> None:
     with pytest.raises(UnparsableError) as caught:
         parse_reply(text, Word)
     assert caught.value.code == "unparsable"
@@ -71,18 +71,18 @@ def test_nothing_is_mended(text: str):
     assert len(str(caught.value)) <= 200
 
 
-def test_escapes_of_text_are_read():
+def test_escapes_of_text_are_read() -> None:
     said = {"word": "😀 é \\u0000 is a NUL in C"}
     assert parse_reply(json.dumps(said), Word) == Word(word=said["word"])
 
 
-def test_repeated_keys_are_found_at_any_depth():
+def test_repeated_keys_are_found_at_any_depth() -> None:
     with pytest.raises(UnparsableError, match="a key twice"):
         parse_reply('{"a": [{"b": 1, "b": 2}]}', dict)
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_text_around_the_object_is_never_skipped(before: str, after: str):
+def test_text_around_the_object_is_never_skipped(before: str, after: str) -> None:
     whole = '{"word": "a"}'
     text = before + whole + after
     try:
@@ -95,7 +95,7 @@ def test_text_around_the_object_is_never_skipped(before: str, after: str):
 
 
 @given(st.dictionaries(st.text(TEXT, max_size=5), st.integers(), max_size=4))
-def test_json_comes_back_as_it_was(value: dict[str, int]):
+def test_json_comes_back_as_it_was(value: dict[str, int]) -> None:
     assert parse_reply(json.dumps(value), dict[str, int]) == value
 
 
@@ -118,7 +118,7 @@ class Scripted:
         self.rejected.append(reply.text)
 
 
-def test_an_unparsable_reply_is_forgotten_and_asked_for_once_more():
+def test_an_unparsable_reply_is_forgotten_and_asked_for_once_more() -> None:
     asker = Scripted("nonsense", '{"word": "a"}')
     found = ask_for(asker, CALL, Word)
     assert found == (Word(word="a"), LlmReply(text='{"word": "a"}'))
@@ -127,7 +127,7 @@ def test_an_unparsable_reply_is_forgotten_and_asked_for_once_more():
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_after_three_unparsable_replies_it_is_a_failure(fresh: bool):
+def test_after_three_unparsable_replies_it_is_a_failure(fresh: bool) -> None:
     asker = Scripted("nonsense", "more of it", "yes", '{"word": "never read"}')
     found = ask_for(asker, CALL, Word, fresh=fresh)
     assert isinstance(found, LlmFailure)
@@ -137,6 +137,6 @@ def test_after_three_unparsable_replies_it_is_a_failure(fresh: bool):
     assert asker.asked == [fresh] * 3
 
 
-def test_failures_are_passed_on():
+def test_failures_are_passed_on() -> None:
     failure = LlmFailure(code="timeout", detail="too late")
     assert ask_for(Scripted(failure), CALL, Word) is failure

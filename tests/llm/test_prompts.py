@@ -27,7 +27,7 @@ def write(tmp_path: Path, text: str, schema: object = None) -> Path:
     return path
 
 
-def test_newest_version_is_the_default():
+def test_newest_version_is_the_default() -> None:
     assert load_prompt("ping") == load_prompt("ping@1")
     assert load_prompt("ping").label == "ping@1"
     assert name_judge(load_prompt("ping"), "openai:m") == "judge:ping@1:openai:m"
@@ -46,7 +46,7 @@ def check_strict(schema: dict[str, Any], place: str) -> None:
 
 
 @pytest.mark.parametrize("which", BUILT_IN)
-def test_built_in_prompts_are_sound(which: str):
+def test_built_in_prompts_are_sound(which: str) -> None:
     prompt = load_prompt(which)
     assert prompt.label == which
     assert prompt.changelog[-1].startswith(f"{prompt.version}:")
@@ -56,7 +56,7 @@ def test_built_in_prompts_are_sound(which: str):
     assert (system + user).count("⟦end ") >= len(prompt.inputs)
 
 
-def test_prompt_of_ones_own(tmp_path: Path):
+def test_prompt_of_ones_own(tmp_path: Path) -> None:
     schema = {"type": "object"}
     prompt = load_prompt(write(tmp_path, FILE, schema))
     assert prompt == Prompt(
@@ -81,7 +81,7 @@ def test_prompt_of_ones_own(tmp_path: Path):
 
 
 @given(st.text(), st.text())
-def test_values_are_never_read_as_templates(a: str, b: str):
+def test_values_are_never_read_as_templates(a: str, b: str) -> None:
     prompt = Prompt(
         name="x", version=1, inputs=("a", "b"), changelog=(), system="", user="{{a}}|{{b}}"
     )
@@ -90,7 +90,7 @@ def test_values_are_never_read_as_templates(a: str, b: str):
     assert user.count("⟦a ") == user.count("⟦b ") == 1
 
 
-def test_fenced_values_go_in_as_they_are():
+def test_fenced_values_go_in_as_they_are() -> None:
     fenced = fence_text("One.", "s1")
     _, user = load_prompt("ping").render(word=fenced)
     assert user.endswith(fenced)
@@ -98,7 +98,7 @@ def test_fenced_values_go_in_as_they_are():
 
 
 @pytest.mark.parametrize("inputs", [{}, {"word": "a", "more": "b"}, {"wrod": "a"}])
-def test_inputs_must_be_exactly_those_of_the_head(inputs: dict[str, str]):
+def test_inputs_must_be_exactly_those_of_the_head(inputs: dict[str, str]) -> None:
     with pytest.raises(PromptError, match=r"prompt ping@1: found the inputs .*, expected word"):
         load_prompt("ping").render(**inputs)
 
@@ -116,7 +116,7 @@ def test_inputs_must_be_exactly_those_of_the_head(inputs: dict[str, str]):
         (FILE.replace("version = 3", "version = "), "Invalid value"),
     ],
 )
-def test_wrong_files_are_refused_with_their_place(tmp_path: Path, text: str, told: str):
+def test_wrong_files_are_refused_with_their_place(tmp_path: Path, text: str, told: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(PromptError) as caught:
         load_prompt(path)
@@ -125,7 +125,7 @@ def test_wrong_files_are_refused_with_their_place(tmp_path: Path, text: str, tol
     assert "\n" not in str(caught.value)
 
 
-def test_wrong_schema_is_refused(tmp_path: Path):
+def test_wrong_schema_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PromptError, match="found list, expected a JSON schema"):
         load_prompt(write(tmp_path, FILE, []))
 
@@ -139,7 +139,7 @@ def test_wrong_schema_is_refused(tmp_path: Path):
         (Path("/nowhere/x.md"), "/nowhere/x.md: "),
     ],
 )
-def test_unknown_prompts_are_told(which: str | Path, told: str):
+def test_unknown_prompts_are_told(which: str | Path, told: str) -> None:
     with pytest.raises(PromptError) as caught:
         load_prompt(which)
     assert told in str(caught.value)

@@ -79,7 +79,7 @@ KEY = "sk-proj-Very_Secret-0123456789"
 )  # fmt: skip
 def test_built_in_providers(
     model: str, environ: dict[str, str], url: str, header: tuple[str, str] | None
-):
+) -> None:
     endpoint = find_endpoint(model, environ=environ)
     assert endpoint.url == url
     assert endpoint.model == model.partition(":")[2]
@@ -91,7 +91,7 @@ def test_built_in_providers(
 
 
 @pytest.mark.parametrize("name", [p.name for p in PROVIDERS.values() if p.key_needed])
-def test_missing_key_is_one_line_before_anything_is_sent(name: str):
+def test_missing_key_is_one_line_before_anything_is_sent(name: str) -> None:
     provider = PROVIDERS[name]
     environ = {provider.base_env or "": "http://127.0.0.1:9", provider.key_env or "": "  "}
     with pytest.raises(LlmError) as caught:
@@ -129,7 +129,7 @@ def test_missing_key_is_one_line_before_anything_is_sent(name: str):
 )
 def test_what_is_wrong_is_told_in_one_line_without_the_key(
     model: str, environ: dict[str, str], told: str
-):
+) -> None:
     with pytest.raises(LlmError) as caught:
         find_endpoint(model, environ=environ)
     assert told in str(caught.value)
@@ -137,7 +137,9 @@ def test_what_is_wrong_is_told_in_one_line_without_the_key(
     assert KEY not in str(caught.value)
 
 
-def test_project_names_further_providers_and_changes_known_ones(monkeypatch: pytest.MonkeyPatch):
+def test_project_names_further_providers_and_changes_known_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("CLAIMWISE_KEY_VARIABLES", "MY_KEY, EU_KEY")
     section = LlmSection(
         providers={
@@ -168,7 +170,7 @@ def test_project_names_further_providers_and_changes_known_ones(monkeypatch: pyt
     assert azure.url.endswith("?api-version=2030-01-01")
 
 
-def test_a_project_gets_no_variable_that_is_not_a_key(user_folder: Path):
+def test_a_project_gets_no_variable_that_is_not_a_key(user_folder: Path) -> None:
     """The whole of the attack: any variable to any host, by a file that comes with a project."""
     said = ProviderSection(base_url="https://evil.example/v1", key_env="AWS_SECRET_ACCESS_KEY")
     section = LlmSection(providers={"openai": said})
@@ -183,7 +185,7 @@ def test_a_project_gets_no_variable_that_is_not_a_key(user_folder: Path):
     )
 
 
-def test_the_users_own_settings_name_further_key_variables(user_folder: Path):
+def test_the_users_own_settings_name_further_key_variables(user_folder: Path) -> None:
     section = LlmSection(
         providers={"house": ProviderSection(base_url="https://house.example", key_env="HOUSE_KEY")}
     )
@@ -228,10 +230,10 @@ PROJECT = "https://models.example/v1"
 def test_what_the_project_decides_needs_the_users_word(
     monkeypatch: pytest.MonkeyPatch,
     model: str,
-    said: dict[str, str],
+    said: dict[str, Any],
     environ: dict[str, str],
     needs_word: bool,
-):
+) -> None:
     monkeypatch.setenv("CLAIMWISE_KEY_VARIABLES", "TEAM_KEY")
     install(monkeypatch, "KEYED")
     name = model.partition(":")[0]
@@ -247,10 +249,12 @@ def test_what_the_project_decides_needs_the_users_word(
         f'pass allowed_hosts=["{destination.origin}"]; nothing was sent'
     )
     assert (destination.key_variable or "the prompts to") in str(caught.value)
-    assert find_endpoint(model, section, environ, allowed_hosts=[destination.origin]).destination
+    allowed = find_endpoint(model, section, environ, allowed_hosts=[destination.origin])
+    assert allowed.destination.origin == destination.origin
     with pytest.raises(LlmError, match="not allowed"):
         find_endpoint(model, section, environ, allowed_hosts=["https://other.example"])
-    assert find_endpoint(model, section, environ, sending=False).destination  # sends nothing
+    silent = find_endpoint(model, section, environ, sending=False)  # sends nothing
+    assert silent.destination.origin == destination.origin
 
 
 class OwnWire:
@@ -282,7 +286,7 @@ def install(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["OWN", "make_own"])
-def test_entry_points_bring_providers(monkeypatch: pytest.MonkeyPatch, value: str):
+def test_entry_points_bring_providers(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     install(monkeypatch, value)
     endpoint = find_endpoint("own:m", environ={})
     assert endpoint.url == "http://own.example/ask"
@@ -291,7 +295,7 @@ def test_entry_points_bring_providers(monkeypatch: pytest.MonkeyPatch, value: st
         find_endpoint("other:m", environ={})
 
 
-def test_entry_point_that_brings_something_else_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_entry_point_that_brings_something_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint(name="own", value="builtins:dict", group="claimwise.providers")
     found = EntryPoints([entry])
     monkeypatch.setattr(providing, "entry_points", lambda **wanted: found.select(**wanted))
@@ -299,7 +303,7 @@ def test_entry_point_that_brings_something_else_is_told(monkeypatch: pytest.Monk
         find_endpoint("own:m", environ={})
 
 
-def test_endpoint_does_not_show_its_key():
+def test_endpoint_does_not_show_its_key() -> None:
     endpoint = find_endpoint("openai:m", environ={"OPENAI_API_KEY": KEY})
     assert isinstance(endpoint, Endpoint)
     assert KEY not in repr(endpoint)
@@ -315,7 +319,7 @@ def write_config(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_settings_are_read(tmp_path: Path):
+def test_settings_are_read(tmp_path: Path) -> None:
     path = write_config(
         tmp_path,
         '[llm]\nconcurrency = 4\n[llm.providers.mine]\nbase_url = "https://h/v1"\n'
@@ -344,7 +348,7 @@ def test_settings_are_read(tmp_path: Path):
         ('[llm.prices."a:b"]\ninput = 1\n', "output"),
     ],
 )
-def test_wrong_settings_are_refused_in_one_line(tmp_path: Path, text: str, told: str):
+def test_wrong_settings_are_refused_in_one_line(tmp_path: Path, text: str, told: str) -> None:
     path = write_config(tmp_path, text)
     with pytest.raises(ConfigError) as caught:
         read_config(path)
@@ -354,14 +358,14 @@ def test_wrong_settings_are_refused_in_one_line(tmp_path: Path, text: str, told:
     assert "\n" not in str(caught.value)
 
 
-def test_prices_are_read_as_two_numbers():
+def test_prices_are_read_as_two_numbers() -> None:
     assert parse_price("2.5,10") == Price(input=2.5, output=10.0)
     for text in ("", "1", "1,2,3", "a,b", "-1,2", "nan,1", "1,inf"):
         with pytest.raises(LlmError, match=r"as 2\.5,10"):
             parse_price(text)
 
 
-def test_tokens_are_estimated_on_the_high_side():
+def test_tokens_are_estimated_on_the_high_side() -> None:
     """Compared with what real tokenizers make of such text: about 4 letters, or 1 character."""
     english = "The tower was built in 1889 and is 330 metres tall, says the guide. " * 50
     chinese = "这座塔建于一八八九年，高三百三十米。" * 50

@@ -42,7 +42,7 @@ def client(environ: dict[str, str], tmp_path: Path) -> Iterator[LlmClient]:
         yield opened
 
 
-def test_the_schema_holds_a_small_model_to_the_form(client: LlmClient):
+def test_the_schema_holds_a_small_model_to_the_form(client: LlmClient) -> None:
     call = load_prompt("ping").make_call(MODEL, word="lighthouse", max_tokens=200)
     found = ask_for(client, call, Word)
     assert isinstance(found, tuple), found
@@ -59,14 +59,14 @@ def test_the_schema_holds_a_small_model_to_the_form(client: LlmClient):
     assert tally.refused == ()
 
 
-def test_temperature_0_says_the_same_twice(client: LlmClient):
+def test_temperature_0_says_the_same_twice(client: LlmClient) -> None:
     call = load_prompt("ping").make_call(MODEL, word="harbour", max_tokens=200)
     replies = [client.ask(call, fresh=True) for _ in range(2)]
     texts = {parse_reply(r.text, Word).word for r in replies if isinstance(r, LlmReply)}
     assert len(texts) == 1
 
 
-def test_a_reply_that_is_cut_off_is_none(client: LlmClient):
+def test_a_reply_that_is_cut_off_is_none(client: LlmClient) -> None:
     call = LlmCall(model=MODEL, prompt="x@1", system="", user="Count from 1 to 1000.", max_tokens=8)
     outcome = client.ask(call)
     assert isinstance(outcome, LlmFailure)
@@ -75,7 +75,7 @@ def test_a_reply_that_is_cut_off_is_none(client: LlmClient):
     assert not client.is_cached(call)
 
 
-def test_a_prompt_that_is_too_long_is_refused(client: LlmClient):
+def test_a_prompt_that_is_too_long_is_refused(client: LlmClient) -> None:
     call = load_prompt("ping").make_call(MODEL, word="word " * 20_000)
     outcome = client.ask(call)
     assert isinstance(outcome, LlmFailure)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import signal
 import sqlite3
 import threading
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib.resources import files
 from multiprocessing import get_context
@@ -38,7 +39,7 @@ def keep(replies: StoredReplies, name: str) -> str:
     return key
 
 
-def test_replies_come_back_as_they_were(made: str):
+def test_replies_come_back_as_they_were(made: str) -> None:
     with open_replies(made) as replies:
         key = keep(replies, "a")
         assert replies.get("nonsense") is None
@@ -51,7 +52,7 @@ def test_replies_come_back_as_they_were(made: str):
         assert day.startswith("20")
 
 
-def test_fresh_replies_take_the_place_of_old_ones(made: str):
+def test_fresh_replies_take_the_place_of_old_ones(made: str) -> None:
     with open_replies(made) as replies:
         old, kept = keep(replies, "a"), keep(replies, "b")
     with open_replies(made, fresh=True) as replies:
@@ -68,7 +69,7 @@ def test_fresh_replies_take_the_place_of_old_ones(made: str):
         }
 
 
-def test_the_first_reply_stays_until_it_is_dropped(made: str):
+def test_the_first_reply_stays_until_it_is_dropped(made: str) -> None:
     with open_replies(made) as replies:
         key = keep(replies, "a")
         replies.put(key, make_call("a"), make_reply("other"))
@@ -82,7 +83,7 @@ def test_the_first_reply_stays_until_it_is_dropped(made: str):
         assert replies.get(key) is not None
 
 
-def test_killed_in_the_moment_after_put_it_is_there(made: str):
+def test_killed_in_the_moment_after_put_it_is_there(made: str) -> None:
     for name in ("a", "b", "c"):
         process = SPAWN.Process(target=put_and_die, args=(made, name))
         process.start()
@@ -95,7 +96,7 @@ def test_killed_in_the_moment_after_put_it_is_there(made: str):
             assert found.text == make_reply(name).text
 
 
-def test_many_threads_share_a_connection(made: str):
+def test_many_threads_share_a_connection(made: str) -> None:
     with open_replies(made) as replies, ThreadPoolExecutor(16) as pool:
         keys = list(pool.map(lambda n: keep(replies, str(n % 150)), range(300)))
         found = list(pool.map(replies.get, keys))
@@ -106,7 +107,7 @@ def test_many_threads_share_a_connection(made: str):
         assert store.query("select count(*) from llm_replies") == [(150,)]
 
 
-def test_many_processes_share_a_store(made: str):
+def test_many_processes_share_a_store(made: str) -> None:
     names = [[f"{worker}-{n}" for n in range(15)] + ["shared"] for worker in range(4)]
     with ProcessPoolExecutor(4, mp_context=SPAWN) as pool:
         assert list(pool.map(put_many, [made] * 4, names)) == [16] * 4
@@ -114,7 +115,7 @@ def test_many_processes_share_a_store(made: str):
         assert store.query("select count(*) from llm_replies") == [(61,)]
 
 
-def test_threads_that_wait_are_written_together(tmp_path: Path):
+def test_threads_that_wait_are_written_together(tmp_path: Path) -> None:
     """One commit serves all who came while another one wrote."""
     place = str(tmp_path / "store.db")
     open_store(place, create=True).close()
@@ -123,7 +124,8 @@ def test_threads_that_wait_are_written_together(tmp_path: Path):
     first, go = threading.Event(), threading.Event()
     real = store.execute_all
 
-    def execute_all(statements: list[Any]) -> None:
+    def execute_all(statements: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        statements = list(statements)
         batches.append(len(statements))
         first.set()
         assert go.wait(DEADLINE)
@@ -141,7 +143,7 @@ def test_threads_that_wait_are_written_together(tmp_path: Path):
         assert all(replies.get(key) for key in keys)
 
 
-def test_whoever_waited_hears_that_it_was_not_kept(tmp_path: Path):
+def test_whoever_waited_hears_that_it_was_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     open_store(path, create=True).close()
     other = sqlite3.connect(path, isolation_level=None)
@@ -154,7 +156,7 @@ def test_whoever_waited_hears_that_it_was_not_kept(tmp_path: Path):
         assert replies.get(keep(replies, "a")) is not None
 
 
-def test_an_older_store_is_brought_up_to_date(tmp_path: Path):
+def test_an_older_store_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     first = files("claimwise.store").joinpath("sql/schema/0001_initial.sql")
     with sqlite3.connect(path) as old:
@@ -169,13 +171,13 @@ def test_an_older_store_is_brought_up_to_date(tmp_path: Path):
         assert replies.get(keep(replies, "a")) is not None
 
 
-def test_parquet_files_keep_no_replies(tmp_path: Path):
+def test_parquet_files_keep_no_replies(tmp_path: Path) -> None:
     (tmp_path / "runs.parquet").write_bytes(b"")
     with pytest.raises(StoreError):
         open_replies(tmp_path)
 
 
-def test_a_client_pays_once_over_two_runs(made: str, connect: Opener):
+def test_a_client_pays_once_over_two_runs(made: str, connect: Opener) -> None:
     with FaultyServer() as server:
         for _ in range(2):
             with open_replies(made) as replies:

@@ -57,7 +57,7 @@ def ask(client: LlmClient, word: str = "hi") -> LlmReply | LlmFailure:
 
 
 @pytest.mark.usefixtures("trusted")
-def test_replies_come_over_tls(certificate: tuple[Path, Path], clock: FakeClock):
+def test_replies_come_over_tls(certificate: tuple[Path, Path], clock: FakeClock) -> None:
     """The second one takes longer than a read waits before it looks at the clock."""
     server = serve(certificate, clock, "ok", "slow", "reset", "ok")
     with server, connect(server, attempts=2) as client:
@@ -68,7 +68,9 @@ def test_replies_come_over_tls(certificate: tuple[Path, Path], clock: FakeClock)
 
 @pytest.mark.parametrize("fault", ["hang", "drip"])
 @pytest.mark.usefixtures("trusted")
-def test_the_clock_holds_over_tls(certificate: tuple[Path, Path], clock: FakeClock, fault: str):
+def test_the_clock_holds_over_tls(
+    certificate: tuple[Path, Path], clock: FakeClock, fault: str
+) -> None:
     began = clock.now
     server = serve(certificate, clock, fault)
     with server, connect(server) as client:
@@ -78,7 +80,7 @@ def test_the_clock_holds_over_tls(certificate: tuple[Path, Path], clock: FakeClo
     assert clock.now - began == (60.0 if fault == "drip" else 3600.0)
 
 
-def test_a_stranger_is_not_talked_to(certificate: tuple[Path, Path], clock: FakeClock):
+def test_a_stranger_is_not_talked_to(certificate: tuple[Path, Path], clock: FakeClock) -> None:
     server = serve(certificate, clock)
     with server, connect(server) as client:
         outcome = ask(client)

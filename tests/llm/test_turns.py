@@ -10,7 +10,7 @@ EVENTS = st.lists(st.sampled_from(["replied", "overloaded", "failed"]), max_size
 
 
 @given(st.integers(1, 100), EVENTS)
-def test_the_limit_stays_between_one_and_the_most(most: int, events: list[str]):
+def test_the_limit_stays_between_one_and_the_most(most: int, events: list[str]) -> None:
     gate = Gate(most)
     for event in events:
         entered = gate.enter()
@@ -19,7 +19,7 @@ def test_the_limit_stays_between_one_and_the_most(most: int, events: list[str]):
         assert 1 <= gate.limit <= most
 
 
-def test_a_burst_of_overloads_halves_once():
+def test_a_burst_of_overloads_halves_once() -> None:
     gate = Gate(16)
     entered = [gate.enter() for _ in range(16)]
     for moment in entered:
@@ -32,7 +32,7 @@ def test_a_burst_of_overloads_halves_once():
     assert gate.limit == 4
 
 
-def test_after_an_overload_a_round_of_replies_adds_one():
+def test_after_an_overload_a_round_of_replies_adds_one() -> None:
     gate = Gate(16)
     moment = gate.enter()
     assert moment is not None
@@ -44,7 +44,7 @@ def test_after_an_overload_a_round_of_replies_adds_one():
     assert gate.limit == 9
 
 
-def test_stopped_gates_let_nobody_in():
+def test_stopped_gates_let_nobody_in() -> None:
     gate, budget = Gate(1), Budget(1.0)
     assert gate.enter() is not None
     gate.stop()
@@ -58,7 +58,9 @@ def test_stopped_gates_let_nobody_in():
     st.floats(0.1, 10.0),
     st.lists(st.tuples(st.floats(0.0, 3.0), st.none() | st.floats(0.0, 1.0)), max_size=60),
 )
-def test_the_ceiling_is_never_passed(ceiling: float, requests: list[tuple[float, float | None]]):
+def test_the_ceiling_is_never_passed(
+    ceiling: float, requests: list[tuple[float, float | None]]
+) -> None:
     """A bill is a share of the worst case; None: there was no bill."""
     budget = Budget(ceiling)
     for worst, share in requests:
@@ -69,8 +71,8 @@ def test_the_ceiling_is_never_passed(ceiling: float, requests: list[tuple[float,
         assert budget.billed + budget.unsure <= ceiling + 1e-6
 
 
-def test_without_a_ceiling_everything_is_counted():
+def test_without_a_ceiling_everything_is_counted() -> None:
     budget = Budget(None)
     assert budget.reserve(1e9)
     budget.settle(1e9, 3.0)
-    assert (budget.billed, budget.unsure) == (pytest.approx(3.0), 0.0)
+    assert (budget.billed, budget.unsure) == pytest.approx((3.0, 0.0))

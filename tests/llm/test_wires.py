@@ -19,7 +19,7 @@ CALL = LlmCall(
 )  # fmt: skip
 
 
-def test_openai_request():
+def test_openai_request() -> None:
     assert wire_openai.build_body(CALL, "m", Features(limit_name="max_completion_tokens")) == {
         "model": "m",
         "messages": [
@@ -35,7 +35,7 @@ def test_openai_request():
     }
 
 
-def test_anthropic_request():
+def test_anthropic_request() -> None:
     assert wire_anthropic.build_body(CALL, "m", Features()) == {
         "model": "m",
         "max_tokens": 9,
@@ -47,7 +47,7 @@ def test_anthropic_request():
 
 
 @pytest.mark.parametrize("wire", [wire_openai, wire_anthropic])
-def test_what_a_server_refuses_is_left_out(wire: Any):
+def test_what_a_server_refuses_is_left_out(wire: Any) -> None:
     body = wire.build_body(CALL, "m", Features(schema=False, temperature=False))
     assert not {"temperature", "response_format", "output_config"} & set(body)
     free = msgspec.structs.replace(CALL, schema=None)
@@ -68,7 +68,7 @@ def anthropic_reply(content: Any, reason: str | None = "end_turn") -> bytes:
     ).encode()
 
 
-def test_whole_replies_are_read():
+def test_whole_replies_are_read() -> None:
     blocks = [{"type": "thinking", "thinking": "…"}, *({"type": "text", "text": t} for t in "ab")]
     for found, text in (
         (wire_openai.read_body(openai_reply(finish_reason="stop")), "Hi."),
@@ -94,7 +94,7 @@ def test_whole_replies_are_read():
         (b"[]", "bad_reply"),
     ],
 )
-def test_openai_replies_that_are_none(content: bytes, code: str):
+def test_openai_replies_that_are_none(content: bytes, code: str) -> None:
     found = wire_openai.read_body(content)
     assert (found.code, found.text) == (code, "")
     assert found.detail
@@ -112,7 +112,7 @@ def test_openai_replies_that_are_none(content: bytes, code: str):
         (b"<html>", "bad_reply"),
     ],
 )
-def test_anthropic_replies_that_are_none(content: bytes, code: str):
+def test_anthropic_replies_that_are_none(content: bytes, code: str) -> None:
     found = wire_anthropic.read_body(content)
     assert (found.code, found.text) == (code, "")
     assert found.detail
@@ -124,7 +124,7 @@ def test_anthropic_replies_that_are_none(content: bytes, code: str):
     lambda inner: st.lists(inner) | st.dictionaries(
         st.sampled_from(["choices", "message", "content", "usage", "type", "text"]), inner),
 ).map(lambda value: json.dumps(value).encode())))  # fmt: skip
-def test_no_envelope_breaks_the_reader(wire: Any, content: bytes):
+def test_no_envelope_breaks_the_reader(wire: Any, content: bytes) -> None:
     found = wire.read_body(content)
     assert (found.code is None) == bool(found.text)
 
@@ -141,11 +141,11 @@ def test_no_envelope_breaks_the_reader(wire: Any, content: bytes):
         ("prompt is too long", None),
     ],
 )  # fmt: skip
-def test_refusals_are_understood(message: str, expected: Features | None):
+def test_refusals_are_understood(message: str, expected: Features | None) -> None:
     assert adapt_features(Features(), message, has_schema=True) == expected
 
 
-def test_without_a_schema_an_unclear_refusal_stands():
+def test_without_a_schema_an_unclear_refusal_stands() -> None:
     assert adapt_features(Features(), "bad request", has_schema=False) is None
     assert adapt_features(Features(schema=False), "bad request", has_schema=True) is None
     assert Features(schema=False, temperature=False).refused == ("schema", "temperature")

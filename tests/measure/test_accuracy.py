@@ -292,12 +292,14 @@ def test_the_difference_is_that_of_the_figures_and_its_interval_is_paired() -> N
     )
     assert difference.interval is not None
     low, high = difference.interval
-    assert 0 < low < difference.balanced_accuracy < high
+    gain = difference.balanced_accuracy
+    assert gain is not None
+    assert 0 < low < gain < high
     apart = [m.accuracy.intervals["balanced_accuracy"] or (0, 0) for m in (good, bad)]
     unpaired = math.hypot(*(end - start for start, end in apart))
     assert high - low < unpaired
     back = compare_sets(bad, good, QUICK).difference
-    assert back.balanced_accuracy == -difference.balanced_accuracy
+    assert back.balanced_accuracy == -gain
 
 
 def test_instruments_are_compared_on_what_both_scored() -> None:

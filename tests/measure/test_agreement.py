@@ -15,18 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_agreement import (
-    Table,
-    find_ac1,
-    find_alpha,
-    find_category,
-    find_cohen,
-    find_fleiss,
-    find_mean_cohen,
-    find_raw,
-    find_same,
-    list_units,
-)
 from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
 
 from claimwise.measure.agreement import (
@@ -50,6 +38,18 @@ from claimwise.measure.agreement import (
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import wilson_interval
 from claimwise.types.agreeing import Figure
+from measure.naive_agreement import (
+    Table,
+    find_ac1,
+    find_alpha,
+    find_category,
+    find_cohen,
+    find_fleiss,
+    find_mean_cohen,
+    find_raw,
+    find_same,
+    list_units,
+)
 
 CATEGORIES = 4
 DATA = Path(__file__).parents[3] / "shared/data/agreement"

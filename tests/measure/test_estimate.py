@@ -63,9 +63,11 @@ def test_overall_counts_and_bounds(store: Store) -> None:
     assert expected is not None
     assert (whole.low, whole.high) == (expected.low, expected.high)
     upper = korn_graubard_bound(Histogram.from_clusters([2, 3, 2, 1, 1], [2, 3, 3, 3, 3]), 0.95)
+    assert upper is not None
     assert whole.decision_high == upper
     assert whole.decision_low is not None
-    assert whole.decision_low < whole.micro < whole.decision_high
+    assert whole.micro is not None
+    assert whole.decision_low < whole.micro < upper
     assert "1 unscored: the bounds say what they could change." in whole.warnings
 
 

@@ -1,10 +1,13 @@
 import math
+from random import Random
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
@@ -31,13 +34,19 @@ from claimwise.measure.intervals import (
 EMPTY = Histogram.from_pairs([])
 ANALYTIC = ("wilson", "logit-t", "korn-graubard")
 
+Counts: TypeAlias = NDArray[np.int64]
+Bounds: TypeAlias = tuple[float, float]
+Rows: TypeAlias = list[tuple[int, int, int]]
+
 pairs = st.integers(1, 9).flatmap(lambda m: st.tuples(st.integers(0, m), st.just(m)))
 tables = st.lists(st.tuples(pairs, st.integers(1, 20)), min_size=1, max_size=8).map(
     lambda rows: [(y, m, count) for (y, m), count in rows]
 )
 
 
-def clustered(items: int, p: float, icc: float, claims: float, seed: int = 0):
+def clustered(
+    items: int, p: float, icc: float, claims: float, seed: int = 0
+) -> tuple[Counts, Counts]:
     """Draw beta-binomial items: hits and sizes."""
     generator = np.random.default_rng(seed)
     sizes = 1 + generator.negative_binomial(3, 3 / (2 + claims), items)
@@ -45,7 +54,7 @@ def clustered(items: int, p: float, icc: float, claims: float, seed: int = 0):
     return generator.binomial(sizes, generator.beta(p * total, (1 - p) * total, items)), sizes
 
 
-def bounds(name: str, h: Histogram, *, confidence: float = 0.95, seed: int = 0):
+def bounds(name: str, h: Histogram, *, confidence: float = 0.95, seed: int = 0) -> Bounds:
     found = INTERVALS[name](h, confidence=confidence, resamples=300, seed=seed)
     assert found is not None
     return found.low, found.high
@@ -58,13 +67,13 @@ RICH = Histogram.from_clusters(HITS, SIZES)
 # Rate, variance, design effect
 
 
-def test_rates_are_pooled_and_mean_of_items():
+def test_rates_are_pooled_and_mean_of_items() -> None:
     assert rate(RICH) == pytest.approx(HITS.sum() / SIZES.sum())
     assert rate(RICH.per_item_rates()) == pytest.approx(np.mean(HITS / SIZES))
     assert rate(EMPTY) is None
 
 
-def test_variance_is_that_of_a_regression_with_clustered_errors():
+def test_variance_is_that_of_a_regression_with_clustered_errors() -> None:
     item = np.repeat(np.arange(len(SIZES)), SIZES)
     place = np.arange(len(item)) - np.repeat(np.cumsum(SIZES) - SIZES, SIZES)
     claims = (place < HITS[item]).astype(float)
@@ -75,37 +84,37 @@ def test_variance_is_that_of_a_regression_with_clustered_errors():
     assert variance(RICH) == pytest.approx(fit.bse[0] ** 2 * correction)
 
 
-def test_variance_of_item_rates_is_the_squared_standard_error_of_their_mean():
+def test_variance_of_item_rates_is_the_squared_standard_error_of_their_mean() -> None:
     assert variance(RICH.per_item_rates()) == pytest.approx(stats.sem(HITS / SIZES) ** 2)
 
 
 @pytest.mark.parametrize("h", [EMPTY, Histogram.from_pairs([(1, 4, 1)])])
-def test_spread_is_unknown_below_two_items(h: Histogram):
+def test_spread_is_unknown_below_two_items(h: Histogram) -> None:
     assert variance(h) is None
     assert design_effect(h) is None
     assert intraclass_correlation(h) is None
     assert detectable_difference(h) is None
 
 
-def test_items_that_agree_throughout_have_correlation_one():
+def test_items_that_agree_throughout_have_correlation_one() -> None:
     h = Histogram.from_pairs([(0, 5, 40), (5, 5, 10)])
     assert design_effect(h) == pytest.approx(5 * 50 / 49)
     assert intraclass_correlation(h) == 1.0
     assert effective_size(h) == pytest.approx(49)
 
 
-def test_correlation_is_recovered_from_many_items():
+def test_correlation_is_recovered_from_many_items() -> None:
     for icc in (0.05, 0.3):
         h = Histogram.from_clusters(*clustered(40_000, 0.2, icc, 8, seed=3))
         assert intraclass_correlation(h) == pytest.approx(icc, abs=0.02)
         assert intraclass_correlation(h.per_item_rates()) == pytest.approx(icc, abs=0.02)
 
 
-def test_correlation_needs_items_with_several_units():
+def test_correlation_needs_items_with_several_units() -> None:
     assert intraclass_correlation(Histogram.from_pairs([(0, 1, 5), (1, 1, 5)])) is None
 
 
-def test_effective_size_never_exceeds_the_units():
+def test_effective_size_never_exceeds_the_units() -> None:
     evenly = Histogram.from_pairs([(2, 4, 50)])
     assert design_effect(evenly) == pytest.approx(0, abs=1e-12)
     assert effective_size(evenly) == 200
@@ -113,13 +122,13 @@ def test_effective_size_never_exceeds_the_units():
 
 
 @pytest.mark.parametrize("hits", [0, 6])
-def test_effective_size_at_the_ends_is_the_planned_one(hits: int):
+def test_effective_size_at_the_ends_is_the_planned_one(hits: int) -> None:
     h = Histogram.from_pairs([(hits, 6, 20)])
     assert design_effect(h) is None
     assert effective_size(h) == pytest.approx(120 / (1 + 5 * 0.3))
 
 
-def test_planned_effect_fades_out_at_ten_items_with_a_hit():
+def test_planned_effect_fades_out_at_ten_items_with_a_hit() -> None:
     def with_hits(count: int) -> Histogram:
         return Histogram.from_pairs([(1, 5, count), (0, 5, 50 - count)])
 
@@ -140,7 +149,9 @@ def z_for_t(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("hits", "items"), [(12, 40), (150, 400), (395, 400)])
-def test_single_unit_items_give_the_binomial_intervals(monkeypatch, hits, items):
+def test_single_unit_items_give_the_binomial_intervals(
+    monkeypatch: pytest.MonkeyPatch, hits: int, items: int
+) -> None:
     z_for_t(monkeypatch)
     h = Histogram.from_pairs([(1, 1, hits), (0, 1, items - hits)])
     size = effective_size(h)
@@ -151,7 +162,7 @@ def test_single_unit_items_give_the_binomial_intervals(monkeypatch, hits, items)
     assert bounds("korn-graubard", h) == pytest.approx(exact)
 
 
-def test_evenly_spread_hits_give_scipy_binomial_intervals(monkeypatch):
+def test_evenly_spread_hits_give_scipy_binomial_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     z_for_t(monkeypatch)
     h = Histogram.from_pairs([(1, 4, 25)])  # design effect 0, held at 1: as if independent
     test = stats.binomtest(25, 100)
@@ -163,7 +174,7 @@ def test_evenly_spread_hits_give_scipy_binomial_intervals(monkeypatch):
     assert korn_graubard_bound(h, 0.95, "lower") == pytest.approx(lower)
 
 
-def test_wilson_uses_student_quantiles_of_the_items():
+def test_wilson_uses_student_quantiles_of_the_items() -> None:
     found = wilson_interval(RICH)
     centre, spread, t = rate(RICH), variance(RICH), stats.t.ppf(0.975, 79)
     assert found is not None
@@ -175,7 +186,7 @@ def test_wilson_uses_student_quantiles_of_the_items():
         assert abs(bound - centre) == pytest.approx(t * math.sqrt(bound * (1 - bound) / size))
 
 
-def test_logit_interval_is_that_of_a_logistic_regression_with_clustered_errors():
+def test_logit_interval_is_that_of_a_logistic_regression_with_clustered_errors() -> None:
     outcome = np.column_stack((HITS, SIZES - HITS))
     fit = sm.GLM(outcome, np.ones(len(HITS)), family=sm.families.Binomial()).fit(
         cov_type="cluster", cov_kwds={"groups": np.arange(len(HITS)), "use_correction": False}
@@ -185,10 +196,11 @@ def test_logit_interval_is_that_of_a_logistic_regression_with_clustered_errors()
     assert bounds("logit-t", RICH) == pytest.approx(1 / (1 + np.exp(-odds)), rel=1e-5)
 
 
-def test_korn_graubard_shrinks_the_size_by_squared_quantiles():
+def test_korn_graubard_shrinks_the_size_by_squared_quantiles() -> None:
     p, size = rate(RICH), effective_size(RICH)
     assert p is not None
-    for level, side in ((0.95, "upper"), (0.9, "lower")):
+    sides: list[tuple[float, Literal["lower", "upper"]]] = [(0.95, "upper"), (0.9, "lower")]
+    for level, side in sides:
         n = size * (stats.norm.ppf(level) / stats.t.ppf(level, 79)) ** 2
         shape = (p * n + 1, n - p * n) if side == "upper" else (p * n, n - p * n + 1)
         expected = stats.beta.ppf(level if side == "upper" else 1 - level, *shape)
@@ -202,7 +214,9 @@ def test_korn_graubard_shrinks_the_size_by_squared_quantiles():
 @pytest.mark.parametrize("kind", ["percentile", "bca"])
 @pytest.mark.parametrize("items", [40, 1_500], ids=["multinomial", "poisson"])
 @pytest.mark.parametrize("macro", [False, True], ids=["micro", "macro"])
-def test_bootstrap_agrees_with_scipy_on_the_items(kind, items, macro):
+def test_bootstrap_agrees_with_scipy_on_the_items(
+    kind: Literal["percentile", "bca"], items: int, macro: bool
+) -> None:
     hits, sizes = clustered(items, 0.15, 0.3, 6, seed=5)
     h = Histogram.from_clusters(hits, sizes)
     data = (hits / sizes, np.ones(items)) if macro else (hits, sizes)
@@ -226,13 +240,13 @@ def test_bootstrap_agrees_with_scipy_on_the_items(kind, items, macro):
     assert found.high == pytest.approx(reference.confidence_interval.high, abs=margin)
 
 
-def test_chunks_do_not_change_the_draws(monkeypatch):
+def test_chunks_do_not_change_the_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = bootstrap.resampled_rates(RICH, resamples=50, seed=4)
     monkeypatch.setattr(bootstrap, "_CELLS_AT_ONCE", 7 * len(RICH.clusters))
     assert np.array_equal(bootstrap.resampled_rates(RICH, resamples=50, seed=4), whole)
 
 
-def test_bca_takes_the_same_quantiles_of_the_same_resamples_as_scipy():
+def test_bca_takes_the_same_quantiles_of_the_same_resamples_as_scipy() -> None:
     hits, sizes = clustered(12, 0.2, 0.3, 4, seed=3)
     reference = stats.bootstrap(
         (hits, sizes),
@@ -249,7 +263,7 @@ def test_bca_takes_the_same_quantiles_of_the_same_resamples_as_scipy():
     assert np.quantile(rates, levels) == pytest.approx(reference.confidence_interval)
 
 
-def test_bca_levels_stay_in_order_for_extreme_skewness():
+def test_bca_levels_stay_in_order_for_extreme_skewness() -> None:
     h = Histogram.from_pairs([(9, 9, 1), (0, 1, 400)])
     low, high = bootstrap.bca_levels(h, np.zeros(2000), (1e-9, 1 - 1e-9))
     assert 0 < low < high == 1
@@ -261,7 +275,7 @@ def test_bca_levels_stay_in_order_for_extreme_skewness():
 @pytest.mark.parametrize("name", INTERVALS)
 @given(rows=tables, seed=st.integers(0, 3))
 @settings(max_examples=60, deadline=None)
-def test_bounds_lie_in_range_and_hold_the_rate(name, rows, seed):
+def test_bounds_lie_in_range_and_hold_the_rate(name: str, rows: Rows, seed: int) -> None:
     h = Histogram.from_pairs(rows)
     for view in (h, h.per_item_rates()):
         low, high = bounds(name, view, seed=seed)
@@ -274,7 +288,7 @@ def test_bounds_lie_in_range_and_hold_the_rate(name, rows, seed):
 @pytest.mark.parametrize("name", INTERVALS)
 @given(rows=tables, random=st.randoms())
 @settings(max_examples=25, deadline=None)
-def test_figures_do_not_depend_on_how_rows_arrive(name, rows, random):
+def test_figures_do_not_depend_on_how_rows_arrive(name: str, rows: Rows, random: Random) -> None:
     halves = [(y, m, part) for y, m, n in rows for part in (n // 2, n - n // 2)]
     random.shuffle(halves)
     assert bounds(name, Histogram.from_pairs(halves)) == bounds(name, Histogram.from_pairs(rows))
@@ -282,7 +296,7 @@ def test_figures_do_not_depend_on_how_rows_arrive(name, rows, random):
 
 @pytest.mark.parametrize("name", ANALYTIC)
 @given(rows=tables)
-def test_the_rest_has_the_mirrored_interval(name, rows):
+def test_the_rest_has_the_mirrored_interval(name: str, rows: Rows) -> None:
     low, high = bounds(name, Histogram.from_pairs(rows))
     rest = bounds(name, Histogram.from_pairs([(m - y, m, count) for y, m, count in rows]))
     assert rest == pytest.approx((1 - high, 1 - low), abs=1e-9)
@@ -290,7 +304,7 @@ def test_the_rest_has_the_mirrored_interval(name, rows):
 
 @pytest.mark.parametrize("name", ANALYTIC)
 @given(rows=tables)
-def test_more_confidence_is_wider(name, rows):
+def test_more_confidence_is_wider(name: str, rows: Rows) -> None:
     h = Histogram.from_pairs(rows)
     assume(h.items > 1)
     narrow, wide = bounds(name, h, confidence=0.8), bounds(name, h, confidence=0.99)
@@ -300,26 +314,26 @@ def test_more_confidence_is_wider(name, rows):
 
 
 @pytest.mark.parametrize("name", ["bootstrap-percentile", "bootstrap-bca"])
-def test_more_confidence_is_wider_in_a_bootstrap(name):
+def test_more_confidence_is_wider_in_a_bootstrap(name: str) -> None:
     narrow, wide = bounds(name, RICH, confidence=0.8), bounds(name, RICH, confidence=0.99)
     assert wide[0] < narrow[0]
     assert narrow[1] < wide[1]
 
 
-def test_a_tiny_bootstrap_still_holds_the_rate():
+def test_a_tiny_bootstrap_still_holds_the_rate() -> None:
     for seed in range(20):
         found = bootstrap_interval(RICH, resamples=2, seed=seed)
         assert found is not None
         assert found.low <= HITS.sum() / SIZES.sum() <= found.high
 
 
-def test_only_the_seed_moves_a_bootstrap():
+def test_only_the_seed_moves_a_bootstrap() -> None:
     assert bounds("bootstrap-bca", RICH, seed=1) == bounds("bootstrap-bca", RICH, seed=1)
     assert bounds("bootstrap-bca", RICH, seed=1) != bounds("bootstrap-bca", RICH, seed=2)
 
 
 @pytest.mark.parametrize("name", INTERVALS)
-def test_one_item_says_nothing_and_no_items_give_none(name):
+def test_one_item_says_nothing_and_no_items_give_none(name: str) -> None:
     one = Histogram.from_pairs([(2, 7, 1)])
     found = INTERVALS[name](one, confidence=0.95, resamples=50, seed=0)
     assert found is not None
@@ -327,7 +341,7 @@ def test_one_item_says_nothing_and_no_items_give_none(name):
     assert INTERVALS[name](EMPTY, confidence=0.95, resamples=50, seed=0) is None
 
 
-def test_one_sided_bounds_at_the_ends():
+def test_one_sided_bounds_at_the_ends() -> None:
     one, none = Histogram.from_pairs([(2, 7, 1)]), Histogram.from_pairs([(0, 5, 40)])
     assert korn_graubard_bound(one, side="lower") == 0
     assert korn_graubard_bound(one, side="upper") == 1
@@ -341,7 +355,7 @@ def test_one_sided_bounds_at_the_ends():
 
 @pytest.mark.parametrize("name", ["logit-t", "bootstrap-percentile", "bootstrap-bca"])
 @pytest.mark.parametrize("hits", [0, 4])
-def test_default_steps_in_at_the_ends_and_says_so(name, hits):
+def test_default_steps_in_at_the_ends_and_says_so(name: str, hits: int) -> None:
     h = Histogram.from_pairs([(hits, 4, 30)])
     found = INTERVALS[name](h, confidence=0.9, resamples=50, seed=0)
     assert found is not None
@@ -350,7 +364,7 @@ def test_default_steps_in_at_the_ends_and_says_so(name, hits):
     assert found.confidence == 0.9
 
 
-def test_default_steps_in_when_resampling_shows_no_spread():
+def test_default_steps_in_when_resampling_shows_no_spread() -> None:
     found = bootstrap_interval(Histogram.from_pairs([(1, 3, 20), (2, 6, 20)]))
     assert found is not None
     assert found.method.startswith("wilson")
@@ -358,7 +372,7 @@ def test_default_steps_in_when_resampling_shows_no_spread():
 
 
 @pytest.mark.parametrize("confidence", [0, 1, 95, math.nan])
-def test_confidence_must_be_a_share(confidence):
+def test_confidence_must_be_a_share(confidence: float) -> None:
     for call in (
         lambda: wilson_interval(EMPTY, confidence),
         lambda: logit_t_interval(RICH, confidence),
@@ -370,7 +384,7 @@ def test_confidence_must_be_a_share(confidence):
             call()
 
 
-def test_a_bootstrap_needs_resamples():
+def test_a_bootstrap_needs_resamples() -> None:
     with pytest.raises(ValueError, match="resamples is 1"):
         bootstrap_interval(RICH, resamples=1)
 
@@ -381,7 +395,9 @@ def test_a_bootstrap_needs_resamples():
 @pytest.mark.parametrize(
     ("items", "p", "icc", "claims"), [(20, 0.05, 0.4, 15), (50, 0.01, 0.4, 15), (100, 0.1, 0.2, 6)]
 )
-def test_default_covers_where_plain_intervals_fail(items, p, icc, claims):
+def test_default_covers_where_plain_intervals_fail(
+    items: int, p: float, icc: float, claims: float
+) -> None:
     covered = naive = 0
     for seed in range(500):
         hits, sizes = clustered(items, p, icc, claims, seed=seed)
@@ -397,14 +413,14 @@ def test_default_covers_where_plain_intervals_fail(items, p, icc, claims):
 # Decisions and advice
 
 
-def test_simultaneous_confidence_is_bonferroni():
+def test_simultaneous_confidence_is_bonferroni() -> None:
     assert simultaneous_confidence(0.95, 1) == pytest.approx(0.95)
     assert simultaneous_confidence(0.95, 20) == pytest.approx(0.9975)
     with pytest.raises(ValueError, match="slices is 0"):
         simultaneous_confidence(0.95, 0)
 
 
-def test_detectable_difference_has_the_promised_power():
+def test_detectable_difference_has_the_promised_power() -> None:
     generator = np.random.default_rng(8)
     h = Histogram.from_clusters(*clustered(150, 0.1, 0.2, 6, seed=1))
     p, size, gap = rate(h), round(effective_size(h)), detectable_difference(h)
@@ -416,7 +432,7 @@ def test_detectable_difference_has_the_promised_power():
     assert np.mean((second - first) / error > 1.96) == pytest.approx(0.8, abs=0.08)
 
 
-def test_detectable_difference_has_the_planned_size():
+def test_detectable_difference_has_the_planned_size() -> None:
     # 100 items of 12 claims, one in ten bad, ICC 0.2: about 7 points, or 5 on the same items.
     h = Histogram.from_clusters(*clustered(100_000, 0.1, 0.2, 12))
     scale = math.sqrt(h.items / 100)
@@ -429,7 +445,7 @@ def test_detectable_difference_has_the_planned_size():
 
 
 @pytest.mark.parametrize("hits", [0, 5])
-def test_detectable_difference_at_the_ends(hits):
+def test_detectable_difference_at_the_ends(hits: int) -> None:
     small = detectable_difference(Histogram.from_pairs([(hits, 5, 50)]))
     large = detectable_difference(Histogram.from_pairs([(hits, 5, 500)]))
     assert small is not None
@@ -437,7 +453,7 @@ def test_detectable_difference_at_the_ends(hits):
     assert 0 < large < small < 1
 
 
-def test_detectable_difference_is_at_most_one_and_checks_its_arguments():
+def test_detectable_difference_is_at_most_one_and_checks_its_arguments() -> None:
     assert detectable_difference(Histogram.from_pairs([(0, 1, 1), (1, 1, 1)])) == 1
     with pytest.raises(ValueError, match="power is"):
         detectable_difference(RICH, power=1)
@@ -445,7 +461,7 @@ def test_detectable_difference_is_at_most_one_and_checks_its_arguments():
         detectable_difference(RICH, paired_correlation=1)
 
 
-def test_runs_on_different_items_have_twice_the_degrees_of_freedom():
+def test_runs_on_different_items_have_twice_the_degrees_of_freedom() -> None:
     h = Histogram.from_clusters(*clustered(6, 0.4, 0.2, 6))
     unpaired, paired = detectable_difference(h), detectable_difference(h, paired_correlation=0)
     assert unpaired is not None
@@ -454,7 +470,7 @@ def test_runs_on_different_items_have_twice_the_degrees_of_freedom():
     assert paired / unpaired == pytest.approx(reach[5] / reach[10])
 
 
-def test_more_power_needs_a_larger_difference():
+def test_more_power_needs_a_larger_difference() -> None:
     likely, unlikely = (
         detectable_difference(RICH, power=0.9),
         detectable_difference(RICH, power=0.5),
@@ -464,7 +480,7 @@ def test_more_power_needs_a_larger_difference():
     assert likely > unlikely
 
 
-def test_warnings_name_what_is_missing():
+def test_warnings_name_what_is_missing() -> None:
     assert warnings_for(EMPTY) == ("No scored claims.",)
     assert warnings_for(Histogram.from_pairs([(1, 4, 10), (0, 4, 20)])) == ()
     few_items = warnings_for(Histogram.from_pairs([(1, 4, 10), (0, 4, 19)]))
@@ -476,7 +492,7 @@ def test_warnings_name_what_is_missing():
     assert len(warnings_for(Histogram.from_pairs([(0, 4, 3)]))) == 2
 
 
-def test_warnings_know_which_claims_are_bad():
+def test_warnings_know_which_claims_are_bad() -> None:
     supported = Histogram.from_pairs([(4, 4, 95), (3, 4, 5)])
     assert warnings_for(supported) == ()
     assert "bad outcome (5)" in warnings_for(supported, bad="complement")[0]

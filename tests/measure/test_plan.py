@@ -104,7 +104,7 @@ def test_a_plan_from_two_runs(store: Store) -> None:
 def test_a_harder_goal_needs_more(store: Store) -> None:
     fill(store)
 
-    def need(**goal: float) -> int:
+    def need(**goal: Any) -> int:
         items = plan(store, **goal).overall[0].paired_items
         assert items is not None
         return items

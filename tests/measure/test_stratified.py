@@ -70,8 +70,10 @@ def test_claims_of_one_item_are_worth_less() -> None:
 
 def test_how_verdicts_vary_over_items_widens() -> None:
     labels = [*make("yes", 20, 0), *make("no", 0, 20, first=20)]
-    even = {f"v{n}": {"yes": 5, "no": 5} for n in range(40)}
-    uneven = {f"v{n}": {"yes": 10} if n % 2 else {"no": 10} for n in range(40)}
+    even: dict[str, dict[str | None, int]] = {f"v{n}": {"yes": 5, "no": 5} for n in range(40)}
+    uneven: dict[str, dict[str | None, int]] = {
+        f"v{n}": {"yes": 10} if n % 2 else {"no": 10} for n in range(40)
+    }
     one, other = (
         estimate_stratified({"yes": 200, "no": 200}, labels, verdicts)
         for verdicts in (even, uneven)

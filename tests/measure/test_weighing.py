@@ -32,7 +32,8 @@ def draw_sample(
     strata: NDArray[np.str_], sizes: dict[str, int], free: Flags, generator: np.random.Generator
 ) -> tuple[Sample, dict[int, float]]:
     """Draw from the free claims; return the sample, and each drawn claim's chance."""
-    labelled, chances = {}, {}
+    labelled: dict[tuple[str, str], str] = {}
+    chances: dict[int, float] = {}
     for name, size in sizes.items():
         members = np.flatnonzero((strata == name) & free)
         drawn = generator.permutation(members)[:size]

@@ -14,7 +14,7 @@ import claimwise.pipeline.verify as verifying
 import claimwise.store.load as loading
 from claimwise.store import open_store
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
-from claimwise.types.rows import Label, Source
+from claimwise.types.rows import Label, Source, Verdict
 
 _NUMBER = re.compile(r"\d+")
 
@@ -70,10 +70,12 @@ class ExactVerifier:
                 return self._say(claim, "supported", span, "the log has it")
         return self._say(claim, "unlinked", None, "the log has no such entry")
 
-    def _say(self, claim: AnswerClaim, verdict: str, span: Span | None, reason: str):  # type: ignore[no-untyped-def]
+    def _say(
+        self, claim: AnswerClaim, verdict: Verdict, span: Span | None, reason: str
+    ) -> ClaimVerdict:
         return ClaimVerdict(
             claim=claim,
-            verdict=verdict,  # type: ignore[arg-type]
+            verdict=verdict,
             confidence=0.9,
             scores=Scores(supports=0.9, contradicts=0.05, neither=0.05),
             span=span,

@@ -27,7 +27,7 @@ SUMMARY = (
     "Three out of five atomic claims are correct; two contain hard factual errors about "
     "composition and height."
 )
-EXPECTED = {
+EXPECTED: dict[str, Any] = {
     "claims": [
         {
             "text": "The Great Pyramid of Giza was built around 2560 BCE",

@@ -7,6 +7,7 @@ import multiprocessing
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -399,7 +400,7 @@ def test_killed_again_and_again_it_loses_and_repays_nothing(tmp_path: Path) -> N
             server.admit(past)
             process = context.Process(target=judge_in_process, args=(place, server.url))
             process.start()
-            wait_until(lambda past=past: server.count > past, "a request waits for its reply")
+            wait_until(partial(server.is_past, past), "a request waits for its reply")
             process.kill()
             process.join()
         server.admit()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
@@ -260,9 +261,7 @@ def test_killed_fifty_times_loses_and_repays_nothing(
             server.admit(asked + replies)
             process = forking.Process(target=judge_run, args=(place, server.url, CONCURRENCY))
             process.start()
-            wait_until(
-                lambda past=asked + replies: server.count > past, "a request waits for its reply"
-            )
+            wait_until(partial(server.is_past, asked + replies), "a request waits for its reply")
             process.kill()
             process.join(DEADLINE)
             server.admit()  # to nobody

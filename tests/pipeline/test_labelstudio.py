@@ -22,7 +22,7 @@ from claimwise.store.annotation import (
     take_task,
     undo_label,
 )
-from claimwise.types.annotation import Choice
+from claimwise.types.annotation import CHOICES, Choice
 from small_data import answer, label, load, run
 from support.round_data import CLAIMS, EMOJI, NOW, UNLINKED, draw, fill, span
 
@@ -105,7 +105,7 @@ def task_id_of(store: Store) -> str:
     return str(store.query(sql)[0][0])
 
 
-def test_labels_come_back_as_they_went(place: str, tmp_path: Path):
+def test_labels_come_back_as_they_went(place: str, tmp_path: Path) -> None:
     with open_store(place, create=True) as store:
         fill(store)
         label_all(store)
@@ -130,7 +130,7 @@ def test_labels_come_back_as_they_went(place: str, tmp_path: Path):
         assert other.audit() == []
 
 
-def test_closed_book_labels_come_back(place: str, tmp_path: Path):
+def test_closed_book_labels_come_back(place: str, tmp_path: Path) -> None:
     with open_store(place, create=True) as store:
         fill(store)
         made = draw(store, judgement="closed_book")
@@ -148,7 +148,7 @@ def test_closed_book_labels_come_back(place: str, tmp_path: Path):
         assert rows == [("false", "no", "ana")]
 
 
-def test_export_is_blind_unless_predictions_are_asked_for(filled: Store):
+def test_export_is_blind_unless_predictions_are_asked_for(filled: Store) -> None:
     told = label("q0", CLAIMS[0], "contradicted", labeler="verifier:v", confidence=0.7,
                  source_id="tea", supporting_span="é is 2 €.", reason="SECRET")  # fmt: skip
     load(filled, told)
@@ -164,7 +164,7 @@ def test_export_is_blind_unless_predictions_are_asked_for(filled: Store):
 
 
 @pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
-def test_config_names_what_tasks_hold(filled: Store, judgement: Any):
+def test_config_names_what_tasks_hold(filled: Store, judgement: Any) -> None:
     made = export_run(filled, "r", judgement)
     tree = ElementTree.fromstring(made.config)
     names = {tag.get("name") for tag in tree.iter() if tag.get("name")}
@@ -174,13 +174,13 @@ def test_config_names_what_tasks_hold(filled: Store, judgement: Any):
         if value.startswith("$"):
             assert all(value[1:] in task["data"] for task in made.tasks)
     choices = [tag.get("value") for tag in tree.iter("Choice")]
-    assert choices == list(labelstudio.CHOICES[judgement])
+    assert choices == list(CHOICES[judgement])
 
 
 # Reading what others wrote.
 
 
-def test_annotation_becomes_a_label(filled: Store, tmp_path: Path):
+def test_annotation_becomes_a_label(filled: Store, tmp_path: Path) -> None:
     text = "It opened in 1999."
     task = task_of(filled)
     start = task["data"]["source_1"].index(text)
@@ -204,20 +204,20 @@ def test_annotation_becomes_a_label(filled: Store, tmp_path: Path):
         (8, "labelstudio-8"),
     ],
 )
-def test_labelers_are_named(filled: Store, tmp_path: Path, by: Any, name: str):
+def test_labelers_are_named(filled: Store, tmp_path: Path, by: Any, name: str) -> None:
     told = annotate(task_of(filled), verdict("unlinked"), completed_by=by)
     bring(filled, tmp_path, told, **{"7": "ana"})
     assert filled.query("select labeler from labels") == [(name,)]
 
 
-def test_cancelled_annotations_are_counted_and_left_out(filled: Store, tmp_path: Path):
+def test_cancelled_annotations_are_counted_and_left_out(filled: Store, tmp_path: Path) -> None:
     told = annotate(task_of(filled), verdict("unlinked"), was_cancelled=True)
     done = bring(filled, tmp_path, told)
     assert (done.read, done.added, done.cancelled) == (0, 0, 1)
     assert count(filled) == 0
 
 
-def test_changed_annotation_is_a_later_label(filled: Store, tmp_path: Path):
+def test_changed_annotation_is_a_later_label(filled: Store, tmp_path: Path) -> None:
     task = task_of(filled)
     text = task["data"]["source_1"][:24]
     bring(filled, tmp_path, annotate(task, verdict("unlinked")))
@@ -241,14 +241,14 @@ TEA = EMOJI.index("Tea")
 
 
 @pytest.mark.parametrize("shift", [0, 1], ids=["characters", "utf-16"])
-def test_both_ways_of_counting_are_understood(filled: Store, tmp_path: Path, shift: int):
+def test_both_ways_of_counting_are_understood(filled: Store, tmp_path: Path, shift: int) -> None:
     start, end = TEA + shift, TEA + 3 + shift
     bring(filled, tmp_path, at_tea(start, end, "Tea")(task_of(filled)))
     assert filled.query("select supporting_span, span_start from labels") == [("Tea", TEA)]
 
 
 @given(st.text("a€🍵é\n ", min_size=1, max_size=20), st.data())
-def test_regions_are_found_however_they_are_counted(text: str, data: st.DataObject):
+def test_regions_are_found_however_they_are_counted(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     units = [len(text[:place].encode("utf-16-le")) // 2 for place in (start, end)]
@@ -338,7 +338,7 @@ BAD: dict[str, tuple[Callable[[Task], Task], str]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_annotation_is_told_in_one_line_and_nothing_is_written(
     filled: Store, tmp_path: Path, case: str
-):
+) -> None:
     make, message = BAD[case]
     task = task_of(filled)
     good = annotate(task, verdict("unlinked"))
@@ -350,7 +350,7 @@ def test_bad_annotation_is_told_in_one_line_and_nothing_is_written(
     assert count(filled) == 0
 
 
-def test_many_problems_are_cut_short(filled: Store, tmp_path: Path):
+def test_many_problems_are_cut_short(filled: Store, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         bring(filled, tmp_path, *[annotate(task_of(filled))] * 30)
     assert len(str(caught.value).splitlines()) == 21
@@ -361,7 +361,7 @@ def test_many_problems_are_cut_short(filled: Store, tmp_path: Path):
     ["", "nothing", "{}", "[1]", '[{"data": 1}]', '[{"data": {}, "annotations": {}}]', "\xff",
      '[{"data": {"a": "\\ud800"}}]', "[" * 100_000, '[{"data": ' * 3000],
 )  # fmt: skip
-def test_malformed_files_are_refused_in_one_line(filled: Store, tmp_path: Path, text: str):
+def test_malformed_files_are_refused_in_one_line(filled: Store, tmp_path: Path, text: str) -> None:
     path = tmp_path / "export.json"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match="a list of tasks") as caught:
@@ -371,7 +371,7 @@ def test_malformed_files_are_refused_in_one_line(filled: Store, tmp_path: Path, 
 
 def test_missing_and_oversized_files_are_refused(
     filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     with pytest.raises(InputError, match="no such file"):
         import_annotations(filled, tmp_path / "nothing.json", "r", {})
     path = write(tmp_path, [])
@@ -380,7 +380,7 @@ def test_missing_and_oversized_files_are_refused(
         import_annotations(filled, path, "r", {})
 
 
-def test_rounds_of_another_run_lend_nothing(filled: Store, tmp_path: Path):
+def test_rounds_of_another_run_lend_nothing(filled: Store, tmp_path: Path) -> None:
     task = task_of(filled)
     told = annotate({"data": {**task["data"], "round_id": "forged"}}, verdict("unlinked"))
     bring(filled, tmp_path, told)
@@ -389,7 +389,7 @@ def test_rounds_of_another_run_lend_nothing(filled: Store, tmp_path: Path):
 
 def test_tasks_of_another_run_are_refused_though_the_claims_are_the_same(
     filled: Store, tmp_path: Path
-):
+) -> None:
     load(filled, run("other"), answer("q0", *CLAIMS, run_id="other"))
     told = annotate(export_run(filled, "other", "grounded").tasks[0], verdict("unlinked"))
     with pytest.raises(InputError, match=r"of run 'other', expected a claim of run 'r': is --run"):
@@ -397,7 +397,9 @@ def test_tasks_of_another_run_are_refused_though_the_claims_are_the_same(
     assert count(filled) == 0
 
 
-def test_what_was_said_before_a_round_or_taken_back_fills_no_slot(filled: Store, tmp_path: Path):
+def test_what_was_said_before_a_round_or_taken_back_fills_no_slot(
+    filled: Store, tmp_path: Path
+) -> None:
     load(filled, label("q0", CLAIMS[1], "unlinked", labeled_at="2026-01-20T00:00:00Z"))
     made = draw(filled, again=True)
     bring(filled, tmp_path, *export_round(filled, made.round_id).tasks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ from support.scripted import ScriptedAsker, read_fences
 FILLER = " ".join(f"Paragraph {n} is about nothing in particular." for n in range(60))
 
 
-def doc(source_id: str, text: str, **more: str) -> Source:
+def doc(source_id: str, text: str, **more: Any) -> Source:
     return Source(source_id=source_id, corpus_ver="-", source_text=text, **more)
 
 

@@ -157,12 +157,12 @@ def test_the_latest_verdict_counts_and_one_taken_back_does_not(filled: Store) ->
         return law.verdicts, law.score, len(list(list_probabilities(filled, standings)))
 
     total = 30 * (0.6 + 0.9 + 0.1 + 0.1)
-    assert measure() == (120, pytest.approx((total - 0.9 + 0.5) / 120), 129)
+    assert measure() == pytest.approx((120, (total - 0.9 + 0.5) / 120, 129))
     filled.execute_all([(
         "insert into label_retractions select run_id, item_id, claim_id, 'grounded', labeler, "
         "labeled_at, labeled_at, 'amy' from labels where verdict = 'contradicted'", {},
     )])  # fmt: skip
-    assert measure() == (120, pytest.approx(total / 120), 128)
+    assert measure() == pytest.approx((120, total / 120, 128))
 
 
 def test_means_of_a_run_are_means_of_its_claims(filled: Store) -> None:

@@ -29,7 +29,7 @@ def candidate(verdict: str | None, confidence: float | None, number: int = 0) ->
 # Strata.
 
 
-def test_strata_are_verdicts_by_thirds_of_confidence():
+def test_strata_are_verdicts_by_thirds_of_confidence() -> None:
     claims = [candidate("supported", n / 10, n) for n in range(9)]
     claims += [candidate("unlinked", 0.5), candidate("unlinked", 0.5), candidate("stale", None)]
     claims += [candidate("supported", None), candidate(None, None)]
@@ -46,7 +46,7 @@ JUDGED = st.tuples(
 
 
 @given(st.lists(JUDGED, max_size=30))
-def test_claims_alike_share_a_stratum(pairs: list[tuple[str | None, float | None]]):
+def test_claims_alike_share_a_stratum(pairs: list[tuple[str | None, float | None]]) -> None:
     names = name_strata([candidate(*pair) for pair in pairs])
     by_pair: dict[Any, set[str]] = {}
     for pair, name in zip(pairs, names, strict=True):
@@ -58,35 +58,35 @@ def test_claims_alike_share_a_stratum(pairs: list[tuple[str | None, float | None
 # Allocation.
 
 
-def test_allocation_is_neymans():
+def test_allocation_is_neymans() -> None:
     shares = {"sure": Share(1000, 0.1), "doubtful": Share(1000, 0.5), "few": Share(5, 0.5)}
     assert allocate_sample(shares, 305, 20) == {"sure": 50, "doubtful": 250, "few": 5}
 
 
-def test_floor_lifts_small_shares():
+def test_floor_lifts_small_shares() -> None:
     shares = {"sure": Share(1000, 0.001), "doubtful": Share(1000, 0.5)}
     assert allocate_sample(shares, 100, 20) == {"sure": 20, "doubtful": 80}
 
 
-def test_floors_are_lowered_alike_when_the_size_is_small():
+def test_floors_are_lowered_alike_when_the_size_is_small() -> None:
     shares = {name: Share(100, 0.5) for name in "abcd"}
     assert allocate_sample(shares, 10, 20) == {"a": 3, "b": 3, "c": 2, "d": 2}
 
 
-def test_a_floor_beyond_all_claims_costs_no_more_than_another():
+def test_a_floor_beyond_all_claims_costs_no_more_than_another() -> None:
     shares = {"a": Share(100, 0.5), "b": Share(100, 0.2), "c": Share(2, 0.5)}
     chosen: dict[str, int] = {}
     count_steps(lambda: chosen.update(allocate_sample(shares, 10, 10**18)), most=50_000)
     assert chosen == allocate_sample(shares, 10, 4) == {"a": 4, "b": 4, "c": 2}
 
 
-def test_everything_is_drawn_when_the_size_is_large():
+def test_everything_is_drawn_when_the_size_is_large() -> None:
     shares = {"a": Share(3, 0.5), "b": Share(4, 0.2)}
     for size in (None, 7, 100):
         assert allocate_sample(shares, size, 20) == {"a": 3, "b": 4}
 
 
-def test_fewer_claims_than_strata_are_refused():
+def test_fewer_claims_than_strata_are_refused() -> None:
     with pytest.raises(ClaimwiseError, match=r"found 1, expected at least 2: .* \(a, b\)"):
         allocate_sample({"a": Share(3, 0.5), "b": Share(4, 0.2)}, 1, 20)
 
@@ -101,7 +101,9 @@ def test_fewer_claims_than_strata_are_refused():
     st.floats(0, 1),
     st.integers(1, 600),
 )
-def test_allocation_adds_up_within_its_borders(shares: dict[str, Share], part: float, floor: int):
+def test_allocation_adds_up_within_its_borders(
+    shares: dict[str, Share], part: float, floor: int
+) -> None:
     total = sum(share.claims for share in shares.values())
     size = max(len(shares), math.ceil(part * total))
     chosen = allocate_sample(shares, size, floor)
@@ -147,7 +149,7 @@ def drawn(store: Store, made: Round) -> list[tuple[Any, ...]]:
     )
 
 
-def test_round_draws_what_its_strata_say(store: Store):
+def test_round_draws_what_its_strata_say(store: Store) -> None:
     fill(store)
     made = draw(store, size=20, floor=2)
     strata = {s.stratum: s for s in list_strata(store, made.round_id)}
@@ -163,7 +165,7 @@ def test_round_draws_what_its_strata_say(store: Store):
     assert (made.strata_by, made.title) == (VERIFIER, "r")
 
 
-def test_same_seed_draws_the_same_claims(store: Store):
+def test_same_seed_draws_the_same_claims(store: Store) -> None:
     fill(store)
     first = draw(store, size=20, seed=3)
     again = draw(store, size=20, seed=3, now=NOW + timedelta(days=1))
@@ -173,7 +175,7 @@ def test_same_seed_draws_the_same_claims(store: Store):
     assert first.round_id != again.round_id
 
 
-def test_items_are_shuffled_and_their_claims_stay_together(store: Store):
+def test_items_are_shuffled_and_their_claims_stay_together(store: Store) -> None:
     fill(store)
     items = [task[0] for task in drawn(store, draw(store))]
     order = list(dict.fromkeys(items))
@@ -181,7 +183,7 @@ def test_items_are_shuffled_and_their_claims_stay_together(store: Store):
     assert items == [item_id for item_id in order for _ in range(3)]
 
 
-def test_claims_are_drawn_as_often_as_the_round_says(store: Store):
+def test_claims_are_drawn_as_often_as_the_round_says(store: Store) -> None:
     """Over many seeds, each claim's frequency is its stratum's chance: 5 standard errors."""
     fill(store)
     rounds = 150
@@ -200,7 +202,7 @@ def test_claims_are_drawn_as_often_as_the_round_says(store: Store):
 
 
 @pytest.mark.parametrize(("overlap", "shared"), [(0, 0), (0.01, 1), (0.1, 4), (0.5, 18), (1, 36)])
-def test_overlap_is_rounded_up(store: Store, overlap: float, shared: int):
+def test_overlap_is_rounded_up(store: Store, overlap: float, shared: int) -> None:
     fill(store)
     wanted = Counter(
         task[4] for task in drawn(store, draw(store, overlap=overlap, overlap_labels=3))
@@ -210,7 +212,7 @@ def test_overlap_is_rounded_up(store: Store, overlap: float, shared: int):
     assert slots == 36 + 2 * shared
 
 
-def test_overlap_is_spread_over_the_strata(store: Store):
+def test_overlap_is_spread_over_the_strata(store: Store) -> None:
     fill(store)
     tasks = drawn(store, draw(store, overlap=0.5))
     shared = Counter(task[2] for task in tasks if task[4] > 1)
@@ -218,7 +220,7 @@ def test_overlap_is_spread_over_the_strata(store: Store):
         assert abs(shared[stratum] - count / 2) <= 1
 
 
-def test_labelled_claims_are_left_out_unless_asked_for_again(store: Store):
+def test_labelled_claims_are_left_out_unless_asked_for_again(store: Store) -> None:
     fill(store)
     made = draw(store)
     task = take_task(store, made.round_id, "ana", NOW)
@@ -230,7 +232,7 @@ def test_labelled_claims_are_left_out_unless_asked_for_again(store: Store):
     assert len(drawn(store, draw(store, seed=1, again=True, title="again"))) == 36
 
 
-def test_nothing_left_is_said(store: Store):
+def test_nothing_left_is_said(store: Store) -> None:
     load(store, source(), run(), item("q"), answer("q", "One."), run("empty"),
          label("q", "One.", "unlinked"))  # fmt: skip
     add_guide(store, "g1", "Judge fairly.", NOW)
@@ -243,7 +245,7 @@ def test_nothing_left_is_said(store: Store):
     assert list_rounds(store) == []
 
 
-def test_people_tell_how_much_a_stratum_varies(store: Store):
+def test_people_tell_how_much_a_stratum_varies(store: Store) -> None:
     """Where people disagreed with nothing so far, fewer claims are drawn."""
     records = [source(), run()]
     for number in range(200):
@@ -262,7 +264,7 @@ def test_people_tell_how_much_a_stratum_varies(store: Store):
     assert chosen["stale"] > 2 * chosen["unlinked"]
 
 
-def test_closed_book_round_has_strata_of_the_judge(store: Store):
+def test_closed_book_round_has_strata_of_the_judge(store: Store) -> None:
     fill(store)
     load(store, closed_label("q00", "Claim 0 0.", "true", labeler="judge:m"),
          closed_label("q01", "Claim 1 0.", "true", labeler="ana"))  # fmt: skip
@@ -273,7 +275,7 @@ def test_closed_book_round_has_strata_of_the_judge(store: Store):
     assert (made.strata_by, made.title) == ("judge:m", "r, closed-book")
 
 
-def test_verifier_is_found_by_a_part_of_its_name(store: Store):
+def test_verifier_is_found_by_a_part_of_its_name(store: Store) -> None:
     fill(store)
     load(store, label("q00", "Claim 0 0.", "stale", labeler="judge:other"))
     assert draw(store, verifier="oth").strata_by == "judge:other"
@@ -293,7 +295,7 @@ def test_verifier_is_found_by_a_part_of_its_name(store: Store):
         {"title": "x" * 201}, {"title": "a\x00"},
     ],
 )  # fmt: skip
-def test_wrong_numbers_are_refused(store: Store, wrong: dict[str, Any]):
+def test_wrong_numbers_are_refused(store: Store, wrong: dict[str, Any]) -> None:
     fill(store)
     with pytest.raises(ClaimwiseError, match=next(iter(wrong))):
         draw(store, **wrong)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
@@ -52,6 +53,10 @@ def check_whole(place: str) -> None:
         assert store.audit() == []
 
 
+def has_more_labels(store: Store, than: int) -> bool:
+    return store.count_rows()["labels"] > than
+
+
 @pytest.mark.parametrize("die", [instruments.die_after, instruments.die_while_writing])
 @pytest.mark.parametrize("answers", [0, 25])
 def test_killed_process_is_resumed(
@@ -79,10 +84,7 @@ def test_killed_at_any_instant(place: str, forking: ForkServerContext) -> None:
         process = forking.Process(target=instruments.verify_slowly, args=(place, "r", EFFORT))
         process.start()
         with open_store(place) as store:
-            wait_until(
-                lambda store=store, before=stored: store.count_rows()["labels"] > before,
-                "more labels are stored",
-            )
+            wait_until(partial(has_more_labels, store, stored), "more labels are stored")
         process.kill()
         process.join(DEADLINE)
         with open_store(place) as store:

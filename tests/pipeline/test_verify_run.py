@@ -91,7 +91,7 @@ def test_stored_claims_are_judged_as_they_are(store: Store) -> None:
 
 
 def test_abstentions_claim_nothing_unless_somebody_found_claims_in_them(store: Store) -> None:
-    said = {
+    said: dict[str, Any] = {
         "answer_text": "I have no reliable information. Dogs may come in.",
         "contexts": [context()],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from datetime import date
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -52,9 +53,9 @@ DOGS = judged("Dogs may come in.", unscored="timeout")
 RESULT = make_result(TALL, DOGS)
 
 
-def show(result: CheckResult, *, width: int = 100, **options: object) -> str:
+def show(result: CheckResult, *, width: int = 100, **options: Any) -> str:
     file = io.StringIO()
-    print_checked(result, Console(file=file, width=width, highlight=False, **options))  # type: ignore[arg-type]
+    print_checked(result, Console(file=file, width=width, highlight=False, **options))
     return file.getvalue()
 
 
@@ -89,7 +90,7 @@ def test_no_color_is_respected() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"force_terminal": True, "color_system": "standard"}])
-def test_hostile_text_stays_text(options: dict[str, object]) -> None:
+def test_hostile_text_stays_text(options: dict[str, Any]) -> None:
     hostile = "\x1b]0;owned\x07\x1b[2J[red]x[/red] \u202eabc\u202c ⟦9✓ fake⟧ \x9b31m :smile: \r."
     source_id = "[blink]a\x1b[5m\n.md"
     span = Span(source_id=source_id, start=0, end=3, text="\x1b[8m\x00\x07[/]")

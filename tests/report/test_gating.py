@@ -68,7 +68,8 @@ def test_junit_is_well_formed_whatever_the_text(text: str) -> None:
 
 
 def test_junit_counts_and_types() -> None:
-    slices = [make_slice(o, o) for o in ("fail", "inconclusive", "pass")]  # type: ignore[arg-type]
+    outcomes: tuple[Outcome, ...] = ("fail", "inconclusive", "pass")
+    slices = [make_slice(o, o) for o in outcomes]
     strict = ElementTree.fromstring(render_junit(make_report(*slices)))
     assert strict.attrib["failures"] == "2"
     types = [failure.attrib["type"] for failure in strict.iter("failure")]

@@ -8,7 +8,7 @@ import pytest
 from claimwise.report import metrics_schema, report_schema, tables_to_document, to_document
 from claimwise.run_report.values import Report
 
-TYPES = {
+TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str, "object": dict, "array": list, "boolean": bool, "null": type(None),
     "integer": int, "number": (int, float),
 }  # fmt: skip

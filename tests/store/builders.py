@@ -152,7 +152,7 @@ def put(rows: Iterable[Row]) -> list[Placed]:
     return [Placed(row, 0, number) for number, row in enumerate(rows, start=1)]
 
 
-def load(store: Store, *rows: Row, **options: bool) -> list[LoadCount]:
+def load(store: Store, *rows: Row, **options: Any) -> list[LoadCount]:
     """Load rows as if they were the lines of ``rows.jsonl``."""
     return store.load(put(rows), ["rows.jsonl"], **options)
 

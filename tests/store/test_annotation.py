@@ -76,7 +76,7 @@ def take_claim(store: Store, text: str, who: str = "ana") -> Task:
 # Guides and rounds.
 
 
-def test_guide_is_kept_once_and_never_changed(store: Store):
+def test_guide_is_kept_once_and_never_changed(store: Store) -> None:
     add_guide(store, "g", "one", NOW)
     add_guide(store, "g", "one", NOW)
     with pytest.raises(RefusedError, match="save the new text under a new version"):
@@ -84,7 +84,7 @@ def test_guide_is_kept_once_and_never_changed(store: Store):
     assert store.query("select guide_version, guide_text from guide_versions") == [("g", "one")]
 
 
-def test_round_is_read_as_it_was_made(filled: Store):
+def test_round_is_read_as_it_was_made(filled: Store) -> None:
     made = draw(filled, overlap=0.5, seed=7)
     assert read_round(filled, made.round_id) == made
     assert list_rounds(filled) == [made]
@@ -94,7 +94,7 @@ def test_round_is_read_as_it_was_made(filled: Store):
     assert (progress.tasks, progress.slots, progress.done, progress.leased) == (10, 15, 0, 0)
 
 
-def test_rounds_are_listed_latest_first_and_open_ones_alone(filled: Store):
+def test_rounds_are_listed_latest_first_and_open_ones_alone(filled: Store) -> None:
     first = draw(filled, title="first")
     second = draw(filled, title="second", now=NOW + timedelta(days=1))
     close_round(filled, second.round_id, NOW + timedelta(days=2))
@@ -106,7 +106,7 @@ def test_rounds_are_listed_latest_first_and_open_ones_alone(filled: Store):
     assert first.closed_at is None
 
 
-def test_unknown_and_doubled_rounds_are_refused(filled: Store):
+def test_unknown_and_doubled_rounds_are_refused(filled: Store) -> None:
     made = draw(filled)
     with pytest.raises(RefusedError, match="none of that id"):
         read_round(filled, "nothing")
@@ -126,7 +126,7 @@ def test_unknown_and_doubled_rounds_are_refused(filled: Store):
 # Taking tasks.
 
 
-def test_task_shows_the_claim_and_what_to_judge_it_by(filled: Store):
+def test_task_shows_the_claim_and_what_to_judge_it_by(filled: Store) -> None:
     draw(filled)
     task = take_claim(filled, CLAIMS[1])
     assert task.query == "How tall is it?"
@@ -137,7 +137,9 @@ def test_task_shows_the_claim_and_what_to_judge_it_by(filled: Store):
     assert (task.action_log, task.mine, task.guide_version) == ((), None, "g1")
 
 
-def test_action_claim_comes_with_its_log_and_without_contexts_with_the_small_corpus(filled: Store):
+def test_action_claim_comes_with_its_log_and_without_contexts_with_the_small_corpus(
+    filled: Store,
+) -> None:
     draw(filled)
     task = take_claim(filled, "I refunded you.")
     assert [entry.entry_text for entry in task.action_log] == ["refund issued"]
@@ -147,7 +149,7 @@ def test_action_claim_comes_with_its_log_and_without_contexts_with_the_small_cor
     assert validity["gone"] == (None, "doc")
 
 
-def test_task_holds_no_verdict_of_anyone(filled: Store):
+def test_task_holds_no_verdict_of_anyone(filled: Store) -> None:
     judged = [{"type": "labels", "run_id": "r", "item_id": "q0", "claim_text": c,
                "verdict": "contradicted", "labeler": who, "labeled_at": "2026-01-02T00:00:00Z",
                "reason": "SECRET"} for c in CLAIMS for who in ("verifier:v", "ben")]  # fmt: skip
@@ -161,7 +163,7 @@ def test_task_holds_no_verdict_of_anyone(filled: Store):
         save_label(filled, task.task_id, "ana", UNLINKED, NOW)
 
 
-def test_same_task_until_it_is_done_and_the_next_one_beforehand(filled: Store):
+def test_same_task_until_it_is_done_and_the_next_one_beforehand(filled: Store) -> None:
     draw(filled)
     first, second = take(filled), take(filled, held=2)
     assert first.task_id != second.task_id
@@ -172,7 +174,7 @@ def test_same_task_until_it_is_done_and_the_next_one_beforehand(filled: Store):
         take_task(filled, first.round_id, "ana", NOW, held=3)
 
 
-def test_order_of_what_is_held_survives_renewing(filled: Store):
+def test_order_of_what_is_held_survives_renewing(filled: Store) -> None:
     draw(filled)
     first, second = take(filled), take(filled, held=2)
     for minutes in range(0, 60, 7):
@@ -181,7 +183,7 @@ def test_order_of_what_is_held_survives_renewing(filled: Store):
         assert take(filled, now=now).task_id == first.task_id
 
 
-def test_claims_of_an_item_come_together_in_the_answers_order(filled: Store):
+def test_claims_of_an_item_come_together_in_the_answers_order(filled: Store) -> None:
     draw(filled)
     seen = []
     while (task := take_task(filled, list_rounds(filled)[0].round_id, "ana", NOW)) is not None:
@@ -194,7 +196,7 @@ def test_claims_of_an_item_come_together_in_the_answers_order(filled: Store):
         assert [text for item, text in seen if item == item_id] == list(CLAIMS)
 
 
-def test_people_start_on_different_items_and_stay_there(filled: Store):
+def test_people_start_on_different_items_and_stay_there(filled: Store) -> None:
     draw(filled)
     people = ("ana", "ben", "cyd")
     starts = {who: take(filled, who).item_id for who in people}
@@ -206,7 +208,7 @@ def test_people_start_on_different_items_and_stay_there(filled: Store):
         assert following.item_id == task.item_id or task.item_id == "act"
 
 
-def test_nobody_gets_a_task_twice_and_no_slot_two_people(filled: Store):
+def test_nobody_gets_a_task_twice_and_no_slot_two_people(filled: Store) -> None:
     made = draw(filled, overlap=1.0, overlap_labels=2)
     given: dict[str, list[str]] = {"ana": [], "ben": [], "cyd": []}
     left = set(given)
@@ -227,7 +229,7 @@ def test_nobody_gets_a_task_twice_and_no_slot_two_people(filled: Store):
     assert progress.by_labeler == {who: len(tasks) for who, tasks in given.items() if tasks}
 
 
-def test_overlapping_task_is_never_given_twice_to_the_only_labeler(filled: Store):
+def test_overlapping_task_is_never_given_twice_to_the_only_labeler(filled: Store) -> None:
     made = draw(filled, overlap=1.0, overlap_labels=3)
     for _ in range(10):
         save_label(filled, take(filled).task_id, "ana", UNLINKED, NOW)
@@ -235,7 +237,7 @@ def test_overlapping_task_is_never_given_twice_to_the_only_labeler(filled: Store
     assert take_task(filled, made.round_id, "ben", NOW) is not None
 
 
-def test_abandoned_task_goes_to_another_after_its_lease_only(filled: Store):
+def test_abandoned_task_goes_to_another_after_its_lease_only(filled: Store) -> None:
     made = draw(filled, size=1)
     task = take(filled)
     assert take_task(filled, made.round_id, "ben", NOW + LEASE - timedelta(seconds=1)) is None
@@ -248,22 +250,23 @@ def test_abandoned_task_goes_to_another_after_its_lease_only(filled: Store):
     save_label(filled, task.task_id, "ben", UNLINKED, LATER)
 
 
-def test_contact_renews_a_lease(filled: Store):
+def test_contact_renews_a_lease(filled: Store) -> None:
     made = draw(filled, size=1)
     take(filled)
     take(filled, now=NOW + timedelta(minutes=10))
     assert take_task(filled, made.round_id, "ben", NOW + timedelta(minutes=20)) is None
 
 
-def test_late_save_counts_when_nobody_took_the_slot(filled: Store):
+def test_late_save_counts_when_nobody_took_the_slot(filled: Store) -> None:
     draw(filled)
     task = take(filled)
     given = save_label(filled, task.task_id, "ana", UNLINKED, NOW + timedelta(days=3))
     assert given.labeled_at == NOW + timedelta(days=3)
 
 
-def test_queue_entries_come_first_and_are_done(filled: Store):
-    claim_ids = dict(filled.query("select claim_text, claim_id from claims where item_id = 'q2'"))
+def test_queue_entries_come_first_and_are_done(filled: Store) -> None:
+    rows = filled.query("select claim_text, claim_id from claims where item_id = 'q2'")
+    claim_ids: dict[str, str] = dict(rows)
     load(
         filled,
         *({"type": "annotation_queue", "entry_id": f"w{n}", "task": "label", "item_id": "q2",
@@ -286,7 +289,7 @@ def test_queue_entries_come_first_and_are_done(filled: Store):
 # Saving.
 
 
-def test_everything_that_is_saved_passes_the_audit(filled: Store):
+def test_everything_that_is_saved_passes_the_audit(filled: Store) -> None:
     draw(filled)
     choices = {
         CLAIMS[0]: span("The tower is 139 m tall."),
@@ -314,14 +317,16 @@ def test_everything_that_is_saved_passes_the_audit(filled: Store):
 
 
 @pytest.mark.parametrize(("source_id", "text"), [("old", "Entry cost 3 euros."), ("gone", "Entry")])
-def test_stale_rests_on_a_document_that_no_longer_held(filled: Store, source_id: str, text: str):
+def test_stale_rests_on_a_document_that_no_longer_held(
+    filled: Store, source_id: str, text: str
+) -> None:
     draw(filled)
     choice = Choice(verdict="stale", source_id=source_id, span_start=0, span_text=text)
     save_label(filled, take(filled).task_id, "ana", choice, NOW)
     assert filled.audit() == []
 
 
-def test_offsets_count_characters(filled: Store):
+def test_offsets_count_characters(filled: Store) -> None:
     draw(filled)
     save_label(filled, take(filled).task_id, "ana", span("é is 2 €.", "tea"), NOW)
     assert filled.query("select span_start from labels") == [(EMOJI.index("é"),)]
@@ -355,7 +360,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_choice_that_breaks_a_rule_is_refused_and_nothing_changes(filled: Store, case: str):
+def test_choice_that_breaks_a_rule_is_refused_and_nothing_changes(filled: Store, case: str) -> None:
     choice, message = REFUSED[case]
     draw(filled)
     task = take_claim(filled, CLAIMS[1])
@@ -374,7 +379,7 @@ def test_choice_that_breaks_a_rule_is_refused_and_nothing_changes(filled: Store,
         (Choice(verdict="supported"), "a span or a log entry"),
     ],
 )
-def test_rules_of_action_claims(filled: Store, choice: Choice, message: str):
+def test_rules_of_action_claims(filled: Store, choice: Choice, message: str) -> None:
     draw(filled)
     task = take_claim(filled, "I refunded you.")
     with pytest.raises(RefusedError, match=message):
@@ -382,14 +387,14 @@ def test_rules_of_action_claims(filled: Store, choice: Choice, message: str):
 
 
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0])
-def test_impossible_seconds_are_left_out(filled: Store, seconds: float):
+def test_impossible_seconds_are_left_out(filled: Store, seconds: float) -> None:
     draw(filled)
     choice = Choice(verdict="unlinked", seconds=seconds)
     save_label(filled, take(filled).task_id, "ana", choice, NOW)
     assert filled.query("select seconds from annotation_slots where state = 'done'") == [(None,)]
 
 
-def test_stale_rule_is_the_verifiers_own():
+def test_stale_rule_is_the_verifiers_own() -> None:
     from claimwise.store.choices import _Document, _is_stale
 
     day = date(2026, 1, 1)
@@ -400,7 +405,7 @@ def test_stale_rule_is_the_verifiers_own():
             assert _is_stale(_Document(0, "", until, after), day) == is_stale(document, day)
 
 
-def test_another_persons_task_is_refused(filled: Store):
+def test_another_persons_task_is_refused(filled: Store) -> None:
     draw(filled)
     task = take(filled)
     for call in (
@@ -417,7 +422,7 @@ def test_another_persons_task_is_refused(filled: Store):
     assert count(filled, "labels") == 0
 
 
-def test_instruments_don_t_label_as_people(filled: Store):
+def test_instruments_don_t_label_as_people(filled: Store) -> None:
     load(filled, {"type": "labelers", "labeler": "verifier:v", "labeler_kind": "verifier"})
     draw(filled)
     task = take(filled, "verifier:v")
@@ -425,7 +430,7 @@ def test_instruments_don_t_label_as_people(filled: Store):
         save_label(filled, task.task_id, "verifier:v", UNLINKED, NOW)
 
 
-def test_same_choice_twice_is_one_label_and_another_is_a_later_one(filled: Store):
+def test_same_choice_twice_is_one_label_and_another_is_a_later_one(filled: Store) -> None:
     draw(filled)
     task = take(filled)
     first = save_label(filled, task.task_id, "ana", UNLINKED, NOW)
@@ -442,7 +447,7 @@ def test_same_choice_twice_is_one_label_and_another_is_a_later_one(filled: Store
     assert filled.audit() == []
 
 
-def test_closed_book_labels_take_no_span(filled: Store):
+def test_closed_book_labels_take_no_span(filled: Store) -> None:
     draw(filled, judgement="closed_book")
     task = take(filled)
     assert (task.sources, task.action_log) == ((), ())
@@ -467,7 +472,7 @@ def test_closed_book_labels_take_no_span(filled: Store):
 # Skipping and undoing.
 
 
-def test_skipped_task_goes_to_others_and_never_comes_back(filled: Store):
+def test_skipped_task_goes_to_others_and_never_comes_back(filled: Store) -> None:
     made = draw(filled, size=1)
     task = take(filled)
     skip_task(filled, task.task_id, "ana", " no idea ", NOW)
@@ -482,7 +487,7 @@ def test_skipped_task_goes_to_others_and_never_comes_back(filled: Store):
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 501, "a\x00"])
-def test_skip_needs_a_reason(filled: Store, reason: str):
+def test_skip_needs_a_reason(filled: Store, reason: str) -> None:
     draw(filled)
     task = take(filled)
     with pytest.raises(RefusedError, match="reason"):
@@ -490,7 +495,7 @@ def test_skip_needs_a_reason(filled: Store, reason: str):
     assert count(filled, "annotation_skips") == 0
 
 
-def test_labelled_task_is_not_skipped(filled: Store):
+def test_labelled_task_is_not_skipped(filled: Store) -> None:
     draw(filled)
     task = take(filled)
     save_label(filled, task.task_id, "ana", UNLINKED, NOW)
@@ -498,7 +503,7 @@ def test_labelled_task_is_not_skipped(filled: Store):
         skip_task(filled, task.task_id, "ana", "why", NOW)
 
 
-def test_undone_label_stays_and_no_longer_counts(filled: Store):
+def test_undone_label_stays_and_no_longer_counts(filled: Store) -> None:
     draw(filled)
     task, following = take(filled), take(filled, held=2)
     save_label(filled, task.task_id, "ana", UNLINKED, NOW)
@@ -519,7 +524,7 @@ def test_undone_label_stays_and_no_longer_counts(filled: Store):
     assert filled.audit() == []
 
 
-def test_undone_skip_gives_the_task_back_before_what_is_held(filled: Store):
+def test_undone_skip_gives_the_task_back_before_what_is_held(filled: Store) -> None:
     made = draw(filled)
     task, following = take(filled), take(filled, held=2)
     skip_task(filled, task.task_id, "ana", "no idea", NOW)
@@ -539,7 +544,7 @@ def test_undone_skip_gives_the_task_back_before_what_is_held(filled: Store):
     assert filled.audit() == []
 
 
-def test_skip_stays_once_someone_else_has_the_task(filled: Store):
+def test_skip_stays_once_someone_else_has_the_task(filled: Store) -> None:
     made = draw(filled, size=1)
     task = take(filled)
     skip_task(filled, task.task_id, "ana", "no idea", NOW)
@@ -561,7 +566,7 @@ def test_skip_stays_once_someone_else_has_the_task(filled: Store):
     assert count(filled, "annotation_skips") == 1
 
 
-def test_skip_comes_back_to_a_slot_that_someone_walked_away_from(filled: Store):
+def test_skip_comes_back_to_a_slot_that_someone_walked_away_from(filled: Store) -> None:
     draw(filled, size=1, overlap=1.0)
     task = take(filled)
     skip_task(filled, task.task_id, "ana", "no idea", NOW)
@@ -576,7 +581,7 @@ def test_skip_comes_back_to_a_slot_that_someone_walked_away_from(filled: Store):
 
 def test_skip_stays_when_someone_takes_the_task_at_that_moment(
     postgres_place: str, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     """In PostgreSQL people don't wait for each other: the slot was free when ana looked."""
     lease = annotation._lease
 
@@ -598,7 +603,7 @@ def test_skip_stays_when_someone_takes_the_task_at_that_moment(
         save_label(store, task.task_id, "ben", UNLINKED, NOW)
 
 
-def test_labels_and_skips_are_listed_in_the_order_they_were_given(filled: Store):
+def test_labels_and_skips_are_listed_in_the_order_they_were_given(filled: Store) -> None:
     made = draw(filled)
     seen = []
     for minute, what in enumerate(("label", "skip", "label", "skip")):
@@ -619,7 +624,7 @@ def test_labels_and_skips_are_listed_in_the_order_they_were_given(filled: Store)
     assert list_done_of(filled, other.round_id, "ana") == []
 
 
-def test_own_labels_are_listed_latest_first(filled: Store):
+def test_own_labels_are_listed_latest_first(filled: Store) -> None:
     made = draw(filled)
     seen = []
     for minute in range(3):
@@ -633,7 +638,7 @@ def test_own_labels_are_listed_latest_first(filled: Store):
     assert list_labels_of(filled, made.round_id, "ben") == []
 
 
-def test_closed_round_hands_out_nothing_and_keeps_what_people_are_on(filled: Store):
+def test_closed_round_hands_out_nothing_and_keeps_what_people_are_on(filled: Store) -> None:
     made = draw(filled)
     done, current = take(filled), take(filled, held=2)
     save_label(filled, done.task_id, "ana", UNLINKED, NOW)
@@ -666,7 +671,7 @@ def dispute(store: Store, judgement: str = "grounded") -> str:
 
 
 @pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
-def test_adjudicated_label_decides_a_dispute(filled: Store, judgement: str):
+def test_adjudicated_label_decides_a_dispute(filled: Store, judgement: str) -> None:
     task_id = dispute(filled, judgement)
     round_id = list_rounds(filled)[0].round_id
     (found,) = list_disputes(filled, round_id)
@@ -685,7 +690,7 @@ def test_adjudicated_label_decides_a_dispute(filled: Store, judgement: str):
 
 
 @pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
-def test_a_decision_is_replaced_only_by_who_saw_it(filled: Store, judgement: str):
+def test_a_decision_is_replaced_only_by_who_saw_it(filled: Store, judgement: str) -> None:
     task_id = dispute(filled, judgement)
     round_id = list_rounds(filled)[0].round_id
     first, second = {
@@ -704,7 +709,7 @@ def test_a_decision_is_replaced_only_by_who_saw_it(filled: Store, judgement: str
         adjudicate(filled, task_id, "eve", first, LATER, replaces=seen)
 
 
-def test_who_labelled_may_adjudicate_and_both_are_kept(filled: Store):
+def test_who_labelled_may_adjudicate_and_both_are_kept(filled: Store) -> None:
     task_id = dispute(filled)
     adjudicate(filled, task_id, "ana", span(verdict="contradicted"), NOW)
     rows = filled.query("select label_kind, verdict from labels where labeler = 'ana' order by 1")
@@ -714,7 +719,7 @@ def test_who_labelled_may_adjudicate_and_both_are_kept(filled: Store):
     assert mine.verdict == "unlinked"
 
 
-def test_undecided_disputes_come_first_and_agreement_is_none(filled: Store):
+def test_undecided_disputes_come_first_and_agreement_is_none(filled: Store) -> None:
     made = draw(filled, overlap=1.0)
     for _ in range(10):
         save_label(filled, take(filled).task_id, "ana", UNLINKED, NOW)
@@ -742,7 +747,7 @@ def date_ahead(store: Store, judgement: str, labeler: str) -> None:
 @pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
 def test_a_label_dated_ahead_does_not_outrank_what_its_labeler_says_next(
     filled: Store, judgement: str
-):
+) -> None:
     task_id = dispute(filled, judgement)
     date_ahead(filled, judgement, "ana")
     before = read_task(filled, task_id, "ana").mine
@@ -756,7 +761,9 @@ def test_a_label_dated_ahead_does_not_outrank_what_its_labeler_says_next(
 
 
 @pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
-def test_a_decision_dated_ahead_does_not_outrank_the_next_one(filled: Store, judgement: str):
+def test_a_decision_dated_ahead_does_not_outrank_the_next_one(
+    filled: Store, judgement: str
+) -> None:
     task_id = dispute(filled, judgement)
     choices = (UNLINKED, span()) if judgement == "grounded" else (
         Choice(verdict="true"), Choice(verdict="false"),
@@ -774,13 +781,13 @@ def test_a_decision_dated_ahead_does_not_outrank_the_next_one(filled: Store, jud
     assert filled.query(f"select labeler from {view}") == [("eve",)]
 
 
-def test_changed_mind_ends_a_dispute(filled: Store):
+def test_changed_mind_ends_a_dispute(filled: Store) -> None:
     task_id = dispute(filled)
     save_label(filled, task_id, "ben", UNLINKED, LATER)
     assert list_disputes(filled, list_rounds(filled)[0].round_id) == []
 
 
-def test_claim_that_all_passed_on_is_decided_and_needs_nobody_else(filled: Store):
+def test_claim_that_all_passed_on_is_decided_and_needs_nobody_else(filled: Store) -> None:
     made = draw(filled, size=1)
     task = take(filled)
     skip_task(filled, task.task_id, "ana", "no idea", NOW)
@@ -791,7 +798,7 @@ def test_claim_that_all_passed_on_is_decided_and_needs_nobody_else(filled: Store
     assert filled.audit() == []
 
 
-def test_adjudicator_keeps_the_rules(filled: Store):
+def test_adjudicator_keeps_the_rules(filled: Store) -> None:
     task_id = dispute(filled)
     with pytest.raises(RefusedError, match="select the words"):
         adjudicate(filled, task_id, "eve", Choice(verdict="supported"), NOW)
@@ -802,7 +809,7 @@ def test_adjudicator_keeps_the_rules(filled: Store):
 # Whatever people do, nothing is doubled or lost.
 
 
-def test_people_at_once_share_the_work(place: str):
+def test_people_at_once_share_the_work(place: str) -> None:
     with open_store(place, create=True) as store:
         fill(store, items=12)
         made = draw(store, overlap=0.5)
@@ -831,7 +838,7 @@ def test_people_at_once_share_the_work(place: str):
 
 def test_people_who_want_two_claims_do_not_wait_for_each_other(
     postgres_place: str, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     """Each is on an item of their own, and what comes after it is what the other is taking."""
     lease = annotation._lease
     both = Barrier(2)
@@ -875,7 +882,9 @@ def start_on_two_items(store: Store) -> None:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def shared(request: pytest.FixtureRequest, tmp_path_factory) -> Iterator[Store]:
+def shared(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
     with open_store(
         new_place(request, request.param, tmp_path_factory.mktemp("r")), create=True
     ) as s:
@@ -897,7 +906,9 @@ STEPS = st.lists(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=STEPS, number=st.integers(0, 10**9))
-def test_no_label_is_lost_or_doubled(shared: Store, steps: list[tuple[str, str]], number: int):
+def test_no_label_is_lost_or_doubled(
+    shared: Store, steps: list[tuple[str, str]], number: int
+) -> None:
     now = NOW
     options: dict[str, Any] = {"title": f"round {number}", "again": True, "seed": number}
     made = draw_round(

@@ -8,12 +8,15 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import claimwise.store.load as loading
 from claimwise.errors import ClaimwiseError, InputError, StoreBusyError
 from claimwise.store import Store, open_store
+from claimwise.store.checks import Violation
+from claimwise.store.engine import Engine
 from claimwise.store.sqlite import SQLiteEngine
 from claimwise.types.rows import Answer, GoldSpan, Guide, Item, Label, Row, Run, Source
 from store import workers
@@ -29,7 +32,7 @@ def prepare(place: str) -> None:
         load(store, make(Source), make(Guide), make(Run))
 
 
-def test_writers_and_readers_work_side_by_side(place: str):
+def test_writers_and_readers_work_side_by_side(place: str) -> None:
     prepare(place)
     writers, imports = 4, 25
     total = writers * imports * workers.LABELS
@@ -46,7 +49,7 @@ def test_writers_and_readers_work_side_by_side(place: str):
 
 
 @pytest.mark.parametrize("work", [workers.die_while_reading, workers.die_while_writing])
-def test_killed_writer_leaves_the_store_as_it_was(place: str, work: Callable[[str], None]):
+def test_killed_writer_leaves_the_store_as_it_was(place: str, work: Callable[[str], None]) -> None:
     with open_store(place, create=True) as store:
         load(store, *base_rows())
         before = dump(store)
@@ -61,7 +64,7 @@ def test_killed_writer_leaves_the_store_as_it_was(place: str, work: Callable[[st
         assert store.audit() == []
 
 
-def test_busy_store_is_told_in_one_line(tmp_path: Path):
+def test_busy_store_is_told_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     prepare(str(path))
     other = sqlite3.connect(path, isolation_level=None)
@@ -82,7 +85,7 @@ def test_busy_store_is_told_in_one_line(tmp_path: Path):
     store.close()
 
 
-def test_writer_waits_for_its_turn(tmp_path: Path):
+def test_writer_waits_for_its_turn(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     prepare(str(path))
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -100,6 +103,7 @@ def test_writer_waits_for_its_turn(tmp_path: Path):
     thread = threading.Thread(target=release)
     thread.start()
     with open_store(path) as store:
+        assert isinstance(store._engine, SQLiteEngine)
         store._engine._db.set_trace_callback(note)
         (count,) = load(store, make(Item))
     thread.join()
@@ -154,12 +158,12 @@ def is_waiting(place: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool
 
 def test_two_imports_of_the_same_rows_share_the_work(
     place: str, monkeypatch: pytest.MonkeyPatch, is_waiting: Callable[[], bool]
-):
+) -> None:
     """Whoever comes second finds the rows of the first, and neither fails."""
     prepare(place)
     real, first = loading._count_stored, threading.Lock()
 
-    def meet(*arguments):
+    def meet(*arguments: Any) -> int:
         if first.acquire(blocking=False):
             wait_until(is_waiting, "the other one has come")
         return real(*arguments)
@@ -175,14 +179,14 @@ def test_two_imports_of_the_same_rows_share_the_work(
 
 def test_two_answers_under_one_key_are_not_dropped_silently(
     place: str, monkeypatch: pytest.MonkeyPatch, is_waiting: Callable[[], bool]
-):
+) -> None:
     """Whoever comes second must hear of it, though nothing was there when he looked."""
     with open_store(place, create=True) as store:
         load(store, make(Source), make(Item), make(Run))
     looked, done = threading.Event(), threading.Event()
     real = loading._count_stored
 
-    def pause(*arguments):
+    def pause(*arguments: Any) -> int:
         found = real(*arguments)
         if threading.current_thread() is not threading.main_thread():
             looked.set()
@@ -200,13 +204,13 @@ def test_two_answers_under_one_key_are_not_dropped_silently(
 
 def test_update_and_new_span_can_not_break_each_other(
     place: str, monkeypatch: pytest.MonkeyPatch, is_waiting: Callable[[], bool]
-):
+) -> None:
     with open_store(place, create=True) as store:
         load(store, make(Source), make(Item))
     checked, done = threading.Event(), threading.Event()
     real = loading._stored_violations
 
-    def pause(engine):
+    def pause(engine: Engine) -> list[Violation]:
         found = real(engine)
         checked.set()
         wait_until(lambda: done.is_set() or is_waiting(), "the other one has come")
@@ -224,7 +228,7 @@ def test_update_and_new_span_can_not_break_each_other(
         assert store.audit() == []
 
 
-def test_snapshot_shows_one_state(place: str):
+def test_snapshot_shows_one_state(place: str) -> None:
     with open_store(place, create=True) as store:
         load(store, *base_rows())
         with store.snapshot():
@@ -234,7 +238,7 @@ def test_snapshot_shows_one_state(place: str):
         assert store.query("select count(*) from labels") == [(2,)]
 
 
-def test_snapshot_ends_when_its_reader_fails(place: str):
+def test_snapshot_ends_when_its_reader_fails(place: str) -> None:
     with open_store(place, create=True) as store:
         with pytest.raises(ZeroDivisionError), store.snapshot():
             _ = 1 / 0

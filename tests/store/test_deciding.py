@@ -53,7 +53,9 @@ def fields(vote: Vote) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def votable(request: pytest.FixtureRequest, tmp_path_factory) -> Iterator[Store]:
+def votable(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
     """A store with claims, whose labels every example writes anew."""
     place = new_place(request, request.param, tmp_path_factory.mktemp("votes"))
     with open_store(place, create=True) as store:
@@ -83,7 +85,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_deciding_label_follows_the_rule(votable: Store, case: str):
+def test_deciding_label_follows_the_rule(votable: Store, case: str) -> None:
     votes, winner = CASES[case]
     rows = [make(Label, claim_text="c0", source_id=None, supporting_span=None, verdict="unlinked",
                  **fields(v)) for v in votes]  # fmt: skip
@@ -105,7 +107,7 @@ BALLOTS = st.lists(VOTES, max_size=10, unique_by=lambda v: (v.claim, name_of(v),
 @_FEW
 @given(votes=BALLOTS)
 @example(votes=[Vote(0, "human", 0, "a"), Vote(0, "human", 0, "B"), Vote(0, "human", 0, "é")])
-def test_deciding_labels_agree_with_python(votable: Store, votes: list[Vote]):
+def test_deciding_labels_agree_with_python(votable: Store, votes: list[Vote]) -> None:
     rows = [make(Label, claim_text=f"c{v.claim}", source_id=None, supporting_span=None,
                  verdict="unlinked", **fields(v)) for v in votes]  # fmt: skip
     vote(votable, "labels", rows)
@@ -116,7 +118,7 @@ def test_deciding_labels_agree_with_python(votable: Store, votes: list[Vote]):
 
 @_FEW
 @given(votes=BALLOTS)
-def test_deciding_closed_book_labels_agree_with_python(votable: Store, votes: list[Vote]):
+def test_deciding_closed_book_labels_agree_with_python(votable: Store, votes: list[Vote]) -> None:
     rows = [make(ClosedBookLabel, claim_text=f"c{v.claim}", **fields(v)) for v in votes]
     vote(votable, "closed_book_labels", rows)
     sql = "select claim_text, labeler, label_kind from deciding_closed_book_labels order by 1"
@@ -128,7 +130,7 @@ def test_deciding_closed_book_labels_agree_with_python(votable: Store, votes: li
 
 @_FEW
 @given(votes=BALLOTS)
-def test_deciding_answer_labels_agree_with_python(votable: Store, votes: list[Vote]):
+def test_deciding_answer_labels_agree_with_python(votable: Store, votes: list[Vote]) -> None:
     alike = {(name_of(v), v.day): v._replace(claim=0) for v in votes}
     vote(votable, "answer_labels", [make(AnswerLabel, **fields(v)) for v in alike.values()])
     expected = decide(list(alike.values()))
@@ -136,14 +138,14 @@ def test_deciding_answer_labels_agree_with_python(votable: Store, votes: list[Vo
     assert found == [(name_of(v), v.kind) for v in expected.values()]
 
 
-def test_demo_has_one_deciding_label_per_labelled_claim(demo_store: Store):
+def test_demo_has_one_deciding_label_per_labelled_claim(demo_store: Store) -> None:
     sql = "select count(*) from (select distinct run_id, item_id, claim_id from {}) as t"
     decided = demo_store.query("select count(*) from deciding_labels")
     assert decided == demo_store.query(sql.format("labels"))
     assert decided == demo_store.query(sql.format("deciding_labels"))
 
 
-def test_names_sort_alike_whatever_the_collation_of_the_database(postgres_server: str):
+def test_names_sort_alike_whatever_the_collation_of_the_database(postgres_server: str) -> None:
     with open_store(f"{postgres_server}?schema=collation", create=True) as admin:
         admin._engine.run_script("drop database if exists german;")
         admin._engine.run_script(

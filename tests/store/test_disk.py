@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -71,7 +72,7 @@ def limited(path: Path, spare_pages: int) -> Store:
 # A full disk.
 
 
-def test_full_disk_leaves_the_store_usable(disk: Path):
+def test_full_disk_leaves_the_store_usable(disk: Path) -> None:
     path = disk / "store.db"
     new_store(path)
     with open_store(path) as store:
@@ -87,7 +88,7 @@ def test_full_disk_leaves_the_store_usable(disk: Path):
         assert store.query("pragma integrity_check(sources)") == [("ok",)]
 
 
-def test_full_disk_does_not_make_a_store(disk: Path):
+def test_full_disk_does_not_make_a_store(disk: Path) -> None:
     (disk / "filler").write_bytes(b"x" * (4 * 1024 * 1024 - 8192))
     with pytest.raises(StoreError) as caught:
         open_store(disk / "store.db", create=True)
@@ -97,7 +98,7 @@ def test_full_disk_does_not_make_a_store(disk: Path):
 
 
 @pytest.mark.parametrize("spare_pages", [0, 1, 5, 200])
-def test_full_database_leaves_the_store_usable(tmp_path: Path, spare_pages: int):
+def test_full_database_leaves_the_store_usable(tmp_path: Path, spare_pages: int) -> None:
     path = tmp_path / "store.db"
     new_store(path)
     store = limited(path, spare_pages)
@@ -111,7 +112,7 @@ def test_full_database_leaves_the_store_usable(tmp_path: Path, spare_pages: int)
     store.close()
 
 
-def test_full_disk_is_told_by_the_command(tmp_path: Path, disk: Path, capsys: Capture):
+def test_full_disk_is_told_by_the_command(tmp_path: Path, disk: Path, capsys: Capture) -> None:
     new_store(disk / "store.db")
     data = tmp_path / "sources.jsonl"
     with open_store(tmp_path / "big.db", create=True) as store:
@@ -123,7 +124,7 @@ def test_full_disk_is_told_by_the_command(tmp_path: Path, disk: Path, capsys: Ca
     assert err == f"error: {disk / 'store.db'}: no space left on the disk; nothing was changed\n"
 
 
-def test_full_disk_of_the_server_leaves_the_store_usable(disk: Path, postgres_server: str):
+def test_full_disk_of_the_server_leaves_the_store_usable(disk: Path, postgres_server: str) -> None:
     name = f"small_{uuid4().hex}"
     shutil.chown(disk, "postgres")
     with open_store(f"{postgres_server}?schema={name}", create=True) as admin:
@@ -146,7 +147,7 @@ def test_full_disk_of_the_server_leaves_the_store_usable(disk: Path, postgres_se
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
-def test_export_to_a_full_disk_leaves_older_files(tmp_path: Path, disk: Path, form: str):
+def test_export_to_a_full_disk_leaves_older_files(tmp_path: Path, disk: Path, form: str) -> None:
     folder = disk / form
     new_store(tmp_path / "small.db")
     with open_store(tmp_path / "small.db") as store:
@@ -175,7 +176,7 @@ def fill(disk: Path) -> None:
             file.write(b"x" * 4096)
 
 
-def test_full_disk_is_told_by_who_only_reads(disk: Path):
+def test_full_disk_is_told_by_who_only_reads(disk: Path) -> None:
     path = disk / "store.db"
     new_store(path)
     fill(disk)
@@ -202,7 +203,7 @@ with open_store(sys.argv[1]) as store:
 """
 
 
-def test_full_disk_of_temporary_files_is_told_apart(disk: Path, tmp_path: Path):
+def test_full_disk_of_temporary_files_is_told_apart(disk: Path, tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     new_store(path)
     (disk / "filler").write_bytes(b"x" * (3 * 1024 * 1024))
@@ -219,7 +220,7 @@ def test_full_disk_of_temporary_files_is_told_apart(disk: Path, tmp_path: Path):
     )
 
 
-def test_failing_disk_is_told_as_such(tmp_path: Path):
+def test_failing_disk_is_told_as_such(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     new_store(path)
     engine = SQLiteEngine(path, create=False)
@@ -230,7 +231,9 @@ def test_failing_disk_is_told_as_such(tmp_path: Path):
 
 
 @pytest.mark.parametrize("free", [0, 8192])
-def test_init_on_a_full_disk_leaves_no_half_settings(disk: Path, capsys: Capture, free: int):
+def test_init_on_a_full_disk_leaves_no_half_settings(
+    disk: Path, capsys: Capture, free: int
+) -> None:
     fill(disk)
     with (disk / "filler").open("ab") as file:
         file.truncate((disk / "filler").stat().st_size - free)
@@ -249,7 +252,9 @@ def test_init_on_a_full_disk_leaves_no_half_settings(disk: Path, capsys: Capture
     assert read_config(settings).store.path == "claimwise.db"
 
 
-def test_parquet_that_does_not_fit_is_told_in_one_line(tmp_path: Path, disk: Path, capsys: Capture):
+def test_parquet_that_does_not_fit_is_told_in_one_line(
+    tmp_path: Path, disk: Path, capsys: Capture
+) -> None:
     """The rows fit as JSON, and not once more as Parquet."""
     text = DICE.randbytes(1_000_000).hex()
     with open_store(tmp_path / "big.db", create=True) as store:
@@ -269,7 +274,7 @@ def test_parquet_that_does_not_fit_is_told_in_one_line(tmp_path: Path, disk: Pat
 # A disk that can't be written to.
 
 
-def test_read_only_disk_refuses_an_import(disk: Path):
+def test_read_only_disk_refuses_an_import(disk: Path) -> None:
     path = disk / "store.db"
     new_store(path)
     with open_store(path) as store:
@@ -284,7 +289,7 @@ def test_read_only_disk_refuses_an_import(disk: Path):
         load(store, make(Item, item_id="q2"))
 
 
-def test_read_only_disk_can_be_read(disk: Path):
+def test_read_only_disk_can_be_read(disk: Path) -> None:
     path = disk / "store.db"
     new_store(path)
     with open_store(path) as store:
@@ -294,14 +299,14 @@ def test_read_only_disk_can_be_read(disk: Path):
         assert dump(store) == before
 
 
-def test_read_only_disk_does_not_make_a_store(disk: Path):
+def test_read_only_disk_does_not_make_a_store(disk: Path) -> None:
     remount(disk, "ro")
     with pytest.raises(StoreError) as caught:
         open_store(disk / "store.db", create=True)
     check_refusal(caught.value, str(disk / "store.db"), "can't be opened")
 
 
-def test_read_only_connection_refuses_an_import(tmp_path: Path):
+def test_read_only_connection_refuses_an_import(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     new_store(path)
     engine = SQLiteEngine(path, create=False)
@@ -317,7 +322,7 @@ def test_read_only_connection_refuses_an_import(tmp_path: Path):
     store.close()
 
 
-def test_read_only_server_refuses_an_import(postgres_server: str):
+def test_read_only_server_refuses_an_import(postgres_server: str) -> None:
     place = f"{postgres_server}?schema=s{uuid4().hex}"
     with open_store(place, create=True) as store:
         load(store, *base_rows())
@@ -330,7 +335,7 @@ def test_read_only_server_refuses_an_import(postgres_server: str):
         assert dump(store) == before
 
 
-def test_store_in_a_missing_folder_is_told(tmp_path: Path):
+def test_store_in_a_missing_folder_is_told(tmp_path: Path) -> None:
     place = tmp_path / "no" / "such" / "store.db"
     with pytest.raises(StoreError) as caught:
         open_store(place, create=True)
@@ -346,7 +351,7 @@ def damage(path: Path, change: Callable[[bytearray], None]) -> None:
     path.write_bytes(data)
 
 
-def test_damaged_file_is_told_in_one_line(tmp_path: Path):
+def test_damaged_file_is_told_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     new_store(path)
 
@@ -366,7 +371,7 @@ def end_connection(store: Store, postgres_server: str) -> None:
     admin.close()
 
 
-def test_server_that_ends_the_connection_is_told_in_one_line(postgres_server: str):
+def test_server_that_ends_the_connection_is_told_in_one_line(postgres_server: str) -> None:
     place = f"{postgres_server}?schema=s{uuid4().hex}"
     store = open_store(place, create=True)
     load(store, *base_rows())
@@ -377,7 +382,7 @@ def test_server_that_ends_the_connection_is_told_in_one_line(postgres_server: st
     store.close()
 
 
-def test_server_that_goes_away_while_reading_is_told_in_one_line(postgres_server: str):
+def test_server_that_goes_away_while_reading_is_told_in_one_line(postgres_server: str) -> None:
     place = f"{postgres_server}?schema=s{uuid4().hex}"
     store = open_store(place, create=True)
     load(store, *base_rows())
@@ -395,14 +400,16 @@ def test_server_that_goes_away_while_reading_is_told_in_one_line(postgres_server
         assert dump(again) == before
 
 
-def test_server_that_goes_away_while_writing_is_told_in_one_line(postgres_server: str, monkeypatch):
+def test_server_that_goes_away_while_writing_is_told_in_one_line(
+    postgres_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = f"{postgres_server}?schema=s{uuid4().hex}"
     store = open_store(place, create=True)
     load(store, *base_rows())
     before = dump(store)
     real = loading._count_stored
 
-    def end(*arguments):
+    def end(*arguments: Any) -> int:
         found = real(*arguments)
         end_connection(store, postgres_server)
         return found

@@ -55,7 +55,9 @@ def full(store: Store) -> Store:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def kept(request: pytest.FixtureRequest, tmp_path_factory) -> Iterator[Store]:
+def kept(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
     """A store like ``full`` that no test changes: for what is refused."""
     place = new_place(request, request.param, tmp_path_factory.mktemp("kept"))
     with open_store(place, create=True) as opened:
@@ -79,7 +81,7 @@ def column(store: Store, select: str) -> list[object]:
 # All or nothing.
 
 
-def test_load_adds_rows_of_every_kind(store: Store):
+def test_load_adds_rows_of_every_kind(store: Store) -> None:
     counts = {c.kind: (c.read, c.added, c.updated, c.unchanged) for c in load(store, *base_rows())}
     assert counts == {t.kind: (1, 1, 0, 0) for t in ROW_TYPES}
     numbers = store.count_rows()
@@ -89,13 +91,13 @@ def test_load_adds_rows_of_every_kind(store: Store):
     assert store.audit() == []
 
 
-def test_load_takes_rows_in_any_order(store: Store):
+def test_load_takes_rows_in_any_order(store: Store) -> None:
     load(store, *reversed(base_rows()))
     shuffled = dump(store)
     assert all(shuffled.values())
 
 
-def test_load_with_an_error_in_the_last_kind_changes_nothing(full: Store):
+def test_load_with_an_error_in_the_last_kind_changes_nothing(full: Store) -> None:
     fresh = [
         make(Source, source_id="doc2"),
         make(Item, item_id="q2"),
@@ -111,7 +113,7 @@ def test_load_with_an_error_in_the_last_kind_changes_nothing(full: Store):
     assert full.count_rows()["labels"] == 2
 
 
-def test_load_from_a_reader_that_fails_changes_nothing(kept: Store):
+def test_load_from_a_reader_that_fails_changes_nothing(kept: Store) -> None:
     def read() -> Iterator[Placed]:
         yield from put([make(Source, source_id="doc2"), make(Item, item_id="q2")])
         raise InputError([Problem(path="f", line=9, field=None, found="a", expected="b")])
@@ -123,7 +125,7 @@ def test_load_from_a_reader_that_fails_changes_nothing(kept: Store):
     load(kept, make(Item))
 
 
-def test_load_leaves_no_temporary_tables(kept: Store):
+def test_load_leaves_no_temporary_tables(kept: Store) -> None:
     refuse(kept, make(Label, claim_text="?"))
     load(kept, *base_rows())
     if kept.engine_name == "sqlite":
@@ -132,7 +134,7 @@ def test_load_leaves_no_temporary_tables(kept: Store):
         assert column(kept, "select tablename from pg_tables where tablename like 'stage%'") == []
 
 
-def test_load_again_changes_nothing(kept: Store):
+def test_load_again_changes_nothing(kept: Store) -> None:
     before = dump(kept)
     for update in (False, True):
         counts = load(kept, *base_rows(), update=update)
@@ -140,7 +142,7 @@ def test_load_again_changes_nothing(kept: Store):
     assert dump(kept) == before
 
 
-def test_load_of_its_own_rows_changes_nothing(kept: Store):
+def test_load_of_its_own_rows_changes_nothing(kept: Store) -> None:
     before = dump(kept)
     stored = [row for rows in dump_typed(kept).values() for row in rows]
     counts = load(kept, *stored)
@@ -148,13 +150,13 @@ def test_load_of_its_own_rows_changes_nothing(kept: Store):
     assert dump(kept) == before
 
 
-def test_load_of_nothing_does_nothing(kept: Store):
+def test_load_of_nothing_does_nothing(kept: Store) -> None:
     before = dump(kept)
     assert load(kept) == []
     assert dump(kept) == before
 
 
-def test_dry_run_counts_and_changes_nothing(kept: Store):
+def test_dry_run_counts_and_changes_nothing(kept: Store) -> None:
     before = dump(kept)
     rows = [*base_rows(), make(Item, item_id="q2"), make(Label, labeler="newcomer")]
     counts = {c.kind: (c.added, c.unchanged) for c in load(kept, *rows, dry_run=True)}
@@ -163,19 +165,19 @@ def test_dry_run_counts_and_changes_nothing(kept: Store):
     assert dump(kept) == before
 
 
-def test_dry_run_of_an_update_changes_nothing(kept: Store):
+def test_dry_run_of_an_update_changes_nothing(kept: Store) -> None:
     before = dump(kept)
     (count,) = load(kept, make(Item, stakes="high"), update=True, dry_run=True)
     assert count.updated == 1
     assert dump(kept) == before
 
 
-def test_dry_run_refuses_what_an_import_refuses(kept: Store):
+def test_dry_run_refuses_what_an_import_refuses(kept: Store) -> None:
     row = make(Label, claim_text="nobody said this")
     assert refuse(kept, row, dry_run=True) == refuse(kept, row)
 
 
-def test_many_rows_go_in_by_several_batches(store: Store):
+def test_many_rows_go_in_by_several_batches(store: Store) -> None:
     count = 20_001
     items = (make(Item, item_id=f"q{n:06}") for n in range(count))
     (result,) = load(store, *items)
@@ -195,7 +197,9 @@ def test_many_rows_go_in_by_several_batches(store: Store):
         (Run, {"model": "m-2", "started_at": LATER}),
     ],
 )
-def test_update_changes_curated_rows(full: Store, row_type: type[Row], changes: dict[str, str]):
+def test_update_changes_curated_rows(
+    full: Store, row_type: type[Row], changes: dict[str, str]
+) -> None:
     row = make(row_type, **changes)
     (problem,) = refuse(full, row)
     assert problem.field in changes
@@ -214,13 +218,13 @@ def same_key(one: Row, other: Row) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in type(one).key)
 
 
-def test_update_can_empty_an_optional_field(full: Store):
+def test_update_can_empty_an_optional_field(full: Store) -> None:
     load(full, make(Source, title="Prices"), update=True)
     load(full, make(Source), update=True)
     assert column(full, "select title from sources") == [None]
 
 
-def test_update_adds_new_rows_too(full: Store):
+def test_update_adds_new_rows_too(full: Store) -> None:
     (count,) = load(full, make(Item, stakes="high"), make(Item, item_id="q2"), update=True)
     assert (count.added, count.updated, count.unchanged) == (1, 1, 0)
 
@@ -235,25 +239,25 @@ def test_update_adds_new_rows_too(full: Store):
         (make(Labeler, labeler_kind="verifier"), "labels"),
     ],
 )
-def test_update_that_breaks_stored_rows_is_refused(kept: Store, row: Row, table: str):
+def test_update_that_breaks_stored_rows_is_refused(kept: Store, row: Row, table: str) -> None:
     problems = refuse(kept, row, update=True)
     assert any(p.field is not None and p.field.startswith(f"{table}.") for p in problems)
     assert all(p.path == kept.place for p in problems)
 
 
-def test_update_that_cuts_a_cited_span_is_refused(full: Store):
+def test_update_that_cuts_a_cited_span_is_refused(full: Store) -> None:
     load(full, make(Citation, position=1, span_text="🍵 is tea."))
     (problem,) = refuse(full, make(Source, source_text=TEXT[:-10]), update=True)
     assert problem.field == "citations.span_text"
 
 
-def test_update_never_changes_what_was_said(kept: Store):
+def test_update_never_changes_what_was_said(kept: Store) -> None:
     refuse(kept, make(Answer, answer_text="Tea is free."), update=True)
     refuse(kept, make(Label, verdict="stale"), update=True)
     refuse(kept, make(GoldSpan, required=False), update=True)
 
 
-def test_update_with_two_contents_for_one_key_is_refused(full: Store):
+def test_update_with_two_contents_for_one_key_is_refused(full: Store) -> None:
     refuse(full, make(Item, stakes="high"), make(Item, stakes="medium"), update=True)
 
 
@@ -279,19 +283,19 @@ def test_update_with_two_contents_for_one_key_is_refused(full: Store):
         (make(GoldSpan, required=False), "required"),
     ],
 )
-def test_changed_record_is_refused(kept: Store, row: Row, field: str):
+def test_changed_record_is_refused(kept: Store, row: Row, field: str) -> None:
     (problem,) = refuse(kept, row)
     assert (problem.line, problem.field) == (1, field)
     assert "another value for" in problem.found
     assert "never overwritten" in problem.expected
 
 
-def test_label_at_another_time_is_a_new_record(full: Store):
+def test_label_at_another_time_is_a_new_record(full: Store) -> None:
     (count,) = load(full, make(Label, verdict="stale", labeled_at=LATER))
     assert count.added == 1
 
 
-def test_duplicate_in_one_import_is_refused(store: Store):
+def test_duplicate_in_one_import_is_refused(store: Store) -> None:
     for first, row_type in enumerate(ROW_TYPES, start=1):
         rows = [*base_rows(), make(row_type)]
         (problem,) = refuse(store, *rows)
@@ -300,7 +304,7 @@ def test_duplicate_in_one_import_is_refused(store: Store):
         assert problem.expected == f"it once (first at rows.jsonl:{first})"
 
 
-def test_duplicate_gold_span_with_and_without_offset_is_refused(store: Store):
+def test_duplicate_gold_span_with_and_without_offset_is_refused(store: Store) -> None:
     rows = [make(Source), make(Item), make(GoldSpan), gold_at(CLAIM, 0)]
     (problem,) = refuse(store, *rows)
     assert problem.line == 4
@@ -310,7 +314,9 @@ def test_duplicate_gold_span_with_and_without_offset_is_refused(store: Store):
     ("row_type", "reference"),
     [(row_type, r) for row_type, references in REFERENCES.items() for r in references],
 )
-def test_missing_reference_is_refused(kept: Store, row_type: type[Row], reference: Reference):
+def test_missing_reference_is_refused(
+    kept: Store, row_type: type[Row], reference: Reference
+) -> None:
     name = reference.columns[-1]
     rows = [make(t) for t in ROW_TYPES if t in (row_type,)]
     broken = make(row_type, **{name: 7 if name == "sample" else "nobody"})
@@ -323,7 +329,7 @@ def test_missing_reference_is_refused(kept: Store, row_type: type[Row], referenc
     }
 
 
-def test_parents_of_the_same_import_are_found(store: Store):
+def test_parents_of_the_same_import_are_found(store: Store) -> None:
     load(store, *base_rows(without=(Labeler,)))
     assert store.count_rows()["labels"] == 1
 
@@ -341,32 +347,32 @@ def spans(store: Store) -> list[tuple[str, int]]:
     ]
 
 
-def test_span_without_offset_gets_its_first_occurrence(store: Store):
+def test_span_without_offset_gets_its_first_occurrence(store: Store) -> None:
     load(store, make(Source), make(Item), make(GoldSpan, span_text="Tea"))
     assert spans(store) == [("Tea", 0)]
 
 
-def test_span_with_offset_keeps_it(store: Store):
+def test_span_with_offset_keeps_it(store: Store) -> None:
     second = TEXT.index("Tea", 1)
     load(store, make(Source), make(Item), gold_at("Tea", second))
     assert spans(store) == [("Tea", second)]
 
 
 @pytest.mark.parametrize("start", [1, len(TEXT) - 1, len(TEXT), 10**9 - 3])
-def test_span_with_wrong_offset_is_refused(kept: Store, start: int):
+def test_span_with_wrong_offset_is_refused(kept: Store, start: int) -> None:
     (problem,) = refuse(kept, gold_at("Tea", start))
     assert problem.field == "span_text"
     assert problem.expected.endswith(f"at offset {start}")
 
 
-def test_span_differing_in_case_or_normal_form_is_refused(store: Store):
+def test_span_differing_in_case_or_normal_form_is_refused(store: Store) -> None:
     load(store, make(Source, source_text="Cafe\u0301 au lait"), make(Item))
     for text in ("cafe\u0301", "Caf\u00e9", "Cafe\u0301  au"):
         (problem,) = refuse(store, make(GoldSpan, span_text=text))
         assert problem.field == "span_text"
 
 
-def test_span_offsets_count_code_points(store: Store):
+def test_span_offsets_count_code_points(store: Store) -> None:
     text = "👩‍👩‍👧 e\u0301 𝔘 \u200b\ufeff → Ω\r\n\ttea 🍵"
     parts = ["👧", "e\u0301", "\u0301", "𝔘", "Ω\r\n\ttea", "🍵", "\ufeff"]
     load(store, make(Source, source_text=text), make(Item))
@@ -375,14 +381,14 @@ def test_span_offsets_count_code_points(store: Store):
     assert store.audit() == []
 
 
-def test_span_of_several_thousand_characters_is_stored(store: Store):
+def test_span_of_several_thousand_characters_is_stored(store: Store) -> None:
     dice = random.Random(7)
     text = "".join(chr(dice.randrange(0x4E00, 0x9FFF)) for _ in range(5_000))
     load(store, make(Source, source_text=text), make(Item), make(GoldSpan, span_text=text))
     assert spans(store) == [(text, 0)]
 
 
-def test_long_texts_are_stored(store: Store):
+def test_long_texts_are_stored(store: Store) -> None:
     text = "Tea 🍵. " * 150_000
     rows = [make(Source, source_text=text), make(Item), make(Run), make(Answer, answer_text=text)]
     load(store, *rows, gold_at("Tea", 700_000))
@@ -390,47 +396,47 @@ def test_long_texts_are_stored(store: Store):
     assert column(store, "select answer_text from answers") == [text]
 
 
-def test_label_span_gets_its_place(full: Store):
+def test_label_span_gets_its_place(full: Store) -> None:
     load(full, make(Label, labeler="bob", supporting_span="🍵 is tea."))
     found = full.query("select labeler, span_start from labels order by labeler")
     assert found == [("ann", 0), ("bob", TEXT.index("🍵"))]
 
 
-def test_label_span_of_another_corpus_version_is_refused(full: Store):
+def test_label_span_of_another_corpus_version_is_refused(full: Store) -> None:
     load(full, make(Source, corpus_ver="v2", source_text="Tea costs €3."))
     (problem,) = refuse(full, make(Label, labeler="bob", supporting_span="Tea costs €3."))
     assert problem.field == "supporting_span"
 
 
-def test_citation_may_name_a_document_that_is_not_there(full: Store):
+def test_citation_may_name_a_document_that_is_not_there(full: Store) -> None:
     load(full, make(Citation, position=1, source_id="invented", span_text="Tea cures all."))
     found = full.query("select span_text, span_start from citations where position = 1")
     assert found == [("Tea cures all.", None)]
 
 
-def test_citation_may_point_nowhere(full: Store):
+def test_citation_may_point_nowhere(full: Store) -> None:
     load(full, make(Citation, position=1, source_id=None, marker="[9]"))
     assert full.count_rows()["citations"] == 2
 
 
-def test_citation_span_that_its_document_lacks_is_refused(kept: Store):
+def test_citation_span_that_its_document_lacks_is_refused(kept: Store) -> None:
     (problem,) = refuse(kept, make(Citation, position=1, span_text="Tea cures all."))
     assert (problem.field, problem.found) == ("span_text", "Tea cures all.")
 
 
-def test_context_reworded_has_no_place(full: Store):
+def test_context_reworded_has_no_place(full: Store) -> None:
     load(full, make(Context, position=1, context_text="The tea is hot."))
     found = full.query("select position, span_start, span_end from contexts order by position")
     start = TEXT.index("Tea is hot.")
     assert found == [(0, start, start + 11), (1, None, None)]
 
 
-def test_context_of_a_missing_document_is_refused(kept: Store):
+def test_context_of_a_missing_document_is_refused(kept: Store) -> None:
     (problem,) = refuse(kept, make(Context, position=1, source_id="doc9"))
     assert (problem.field, problem.found) == ("source_id", "doc9")
 
 
-def test_claim_offsets_fit_the_answer(full: Store):
+def test_claim_offsets_fit_the_answer(full: Store) -> None:
     answer = BASE[Answer]["answer_text"]
     end = len(answer)
     load(full, make(Claim, claim_text="Hello!", answer_start=end - 6, answer_end=end))
@@ -439,7 +445,7 @@ def test_claim_offsets_fit_the_answer(full: Store):
     assert problem.expected == f"an offset up to {end}, the answer's length"
 
 
-def test_claim_of_a_failed_answer_is_refused(kept: Store):
+def test_claim_of_a_failed_answer_is_refused(kept: Store) -> None:
     failed = make(Answer, sample=1, answer_text=None, failure="timeout")
     (problem,) = refuse(kept, failed, make(Claim, sample=1, claim_text="Hi."))
     assert problem.line == 2
@@ -451,7 +457,7 @@ def test_claim_of_a_failed_answer_is_refused(kept: Store):
 DONE = "I refunded you."
 
 
-def test_action_label_rests_on_an_entry_of_the_log(full: Store):
+def test_action_label_rests_on_an_entry_of_the_log(full: Store) -> None:
     load(full, make(Claim, claim_text=DONE, claim_type="action"))
     label = {"claim_text": DONE, "source_id": None}
     load(full, make(Label, **label, supporting_span="refund issued"))
@@ -460,13 +466,13 @@ def test_action_label_rests_on_an_entry_of_the_log(full: Store):
     assert "action_log" in problem.expected
 
 
-def test_action_label_does_not_rest_on_another_samples_log(full: Store):
+def test_action_label_does_not_rest_on_another_samples_log(full: Store) -> None:
     load(full, make(Answer, sample=1), make(ActionEntry, sample=1, entry_text="mail sent"))
     load(full, make(Claim, claim_text=DONE, claim_type="action"))
     refuse(full, make(Label, claim_text=DONE, source_id=None, supporting_span="mail sent"))
 
 
-def test_factual_label_does_not_rest_on_the_log(kept: Store):
+def test_factual_label_does_not_rest_on_the_log(kept: Store) -> None:
     row = make(Label, labeler="bob", source_id=None, supporting_span="refund issued")
     (problem,) = refuse(kept, row)
     assert problem.field == "source_id"
@@ -475,7 +481,7 @@ def test_factual_label_does_not_rest_on_the_log(kept: Store):
 # Labels and labelers.
 
 
-def test_label_of_a_non_factual_claim_is_refused(full: Store):
+def test_label_of_a_non_factual_claim_is_refused(full: Store) -> None:
     load(full, make(Claim, claim_text="Hello!", claim_type="non_factual"))
     row = make(Label, claim_text="Hello!", verdict="unlinked", supporting_span=None, source_id=None)
     (problem,) = refuse(full, row)
@@ -484,20 +490,20 @@ def test_label_of_a_non_factual_claim_is_refused(full: Store):
 
 
 @pytest.mark.parametrize("row_type", [Label, ClosedBookLabel, Unscored])
-def test_label_that_misquotes_its_claim_is_refused(kept: Store, row_type: type[Row]):
+def test_label_that_misquotes_its_claim_is_refused(kept: Store, row_type: type[Row]) -> None:
     claim_id = make_claim_id("q1", CLAIM)
     changes = {"labeler": "bob", "claim_id": claim_id, "claim_text": "Tea costs €3."}
     (problem,) = refuse(kept, make(row_type, **changes))
     assert (problem.field, problem.found) == ("claim_text", "Tea costs €3.")
 
 
-def test_label_gets_text_and_type_of_its_claim(full: Store):
+def test_label_gets_text_and_type_of_its_claim(full: Store) -> None:
     load(full, make(Label, labeler="bob", claim_id=make_claim_id("q1", CLAIM), claim_text=None))
     found = full.query("select claim_text, claim_type from labels where labeler = 'bob'")
     assert found == [(CLAIM, "factual")]
 
 
-def test_labelers_are_registered_with_the_kind_of_their_name(store: Store):
+def test_labelers_are_registered_with_the_kind_of_their_name(store: Store) -> None:
     kinds = {
         "bob": "human",
         "verifier:v3": "verifier",
@@ -512,13 +518,13 @@ def test_labelers_are_registered_with_the_kind_of_their_name(store: Store):
     assert dict(store.query("select labeler, label_kind from labels")) == kinds
 
 
-def test_labeler_names_have_the_same_kind_on_both_engines(store: Store):
+def test_labeler_names_have_the_same_kind_on_both_engines(store: Store) -> None:
     load(store, *base_rows(), make(Label, labeler="Verifier:v3"), make(Label, labeler="JUDGE:x"))
-    kinds = dict(store.query("select labeler, labeler_kind from labelers"))
+    kinds: dict[str, str] = dict(store.query("select labeler, labeler_kind from labelers"))
     assert (kinds["Verifier:v3"], kinds["JUDGE:x"]) == ("human", "human")
 
 
-def test_labelers_are_registered_by_every_kind_of_label(full: Store):
+def test_labelers_are_registered_by_every_kind_of_label(full: Store) -> None:
     for row_type in (Label, ClosedBookLabel, AnswerLabel, Unscored):
         name = f"judge:{row_type.kind}"
         load(full, make(row_type, labeler=name))
@@ -526,14 +532,14 @@ def test_labelers_are_registered_by_every_kind_of_label(full: Store):
         assert full.query(sql, {"name": name}) == [("verifier",)]
 
 
-def test_described_labeler_keeps_its_kind(full: Store):
+def test_described_labeler_keeps_its_kind(full: Store) -> None:
     load(full, make(Labeler, labeler="gpt", labeler_kind="verifier"))
     load(full, make(Label, labeler="gpt"))
     found = full.query("select label_kind from labels where labeler = 'gpt'")
     assert found == [("verifier",)]
 
 
-def test_labeler_described_in_the_same_import_keeps_its_kind(full: Store):
+def test_labeler_described_in_the_same_import_keeps_its_kind(full: Store) -> None:
     load(full, make(Label, labeler="gpt"), make(Labeler, labeler="gpt", labeler_kind="verifier"))
     found = full.query("select label_kind from labels where labeler = 'gpt'")
     assert found == [("verifier",)]
@@ -544,13 +550,15 @@ def test_labeler_described_in_the_same_import_keeps_its_kind(full: Store):
     ("labeler", "kind"),
     [("verifier:v1", "adjudicated"), ("verifier:v1", "human"), ("ann", "verifier")],
 )
-def test_label_kind_must_fit_its_labeler(kept: Store, row_type: type[Row], labeler: str, kind: str):
+def test_label_kind_must_fit_its_labeler(
+    kept: Store, row_type: type[Row], labeler: str, kind: str
+) -> None:
     row = make(row_type, labeler=labeler, label_kind=kind, labeled_at=LATER)
     (problem,) = refuse(kept, row)
     assert (problem.field, problem.found) == ("label_kind", f"{kind} by {labeler}")
 
 
-def test_people_may_adjudicate(full: Store):
+def test_people_may_adjudicate(full: Store) -> None:
     kinds = (Label, ClosedBookLabel, AnswerLabel)
     late = {"labeler": "ann", "label_kind": "adjudicated", "labeled_at": LATER}
     assert [c.added for c in load(full, *(make(t, **late) for t in kinds))] == [1, 1, 1]
@@ -559,7 +567,7 @@ def test_people_may_adjudicate(full: Store):
 # Times.
 
 
-def test_times_are_stored_in_utc(full: Store):
+def test_times_are_stored_in_utc(full: Store) -> None:
     moments = {
         "a": "2026-03-01T10:00:00+01:00",
         "b": "2026-03-01T09:00:00Z",
@@ -568,30 +576,30 @@ def test_times_are_stored_in_utc(full: Store):
         "e": "2026-03-01T14:45:00.000001+05:45",
     }
     load(full, *(make(Label, labeler=name, labeled_at=at) for name, at in moments.items()))
-    found = dict(full.query("select labeler, cast(labeled_at as text) from labels"))
+    found: dict[str, str] = dict(full.query("select labeler, cast(labeled_at as text) from labels"))
     nine = "2026-03-01 09:00:00"
     expected = {"ann": nine, "a": nine, "b": nine, "c": nine, "d": nine, "e": nine + ".000001"}
     assert found == expected
 
 
-def test_same_moment_in_two_zones_is_one_record(kept: Store):
+def test_same_moment_in_two_zones_is_one_record(kept: Store) -> None:
     (count,) = load(kept, make(Label, labeled_at="2026-03-01T10:00:00+01:00"))
     assert count.unchanged == 1
 
 
-def test_times_sort_as_times(full: Store):
+def test_times_sort_as_times(full: Store) -> None:
     moments = ["2026-03-01T09:00:00.5Z", "2026-03-01T09:00:01Z", "2026-03-01T09:00:00.25Z"]
     load(full, *(make(Label, labeler=str(n), labeled_at=at) for n, at in enumerate(moments)))
     found = column(full, "select labeler from labels order by labeled_at")
     assert found == ["ann", "2", "0", "1"]
 
 
-def test_time_parameters_compare_with_stored_times(kept: Store):
+def test_time_parameters_compare_with_stored_times(kept: Store) -> None:
     sql = "select count(*) from labels where labeled_at = :at"
     assert kept.query(sql, {"at": datetime(2026, 3, 1, 9)}) == [(1,)]  # noqa: DTZ001
 
 
-def test_early_and_late_times_are_stored(full: Store):
+def test_early_and_late_times_are_stored(full: Store) -> None:
     load(full, make(Label, labeled_at="0001-01-01T00:00:00Z"))
     load(full, make(Run, run_id="late", started_at="9999-12-31T23:59:59.999999Z"))
     assert full.count_rows()["labels"] == 2
@@ -599,7 +607,7 @@ def test_early_and_late_times_are_stored(full: Store):
 
 
 @pytest.mark.parametrize("row_type", [Label, ClosedBookLabel, AnswerLabel])
-def test_labels_dated_ahead_of_now_are_refused(full: Store, row_type: type[Row]):
+def test_labels_dated_ahead_of_now_are_refused(full: Store, row_type: type[Row]) -> None:
     """One that is later than all to come would decide its claim for good."""
     now = datetime.now(UTC)
     times = [now + timedelta(days=2), now + timedelta(hours=23), now + timedelta(days=9)]
@@ -619,7 +627,7 @@ def test_labels_dated_ahead_of_now_are_refused(full: Store, row_type: type[Row])
 # Both engines.
 
 
-def test_both_engines_hold_the_same_rows(request, tmp_path: Path):
+def test_both_engines_hold_the_same_rows(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     text = "Ω 👩‍👩‍👧 e\u0301 \"quoted\", 'single' \\ % _ ; -- \r\n tab\t end"
     rows = [
         *base_rows(),
@@ -651,7 +659,9 @@ def test_both_engines_hold_the_same_rows(request, tmp_path: Path):
     assert found[0] == found[1]
 
 
-def test_problems_read_the_same_on_both_engines(request, tmp_path: Path):
+def test_problems_read_the_same_on_both_engines(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     broken: list[Row] = [
         make(Item, stakes="high"),
         make(Label, claim_text="?"),

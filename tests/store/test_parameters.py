@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claimwise.store import Store
 from claimwise.store.parameters import find_parameters, number_parameters, rewrite_parameters
 
 
@@ -35,17 +36,17 @@ from claimwise.store.parameters import find_parameters, number_parameters, rewri
         ("where x=:run_id and y<>:item_id)", ["run_id", "item_id"]),
     ],
 )
-def test_parameters_are_found(sql: str, names: list[str]):
+def test_parameters_are_found(sql: str, names: list[str]) -> None:
     assert find_parameters(sql) == names
     assert rewrite_parameters(sql, lambda name: f":{name}") == sql
 
 
-def test_parameters_are_numbered_by_first_use():
+def test_parameters_are_numbered_by_first_use() -> None:
     sql = "select :b, ':b', :a, :b::text -- :a"
     assert number_parameters(sql) == ("select $1, ':b', $2, $1::text -- :a", ["b", "a"])
 
 
-def test_parameters_next_to_each_other_are_rewritten():
+def test_parameters_next_to_each_other_are_rewritten() -> None:
     assert rewrite_parameters(":a:b", "${}".format) == "$a$b"
 
 
@@ -64,7 +65,7 @@ PIECES = st.lists(
 
 
 @given(PIECES)
-def test_quoted_text_is_never_touched(pieces: list[tuple[str, str | None]]):
+def test_quoted_text_is_never_touched(pieces: list[tuple[str, str | None]]) -> None:
     sql = " ".join(text for text, _ in pieces)
     expected = " ".join(text if name is None else f"<{name}>" for text, name in pieces)
     assert rewrite_parameters(sql, "<{}>".format) == expected
@@ -85,12 +86,12 @@ def test_quoted_text_is_never_touched(pieces: list[tuple[str, str | None]]):
         "select /* :c */ :a -- :d",
     ],
 )
-def test_rewritten_sql_runs_on_both_engines(store, sql: str):
+def test_rewritten_sql_runs_on_both_engines(store: Store, sql: str) -> None:
     typed = sql.replace(":a", "cast(:a as text)") if "cast" not in sql else sql
     (row,) = store.query(typed, {"a": "here"})
     assert row[-1] == "here"
 
 
-def test_same_parameter_twice_is_bound_once(store):
+def test_same_parameter_twice_is_bound_once(store: Store) -> None:
     sql = "select cast(:a as text), cast(:b as text), cast(:a as text)"
     assert store.query(sql, {"a": "1", "b": "2"}) == [("1", "2", "1")]

@@ -28,7 +28,7 @@ def texts(store: Store, select: str) -> list[tuple[str, ...]]:
     )
 
 
-def test_parquet_store_holds_the_same_rows(demo_store: Store, tmp_path: Path):
+def test_parquet_store_holds_the_same_rows(demo_store: Store, tmp_path: Path) -> None:
     export_store(demo_store, tmp_path / "p", "parquet")
     with open_store(tmp_path / "p") as parquet:
         assert parquet.engine_name == "duckdb"
@@ -43,7 +43,7 @@ def test_parquet_store_holds_the_same_rows(demo_store: Store, tmp_path: Path):
         assert parquet.missing_views() == []
 
 
-def test_parquet_store_binds_parameters(folder: Path):
+def test_parquet_store_binds_parameters(folder: Path) -> None:
     with open_store(folder) as store:
         sql = "select run_id, ':x' from runs where run_id = :run and :run = run_id"
         assert store.query(sql, {"run": "r1", "unused": 1}) == [("r1", ":x")]
@@ -53,7 +53,7 @@ def test_parquet_store_binds_parameters(folder: Path):
         ]
 
 
-def test_parquet_store_refuses_to_be_written(folder: Path):
+def test_parquet_store_refuses_to_be_written(folder: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with open_store(folder) as store:
         with pytest.raises(StoreError) as caught:
@@ -65,12 +65,12 @@ def test_parquet_store_refuses_to_be_written(folder: Path):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_parquet_store_refuses_to_be_written_even_with_nothing(folder: Path):
+def test_parquet_store_refuses_to_be_written_even_with_nothing(folder: Path) -> None:
     with open_store(folder) as store, pytest.raises(StoreError, match="read-only"):
         load(store)
 
 
-def test_parquet_store_without_a_file_is_refused(folder: Path):
+def test_parquet_store_without_a_file_is_refused(folder: Path) -> None:
     for row_type in ROW_TYPES:
         path = folder / f"{row_type.kind}.parquet"
         aside = path.rename(folder / "aside")
@@ -83,14 +83,14 @@ def test_parquet_store_without_a_file_is_refused(folder: Path):
         assert store.count_rows()["runs"] == 1
 
 
-def test_folder_without_runs_is_refused(tmp_path: Path):
+def test_folder_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotAStoreError) as caught:
         open_store(tmp_path)
     assert "found no runs.parquet" in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_damaged_parquet_file_is_told_in_one_line(folder: Path):
+def test_damaged_parquet_file_is_told_in_one_line(folder: Path) -> None:
     (folder / "items.parquet").write_bytes(b"not parquet at all")
     with pytest.raises(StoreError) as caught, open_store(folder) as store:
         store.count_rows()
@@ -119,7 +119,7 @@ ODD = {
 @pytest.mark.parametrize(("name", "other"), ODD.values(), ids=ODD)
 def test_parquet_store_is_the_folder_that_its_path_names(
     name: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.chdir(tmp_path)
     for run_id, folder in (("own", name), ("wrong", other)):
         with open_store(tmp_path / f"{run_id}.db", create=True) as store:
@@ -130,7 +130,9 @@ def test_parquet_store_is_the_folder_that_its_path_names(
         assert store.describe("select * from runs") == list(Run.__struct_fields__)
 
 
-def test_open_parquet_store_keeps_its_files_when_others_replace_them(folder: Path, tmp_path: Path):
+def test_open_parquet_store_keeps_its_files_when_others_replace_them(
+    folder: Path, tmp_path: Path
+) -> None:
     with open_store(folder) as store:
         before = dump_typed(store)
         with open_store(tmp_path / "empty.db", create=True) as empty:

@@ -33,26 +33,26 @@ SECRET = "Hunter2"
         (f"postgresql://:{SECRET}@host/db", "postgresql://host/db"),
     ],
 )  # fmt: skip
-def test_password_is_hidden(url: str, shown: str):
+def test_password_is_hidden(url: str, shown: str) -> None:
     assert hide_password(url) == shown
 
 
 @pytest.mark.parametrize("option", ["sslpassword", "PASSWORD", "Password"])
-def test_password_under_another_name_is_hidden(option: str):
+def test_password_under_another_name_is_hidden(option: str) -> None:
     assert SECRET not in hide_password(f"postgresql://host/db?{option}={SECRET}")
 
 
 @given(st.text("abcXYZ123!$&*()_+=.~", min_size=3), st.text("abc", min_size=1))
-def test_password_never_shows(password: str, user: str):
+def test_password_never_shows(password: str, user: str) -> None:
     shown = hide_password(f"postgresql://{user}:{password}@host:5432/db?schema=s")
     assert shown == f"postgresql://{user}@host:5432/db?schema=s"
 
 
-def test_url_without_a_host_stays_a_url():
+def test_url_without_a_host_stays_a_url() -> None:
     assert hide_password("postgresql:///db?host=/tmp") == "postgresql:///db?host=%2Ftmp"
 
 
-def test_address_of_version_six_stays_readable():
+def test_address_of_version_six_stays_readable() -> None:
     assert hide_password(f"postgresql://a:{SECRET}@[::1]:5432/db") == "postgresql://a@[::1]:5432/db"
 
 
@@ -71,19 +71,19 @@ def closed_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def test_unreachable_server_is_told():
+def test_unreachable_server_is_told() -> None:
     port = closed_port()
     message = refusal(f"postgresql://ann:{SECRET}@127.0.0.1:{port}/db")
     assert message.startswith(f"postgresql://ann@127.0.0.1:{port}/db: no answer from the database")
     assert "is it running" in message
 
 
-def test_unknown_host_is_told():
+def test_unknown_host_is_told() -> None:
     message = refusal(f"postgresql://ann:{SECRET}@no-such-host.invalid/db")
     assert "no answer from the database" in message
 
 
-def test_silent_server_is_told(monkeypatch):
+def test_silent_server_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("claimwise.store.postgres._CONNECT_SECONDS", 0.5)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -92,7 +92,7 @@ def test_silent_server_is_told(monkeypatch):
         assert "no answer" in refusal(f"postgresql://127.0.0.1:{port}/db")
 
 
-def test_server_that_speaks_something_else_is_told():
+def test_server_that_speaks_something_else_is_told() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -110,12 +110,12 @@ def test_server_that_speaks_something_else_is_told():
         thread.join()
 
 
-def test_wrong_database_is_told(postgres_server: str):
+def test_wrong_database_is_told(postgres_server: str) -> None:
     message = refusal(postgres_server.rpartition("/")[0] + "/nowhere")
     assert 'database "nowhere" does not exist' in message
 
 
-def test_wrong_user_is_told(postgres_server: str):
+def test_wrong_user_is_told(postgres_server: str) -> None:
     message = refusal(postgres_server.replace("postgres@", f"nobody:{SECRET}@"))
     assert 'role "nobody" does not exist' in message
 
@@ -131,23 +131,23 @@ def test_wrong_user_is_told(postgres_server: str):
         f"postgresql://ann:{SECRET}/x@host/db",
     ],
 )
-def test_malformed_url_is_told(url: str):
+def test_malformed_url_is_told(url: str) -> None:
     refusal(url)
 
 
-def test_several_hosts_are_tried(postgres_server: str):
+def test_several_hosts_are_tried(postgres_server: str) -> None:
     address = postgres_server.partition("@")[2].partition("/")[0]
     place = f"postgresql://postgres@127.0.0.1:{closed_port()},{address}/postgres"
     with open_store(f"{place}?schema=s{uuid4().hex}", create=True) as store:
         assert store.missing_views() == []
 
 
-def test_unknown_option_is_told(postgres_server: str):
+def test_unknown_option_is_told(postgres_server: str) -> None:
     message = refusal(f"{postgres_server}?colour=blue")
     assert "colour" in message
 
 
-def test_schemas_keep_stores_apart(postgres_server: str):
+def test_schemas_keep_stores_apart(postgres_server: str) -> None:
     name = uuid4().hex
     first, second = (f"{postgres_server}?schema={name}_{n}" for n in (1, 2))
     with open_store(first, create=True) as one, open_store(second, create=True) as two:
@@ -160,7 +160,7 @@ def test_schemas_keep_stores_apart(postgres_server: str):
 @pytest.mark.parametrize(
     "schema", ['we"ird', "Upper Case", "ünïcode", "a;drop schema public", "a%b"]
 )
-def test_schema_with_an_odd_name_is_quoted(postgres_server: str, schema: str):
+def test_schema_with_an_odd_name_is_quoted(postgres_server: str, schema: str) -> None:
     url = f"{postgres_server}?schema={quote(schema)}"
     with open_store(url, create=True) as store:
         assert store.query("select current_schema()::text") == [(schema,)]
@@ -169,7 +169,7 @@ def test_schema_with_an_odd_name_is_quoted(postgres_server: str, schema: str):
         assert store.count_rows()["runs"] == 1
 
 
-def test_store_outside_a_schema_of_its_own_works(postgres_server: str):
+def test_store_outside_a_schema_of_its_own_works(postgres_server: str) -> None:
     name = f"d{uuid4().hex}"
     with open_store(f"{postgres_server}?schema={name}", create=True) as admin:
         admin._engine.run_script(f"create database {name}")

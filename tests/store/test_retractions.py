@@ -51,7 +51,7 @@ def rate(store: Store, metric: str, labels: str = "default") -> list[tuple[float
     return [(row.numerator, row.denominator) for row in rows]
 
 
-def test_retracted_label_no_longer_decides(voted: Store):
+def test_retracted_label_no_longer_decides(voted: Store) -> None:
     assert decided(voted) == [("ben",)]
     retract(voted, "ben", 2)
     assert decided(voted) == [("ana",)]
@@ -62,14 +62,14 @@ def test_retracted_label_no_longer_decides(voted: Store):
     assert voted.audit() == []
 
 
-def test_closed_book_label_is_retracted_by_itself(voted: Store):
+def test_closed_book_label_is_retracted_by_itself(voted: Store) -> None:
     retract(voted, "ben", 2, judgement="closed_book")
     assert decided(voted, "deciding_closed_book_labels") == [("ana",)]
     assert decided(voted) == [("ben",)]
 
 
 @pytest.mark.parametrize("labels", ["human", "labeler:ben"])
-def test_narrower_sets_leave_retracted_labels_out(voted: Store, labels: str):
+def test_narrower_sets_leave_retracted_labels_out(voted: Store, labels: str) -> None:
     assert rate(voted, "faithfulness", labels) == [(0, 1)]
     retract(voted, "ben", 2)
     if labels == "human":
@@ -77,7 +77,7 @@ def test_narrower_sets_leave_retracted_labels_out(voted: Store, labels: str):
     assert rate(voted, "faithfulness", labels) == [(0, 0)]
 
 
-def test_agreement_and_contested_share_ignore_retracted_labels(voted: Store):
+def test_agreement_and_contested_share_ignore_retracted_labels(voted: Store) -> None:
     assert rate(voted, "contested_share") == [(1, 1)]
     assert rate(voted, "verifier_agreement") == [(0, 1)]
     retract(voted, "ben", 2)
@@ -85,7 +85,7 @@ def test_agreement_and_contested_share_ignore_retracted_labels(voted: Store):
     assert rate(voted, "verifier_agreement") == [(1, 1)]
 
 
-def test_retracted_verdict_of_a_verifier_is_not_counted(voted: Store):
+def test_retracted_verdict_of_a_verifier_is_not_counted(voted: Store) -> None:
     load(voted, label("q", CLAIM, "stale", labeler="verifier:v#2", labeled_at=DAY.format(4)))
     assert count_flips(voted, "r", "verifier:v") == (1, 1)
     retract(voted, "verifier:v#2", 4)
@@ -94,14 +94,14 @@ def test_retracted_verdict_of_a_verifier_is_not_counted(voted: Store):
     assert count_verdicts(voted, judging) == {}
 
 
-def test_report_counts_standing_labels(voted: Store):
+def test_report_counts_standing_labels(voted: Store) -> None:
     retract(voted, "ben", 2)
     retract(voted, "ben", 2, judgement="closed_book")
     report = build_report(voted, load_metrics(), "r", by=(), version="0")
     assert [one.labeler for one in report.instruments] == ["ana", "verifier:v"]
 
 
-def test_queue_waits_again_for_a_label_taken_back(voted: Store):
+def test_queue_waits_again_for_a_label_taken_back(voted: Store) -> None:
     claim_id = voted.query("select claim_id from claims")[0][0]
     load(
         voted,
@@ -122,7 +122,7 @@ def test_queue_waits_again_for_a_label_taken_back(voted: Store):
         ("verifier:v", 3, {"judgement": "closed_book"}),
     ],
 )
-def test_only_a_given_label_is_retracted(voted: Store, labeler: str, day: int, more: Any):
+def test_only_a_given_label_is_retracted(voted: Store, labeler: str, day: int, more: Any) -> None:
     with pytest.raises(InputError, match="label of that claim by that labeler at that time"):
         retract(voted, labeler, day, **more)
     assert voted.count_rows()["label_retractions"] == 0
@@ -132,7 +132,7 @@ def test_only_a_given_label_is_retracted(voted: Store, labeler: str, day: int, m
     ("covered", "expected"),
     [(CLAIM, "not all of it"), ("cows", "letter by letter")],
 )
-def test_covered_part_stands_in_the_claim(voted: Store, covered: str, expected: str):
+def test_covered_part_stands_in_the_claim(voted: Store, covered: str, expected: str) -> None:
     more = {"source_id": "doc", "supporting_span": "It opened in 1999.", "labeler": "cyd"}
     with pytest.raises(InputError, match=expected):
         load(voted, label("q", CLAIM, "overreach", covered_text=covered, **more))
@@ -141,7 +141,7 @@ def test_covered_part_stands_in_the_claim(voted: Store, covered: str, expected: 
     assert rows == [("It is",)]
 
 
-def test_closed_book_guide_must_be_known(voted: Store):
+def test_closed_book_guide_must_be_known(voted: Store) -> None:
     with pytest.raises(InputError, match="a guide version"):
         load(voted, closed_label("q", CLAIM, "true", labeler="cyd", guide_version="none"))
     guide = {"type": "guides", "guide_version": "g", "guide_text": "t",

@@ -13,6 +13,7 @@ import pytest
 
 from claimwise.errors import NewerSchemaError, NotAStoreError, StoreError
 from claimwise.store import Store, list_views, migrations, open_store
+from claimwise.store.engine import Engine
 from claimwise.store.postgres import PostgresEngine
 from claimwise.store.tables import REFERENCES
 from claimwise.types.rows import ROW_TYPES, Row, RunAction
@@ -84,7 +85,7 @@ def tables(store: Store) -> set[str]:
 # The tables.
 
 
-def test_schema_has_a_table_per_row_type_the_ledger_and_the_cache(store: Store):
+def test_schema_has_a_table_per_row_type_the_ledger_and_the_cache(store: Store) -> None:
     people = {
         "accounts", "annotation_rounds", "annotation_skips", "annotation_slots",
         "annotation_strata", "annotation_tasks", "audit_events", "calibrations", "invites",
@@ -93,17 +94,17 @@ def test_schema_has_a_table_per_row_type_the_ledger_and_the_cache(store: Store):
     assert tables(store) == {t.table for t in ROW_TYPES} | people | {LEDGER, "llm_replies"}
 
 
-def test_columns_are_the_fields_of_the_rows(store: Store):
+def test_columns_are_the_fields_of_the_rows(store: Store) -> None:
     for row_type in ROW_TYPES:
         assert table_columns(store, row_type.table) == list(row_type.__struct_fields__)
 
 
-def test_primary_keys_are_the_keys_of_the_rows(store: Store):
+def test_primary_keys_are_the_keys_of_the_rows(store: Store) -> None:
     for row_type in ROW_TYPES:
         assert primary_key(store, row_type.table) == list(row_type.key)
 
 
-def test_foreign_keys_are_checked_before_the_database_does(store: Store):
+def test_foreign_keys_are_checked_before_the_database_does(store: Store) -> None:
     """Else a user would get the database's message without file and line."""
     implied = {
         # Registered on first use.
@@ -122,13 +123,13 @@ def test_foreign_keys_are_checked_before_the_database_does(store: Store):
             assert (parent, columns) in checked or (table, parent) in implied
 
 
-def test_references_are_foreign_keys(store: Store):
+def test_references_are_foreign_keys(store: Store) -> None:
     for row_type, references in REFERENCES.items():
         declared = foreign_keys(store, row_type.table)
         assert {(r.table, r.columns) for r in references} <= declared
 
 
-def test_references_point_to_keys_of_earlier_tables():
+def test_references_point_to_keys_of_earlier_tables() -> None:
     order: dict[str, tuple[int, type[Row]]] = {t.table: (n, t) for n, t in enumerate(ROW_TYPES)}
     for row_type, references in REFERENCES.items():
         for reference in references:
@@ -138,7 +139,7 @@ def test_references_point_to_keys_of_earlier_tables():
             assert reference.columns in unique
 
 
-def test_views_have_the_columns_of_their_tables(store: Store):
+def test_views_have_the_columns_of_their_tables(store: Store) -> None:
     for view, table in (
         ("deciding_labels", "labels"),
         ("deciding_closed_book_labels", "closed_book_labels"),
@@ -150,7 +151,7 @@ def test_views_have_the_columns_of_their_tables(store: Store):
         assert store.describe(f"select * from {view}") == table_columns(store, table)
 
 
-def test_views_are_all_there(store: Store):
+def test_views_are_all_there(store: Store) -> None:
     assert store.missing_views() == []
     name = list_views()[-1][0]
     store._engine.run_script(f"drop view {name};")
@@ -160,7 +161,7 @@ def test_views_are_all_there(store: Store):
 # Migrations.
 
 
-def test_migrations_are_recorded_once(place: str):
+def test_migrations_are_recorded_once(place: str) -> None:
     for _ in range(3):
         with open_store(place, create=True) as store:
             rows = store.query(f"select version, name from {LEDGER} order by version")
@@ -168,7 +169,7 @@ def test_migrations_are_recorded_once(place: str):
             assert store.schema_version == migrations.list_migrations()[-1][0]
 
 
-def test_migrations_are_numbered_without_gaps():
+def test_migrations_are_numbered_without_gaps() -> None:
     numbers = [number for number, _, _ in migrations.list_migrations()]
     assert numbers == list(range(1, len(numbers) + 1))
 
@@ -180,7 +181,9 @@ def add_migration(monkeypatch: pytest.MonkeyPatch, sql: str) -> int:
     return number
 
 
-def test_new_migration_is_applied_to_an_old_store(place: str, monkeypatch):
+def test_new_migration_is_applied_to_an_old_store(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_store(place, create=True) as store:
         load(store, *base_rows())
         before = dump(store)
@@ -193,7 +196,9 @@ def test_new_migration_is_applied_to_an_old_store(place: str, monkeypatch):
         assert dump(store) == before
 
 
-def test_labels_of_a_store_without_retractions_stand(place: str, monkeypatch):
+def test_labels_of_a_store_without_retractions_stand(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     views = [
         (name, sql.replace("standing_", "")) for name, sql in list_views() if "standing" not in name
     ]
@@ -229,7 +234,9 @@ OLD_ROWS = (
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_broken_migration_leaves_nothing(place: str, exists: bool, monkeypatch):
+def test_broken_migration_leaves_nothing(
+    place: str, exists: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if exists:
         with open_store(place, create=True) as store:
             load(store, *base_rows())
@@ -257,7 +264,7 @@ def test_broken_migration_leaves_nothing(place: str, exists: bool, monkeypatch):
             load(store, *base_rows())
 
 
-def test_store_of_a_newer_claimwise_is_left_alone(place: str):
+def test_store_of_a_newer_claimwise_is_left_alone(place: str) -> None:
     with open_store(place, create=True) as store:
         load(store, *base_rows())
         shown, before = store.place, dump(store)
@@ -282,13 +289,13 @@ def test_store_of_a_newer_claimwise_is_left_alone(place: str):
         engine.close()
 
 
-def store_engine(place: str):
+def store_engine(place: str) -> Engine:
     from claimwise.store.store import _open_engine
 
     return _open_engine(place, create=False)
 
 
-def test_several_processes_can_make_one_store(place: str):
+def test_several_processes_can_make_one_store(place: str) -> None:
     if place.startswith("postgresql"):
         server, _, name = place.partition("?schema=")
         with open_store(f"{server}?schema=admin", create=True) as admin:
@@ -302,7 +309,7 @@ def test_several_processes_can_make_one_store(place: str):
         assert store.missing_views() == []
 
 
-def test_several_connections_can_make_one_schema(postgres_server: str):
+def test_several_connections_can_make_one_schema(postgres_server: str) -> None:
     places = [f"{postgres_server}?schema=s{uuid4().hex}" for _ in range(30)]
     together = threading.Barrier(4)
 
@@ -321,7 +328,7 @@ def test_several_connections_can_make_one_schema(postgres_server: str):
     assert [job.result() for job in jobs] == ["all made"] * 4
 
 
-def test_sqlite_finds_sound_rows_sound(tmp_path: Path, monkeypatch):
+def test_sqlite_finds_sound_rows_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite 3.40 said "NULL value in run_actions.action" of every row."""
     path = tmp_path / "store.db"
     with monkeypatch.context() as old:
@@ -343,7 +350,9 @@ ODD_NAMES = ("a?mode=ro", "a#b", "a%41", "a b", "[1]*", "it's", "{x}", "-x", "~"
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_sqlite_store_is_the_file_that_its_path_names(name: str, tmp_path: Path, monkeypatch):
+def test_sqlite_store_is_the_file_that_its_path_names(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with open_store(name, create=True) as store:
         load(store, *base_rows())
@@ -353,7 +362,7 @@ def test_sqlite_store_is_the_file_that_its_path_names(name: str, tmp_path: Path,
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o600), (0o000, 0o600), (0o277, 0o400)])
-def test_store_is_its_owners(tmp_path: Path, umask: int, mode: int):
+def test_store_is_its_owners(tmp_path: Path, umask: int, mode: int) -> None:
     path = tmp_path / "store.db"
     before = os.umask(umask)
     try:
@@ -367,7 +376,7 @@ def test_store_is_its_owners(tmp_path: Path, umask: int, mode: int):
     assert modes == {"store.db": mode, "store.db-wal": mode, "store.db-shm": mode}
 
 
-def test_store_keeps_the_permissions_that_someone_gave_it(tmp_path: Path):
+def test_store_keeps_the_permissions_that_someone_gave_it(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with open_store(path, create=True):
         path.chmod(0o660)
@@ -377,7 +386,7 @@ def test_store_keeps_the_permissions_that_someone_gave_it(tmp_path: Path):
 
 
 @pytest.mark.parametrize("create", [False, True])
-def test_pipe_is_no_store(tmp_path: Path, create: bool):
+def test_pipe_is_no_store(tmp_path: Path, create: bool) -> None:
     path = tmp_path / "store.db"
     os.mkfifo(path)
     message = refusal(path, create=create)
@@ -395,7 +404,7 @@ def refusal(place: str | Path, *, create: bool = False) -> str:
     return message
 
 
-def test_missing_store_is_told_and_not_made(tmp_path: Path):
+def test_missing_store_is_told_and_not_made(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     message = refusal(path)
     assert message.startswith(f"{path}: no store there")
@@ -403,14 +412,14 @@ def test_missing_store_is_told_and_not_made(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_store_on_a_server_is_told(postgres_server: str):
+def test_missing_store_on_a_server_is_told(postgres_server: str) -> None:
     message = refusal(f"{postgres_server}?schema=nobody_made_this")
     assert "no claimwise store there yet; `claimwise init` makes one" in message
 
 
 @pytest.mark.parametrize("create", [False, True])
 @pytest.mark.parametrize("content", [b"hello\n", b"run_id,system\n" * 1000, b"\x00" * 5000])
-def test_other_file_is_told_and_left_alone(tmp_path: Path, content: bytes, create: bool):
+def test_other_file_is_told_and_left_alone(tmp_path: Path, content: bytes, create: bool) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
     message = refusal(path, create=create)
@@ -419,20 +428,20 @@ def test_other_file_is_told_and_left_alone(tmp_path: Path, content: bytes, creat
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_empty_file_is_no_store(tmp_path: Path):
+def test_empty_file_is_no_store(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.touch()
     assert "no claimwise store there yet" in refusal(path)
 
 
-def test_empty_file_is_left_empty(tmp_path: Path):
+def test_empty_file_is_left_empty(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.touch()
     refusal(path)
     assert path.read_bytes() == b""
 
 
-def test_empty_folder_is_no_store(tmp_path: Path):
+def test_empty_folder_is_no_store(tmp_path: Path) -> None:
     message = refusal(tmp_path, create=True)
     assert message.startswith(f"{tmp_path}: found no runs.parquet")
 
@@ -444,13 +453,13 @@ def make_other_database(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_other_database_is_no_store(tmp_path: Path):
+def test_other_database_is_no_store(tmp_path: Path) -> None:
     path = tmp_path / "places.sqlite"
     make_other_database(path)
     assert "no claimwise store there yet" in refusal(path)
 
 
-def test_other_database_is_left_alone(tmp_path: Path):
+def test_other_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "places.sqlite"
     before = make_other_database(path)
     refusal(path)
@@ -458,6 +467,6 @@ def test_other_database_is_left_alone(tmp_path: Path):
     assert [p.name for p in tmp_path.iterdir()] == ["places.sqlite"]
 
 
-def test_unknown_scheme_is_told_without_its_password():
+def test_unknown_scheme_is_told_without_its_password() -> None:
     message = refusal("mysql://ann:secret@host/db")
     assert message == "mysql://…: found a store of kind 'mysql', expected a path or postgresql://"

@@ -52,7 +52,7 @@ def read_until(place: str, labels: int) -> int:
         for overall in estimate_metric(store, metric, "r1").overall:
             assert overall.scored % LABELS == 0, f"half an import: {overall.scored} scored"
         seen.add(found)
-        return found >= labels
+        return bool(found >= labels)
 
     with open_store(place) as store:
         wait_until(lambda: look(store), f"{labels} labels are there")

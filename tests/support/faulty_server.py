@@ -138,6 +138,10 @@ class FaultyServer:
         """How many requests came so far."""
         return len(self.requests)
 
+    def is_past(self, count: int) -> bool:
+        """Return whether more requests came than that."""
+        return self.count > count
+
     def set_environment(self, environ: Any) -> None:
         """Point both wire formats here: a dictionary, or pytest's monkeypatch."""
         put = getattr(environ, "setenv", None) or environ.__setitem__

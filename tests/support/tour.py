@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 from playwright.sync_api import Page, expect
@@ -34,7 +33,7 @@ def fill_store(place: str, folder: Path) -> None:
         import_files(store, [folder])
 
 
-def _is_kept(label: dict[str, Any]) -> bool:
+def _is_kept(label: dict[str, str]) -> bool:
     return label["run_id"] != RUN or label["labeler"].startswith("verifier:")
 
 

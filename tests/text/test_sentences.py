@@ -15,6 +15,18 @@ from hypothesis import strategies as st
 from claimwise.text import find_sentences, sentences
 
 
+def record_what_nupunkt_is_given(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list to which each text that nupunkt is given will be added."""
+    given: list[str] = []
+
+    def find_nothing(text: str) -> list[tuple[int, int]]:
+        given.append(text)
+        return []
+
+    monkeypatch.setattr(nupunkt, "sent_spans", find_nothing)
+    return given
+
+
 def split(text: str) -> list[str]:
     return [text[start:end] for start, end in find_sentences(text)]
 
@@ -185,8 +197,7 @@ def test_nupunkt_is_given_work_that_grows_with_length_only(
     unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From every stop nupunkt looks to the end of the run that it stands in."""
-    given: list[str] = []
-    monkeypatch.setattr(nupunkt, "sent_spans", lambda text: given.append(text) or [])
+    given = record_what_nupunkt_is_given(monkeypatch)
     text = "Dr. No. " + unit * (100_000 // len(unit))
     find_sentences(text)
     assert sum(map(len, given)) == len(text)
@@ -195,8 +206,7 @@ def test_nupunkt_is_given_work_that_grows_with_length_only(
 
 
 def test_stops_of_a_long_run_that_count_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[str] = []
-    monkeypatch.setattr(nupunkt, "sent_spans", lambda text: given.append(text) or [])
+    given = record_what_nupunkt_is_given(monkeypatch)
     address = "https://example.com/?" + "&".join(f"a{n}=x.y" for n in range(40))
     short, long = f"See {address}. e.g. It", f"See {address}{'z' * 400}. e.g. It"
     many = f"See {'a.b' * 400}. e.g. It"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ WORDS = st.sampled_from(["tower", "bridge", "river", "ferry", "castle", "the", "
 SENTENCES = st.lists(WORDS, min_size=1, max_size=12).map(lambda w: " ".join(w) + ".")
 
 
-def doc(source_id: str, text: str, **more: str) -> Source:
+def doc(source_id: str, text: str, **more: Any) -> Source:
     return Source(source_id=source_id, corpus_ver="-", source_text=text, **more)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from judged import TODAY, judge, judge_all, make_claim, make_log, make_source
 
 from claimwise.types.rows import ActionEntry
 from claimwise.verify.decide import decide_action
+from verify.judged import TODAY, judge, judge_all, make_claim, make_log, make_source
 
 TOWER = "The Kestrel Tower is 139 m tall and stands in the harbour district."
 BOTH = pytest.mark.parametrize("tier", ["lexical", "embedded"])

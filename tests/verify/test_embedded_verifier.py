@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from judged import TODAY, judge, judge_all, load_tier, make_claim, make_source
 
 from claimwise.errors import VerifierError
 from claimwise.types.checking import VERDICTS, CheckRequest
@@ -14,6 +13,7 @@ from claimwise.verify.embedded import NO_WORDS
 from claimwise.verify.language import is_english
 from claimwise.verify.verifier import VERIFIERS, load_verifier
 from claimwise.verify.words import read_stems
+from verify.judged import TODAY, judge, judge_all, load_tier, make_claim, make_source
 
 BOTH = pytest.mark.parametrize("tier", ["lexical", "embedded"])
 TOWER = "The Kestrel Tower is 139 m tall and stands in the harbour district."

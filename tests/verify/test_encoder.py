@@ -22,7 +22,8 @@ PAIRS = [(row["evidence"], row["claim"]) for row in PARITY]
 def score(*pairs: tuple[str, str]) -> NDArray[np.float64]:
     logits = load_encoder().score_pairs(pairs).astype(np.float64)
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+    return shares
 
 
 def test_parity_with_the_training_code() -> None:

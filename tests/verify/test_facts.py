@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from claimwise.verify import facts
 from claimwise.verify.facts import (
+    Day,
+    Name,
     Quantity,
     find_facts,
     load_opposites,
@@ -306,5 +308,6 @@ def test_numbers_beyond_floats() -> None:
 @given(st.text(alphabet="0123456789.,-–$€% mkMay tonè‘'’\n", max_size=60))
 def test_facts_never_fail(text: str) -> None:
     facts = find_facts(text)
-    for fact in (*facts.quantities, *facts.days, *facts.names):
+    found: list[Quantity | Day | Name] = [*facts.quantities, *facts.days, *facts.names]
+    for fact in found:
         assert text[fact.start : fact.end] == fact.text

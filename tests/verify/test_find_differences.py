@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from judged import make_source
 
 import claimwise.verify.compare as comparing
 from claimwise.verify.amounts import Amount, agree
 from claimwise.verify.compare import Difference, find_differences, find_reckoned, find_uncovered
 from claimwise.verify.evidence import EvidenceIndex, weigh_part
+from verify.judged import make_source
 
 
 def differ(claim: str, *texts: str) -> list[Difference]:

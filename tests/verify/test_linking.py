@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judged import make_source
 
 from claimwise.verify.link import (
     DIGEST_SENTENCES,
@@ -17,6 +16,7 @@ from claimwise.verify.link import (
 )
 from claimwise.verify.words import read_stems, read_words
 from support.growth import grows_evenly
+from verify.judged import make_source
 
 FILLER = [
     f"The {thing} of the harbour district was {done} by the council in spring."

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import make_source
 
 from claimwise.verify.combine import (
     LogisticModel,
@@ -21,6 +20,7 @@ from claimwise.verify.combine import (
 )
 from claimwise.verify.evidence import FEATURES, EvidenceIndex, Part, split_parts, weigh_part
 from claimwise.verify.reading import Reading
+from verify.judged import make_source
 
 TOWERS = (
     "The Kestrel Tower is 139 m tall. Masons built it from red sandstone in 1874. "
