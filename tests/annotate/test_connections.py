@@ -6,11 +6,11 @@ import os
 import resource
 import select
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -25,8 +25,8 @@ from claimwise.pipeline import import_files
 from claimwise.store import open_store
 from support.app_process import AppProcess
 from support.app_server import RunningApp, run_app
+from support.waiting import DEADLINE, wait_until
 
-PATIENCE = 60.0  # seconds until a test gives up
 LONG = 3600.0  # a deadline that no test reaches
 HEADER = b"GET /login HTTP/1.1\r\nhost: localhost\r\n"
 BODY = b"POST /login HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9999\r\n\r\n"
@@ -52,20 +52,13 @@ def serve(
 
 def connect(app: RunningApp) -> socket.socket:
     address = httpx2.URL(app.url)
-    return socket.create_connection((address.host, address.port or 0), timeout=PATIENCE)
-
-
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.01)
+    return socket.create_connection((address.host, address.port or 0), timeout=DEADLINE)
 
 
 def is_served(app: RunningApp) -> bool:
     """Return whether a page comes; on a busy machine a short deadline may pass before that."""
     try:
-        with httpx2.Client(base_url=app.url, timeout=PATIENCE) as web:
+        with httpx2.Client(base_url=app.url, timeout=DEADLINE) as web:
             return web.get("/login").status_code == 200
     except httpx2.TransportError:
         return False
@@ -90,7 +83,8 @@ def test_requests_that_never_end_are_dropped(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], begun: bytes, limit: str
 ) -> None:
     """Byte after byte, so that the connection is never idle."""
-    with serve(tmp_path, **{limit: 0.5}) as app, ExitStack() as ends:
+    short: dict[str, Any] = {limit: 0.5}
+    with serve(tmp_path, **short) as app, ExitStack() as ends:
         slow = [ends.enter_context(connect(app)) for _ in range(30)]
         for one in slow:
             one.sendall(begun)
@@ -123,7 +117,7 @@ def test_an_answer_that_nobody_reads_is_dropped(
     with serve(tmp_path, answer=0.5) as app, socket.socket() as deaf:
         address = httpx2.URL(app.url)
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-        deaf.settimeout(PATIENCE)
+        deaf.settimeout(DEADLINE)
         deaf.connect((address.host, address.port or 0))
         # Many requests in one go: their answers are more than the buffers of both sides hold.
         ask = b"GET /static/base.css HTTP/1.1\r\nhost: localhost\r\n\r\n"
@@ -175,7 +169,7 @@ def test_out_of_descriptors_is_logged_once_and_passes(tmp_path: Path) -> None:
 
         wait_until(is_told, "it is told")
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
-        waiting[-1].settimeout(PATIENCE)
+        waiting[-1].settimeout(DEADLINE)
         waiting[-1].sendall(HEADER + b"\r\n")
         assert waiting[-1].recv(100).startswith(b"HTTP/1.1 200 "), "who waited is served"
     told = [

@@ -7,7 +7,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,9 +15,9 @@ import pytest
 
 from cli.conftest import Say
 from support.faulty_server import FaultyServer
+from support.waiting import wait_until
 
 CALL = "from claimwise.cli.main import main; main()"
-ENOUGH = 120.0  # seconds until we believe that nothing comes any more
 
 # Fills all memory that there is, down to the last small object, and keeps it.
 HOARD = """
@@ -87,19 +86,15 @@ def test_a_second_interrupt_ends_the_process_at_once() -> None:
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + ENOUGH
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.01)
-
-
 def interrupt_until_it_ends(process: subprocess.Popen[str]) -> str:
-    """Send Ctrl-C as fast as possible; return what the process said."""
-    deadline = time.monotonic() + ENOUGH
-    while process.poll() is None:
-        assert time.monotonic() < deadline, "it does not end"
-        process.send_signal(signal.SIGINT)
+    """Send Ctrl-C again and again; return what the process said."""
+
+    def interrupt() -> bool:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        return process.returncode is not None
+
+    wait_until(interrupt, "the process ends")
     return process.communicate()[1]
 
 
@@ -136,7 +131,7 @@ def test_many_interrupts_end_a_judge_without_a_traceback(
         server.set_environment(monkeypatch)
         judge = ("--judge", "openai-compatible:m")
         process = start("check", "--answer", "answer.txt", "policy.md", *judge)
-        wait_for(lambda: server.count > 0)
+        wait_until(lambda: server.count > 0, "the judge is asked")
         told = interrupt_until_it_ends(process)
     assert "Traceback" not in told
     assert "Exception" not in told
