@@ -6,6 +6,7 @@
     ├── LlmError              a language model can't be asked: no key, no price, unknown provider
     ├── MetricError           unknown metric or slice, or SQL that breaks the contract
     ├── MissingExtraError     an optional package is not installed
+    ├── PluginError           an installed plug-in is refused, or does not work
     ├── PromptError           there is no such prompt, or its file is wrong
     ├── RefusedError          someone asked for what may not be done; nothing was changed
     ├── VerifierError         there is no verifier of that name
@@ -80,6 +81,10 @@ class MissingExtraError(ClaimwiseError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an extra: pip install 'claimwise[{extra}]'")
+
+
+class PluginError(ClaimwiseError):
+    """An installed plug-in is refused, or does not work; the message names its package."""
 
 
 class PromptError(ClaimwiseError):

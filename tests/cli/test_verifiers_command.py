@@ -12,10 +12,15 @@ import pytest
 
 from claimwise.cli import verifiers
 from claimwise.cli.main import run
-from claimwise.cli.verifiers import SETS, find_figures, find_weak_points, measure_size, sort_sets
+from claimwise.cli.verifiers import SETS, find_figures, find_weak_points, sort_sets
+from claimwise.registry import find_entry, list_entries, load_plugin
 from claimwise.types.bench import VerifierAccuracy
+from claimwise.verify import encoder
 from claimwise.verify.card import load_card
-from claimwise.verify.verifier import VERIFIERS, load_verifier
+from claimwise.verify.verifier import load_verifier
+from support.packages import install_package
+
+BUILT_IN = [entry.name for entry in list_entries("judges") if entry.built_in]
 
 Say = Callable[..., str]
 ROOT = Path(__file__).parent.parent.parent
@@ -35,7 +40,7 @@ def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_every_verifier_is_listed(say: Say) -> None:
     lines = say().splitlines()
-    for name in VERIFIERS:
+    for name in BUILT_IN:
         figures = find_figures(load_card(), name)
         assert figures is not None
         [line] = [line for line in lines if line.startswith(f"{name} ")]
@@ -43,7 +48,7 @@ def test_every_verifier_is_listed(say: Say) -> None:
         assert f" {figures.threshold:g} " in line
 
 
-@pytest.mark.parametrize("name", VERIFIERS)
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_the_card_is_about_what_is_shipped(name: str) -> None:
     """Labeler and threshold are the instrument's own, not what was measured some day."""
     figures, shipped = find_figures(load_card(), name), load_verifier(name)
@@ -110,7 +115,7 @@ def test_limits_and_licences_are_told(say: Say) -> None:
 
 def test_json_has_what_the_text_has(say: Say) -> None:
     document = json.loads(say("--format", "json"))
-    assert [entry["name"] for entry in document["verifiers"]] == list(VERIFIERS)
+    assert [entry["name"] for entry in document["verifiers"]] == list(BUILT_IN)
     first = document["verifiers"][0]
     figures = load_card().verifiers["embedded"]
     assert list(first["figures"]["sets"]) == sort_sets(figures)
@@ -129,7 +134,7 @@ def test_json_has_what_the_text_has(say: Say) -> None:
 def test_without_the_extra_it_says_what_to_install(
     say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verifiers, "has_encoder", lambda: False)
+    monkeypatch.setattr(encoder, "has_encoder", lambda: False)
     assert "embedded can't run here: pip install 'claimwise[encoder]'" in say()
     entry = json.loads(say("embedded", "--format", "json"))["verifiers"][0]
     assert (entry["runs_here"], entry["install"]) == (False, "pip install 'claimwise[encoder]'")
@@ -141,17 +146,25 @@ def test_unknown_name(say: Say) -> None:
     assert "\x1b" not in message
 
 
-def test_an_unmeasured_verifier_has_no_figures(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(VERIFIERS, "oracle", "knows everything")
+def test_an_unmeasured_verifier_has_no_figures(
+    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "from claimwise.registry import Plugin; P = Plugin(description='all', load=dict)"
+    install_package(monkeypatch, tmp_path, "acme", code, judges={"oracle": "P"})
     assert "oracle" in say()
     assert json.loads(say("oracle", "--format", "json"))["verifiers"][0]["figures"] is None
 
 
 def test_sizes_are_those_of_the_files() -> None:
+    def measure_size(name: str) -> int:
+        entry = find_entry("judges", name)
+        assert entry is not None
+        return load_plugin(entry).measure_size()
+
     sizes = {p.name: len(p.read_bytes()) for p in (files("claimwise.verify") / "data").iterdir()}
-    encoder = sizes["encoder.int8.onnx"] + sizes["tokenizer.json"]
+    weights = sizes["encoder.int8.onnx"] + sizes["tokenizer.json"]
     assert measure_size("embedded") == sum(sizes.values()) - sizes["card.json"]
-    assert measure_size("lexical") == measure_size("embedded") - encoder
+    assert measure_size("lexical") == measure_size("embedded") - weights
     assert measure_size("overlap") == 0
     assert sum(sizes.values()) < 40_000_000, "at most 40 MB in the repository"
 
@@ -161,7 +174,7 @@ def test_lists_are_complete() -> None:
     assert set(card.baseline.sets) == set(SETS)
     assert set(card.fitted) <= {*SETS, "faithdial"}
     measured: list[VerifierAccuracy] = [*card.verifiers.values()]
-    assert {m.verifier for m in measured} | {card.baseline.verifier} == set(VERIFIERS)
+    assert {m.verifier for m in measured} | {card.baseline.verifier} == set(BUILT_IN)
 
 
 def test_training_data_are_those_that_are_read() -> None:

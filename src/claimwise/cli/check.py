@@ -136,7 +136,7 @@ def command(
         actions=None if actions is None else tuple(read_action_log(actions)),
     )
     if judging.judge is None:
-        checked = _Checked(check_answer(request, load_verifier(verifier)))
+        checked = _Checked(_check_offline(request, verifier, store))
     else:
         found = _check_with_judge(request, judging, grounding, store, form)
         if found is None:
@@ -164,6 +164,18 @@ class _Checked(NamedTuple):
     spent: str = ""
     judge: dict[str, Any] | None = None
     prompt_ver: str | None = None
+
+
+def _check_offline(request: CheckRequest, verifier: str, store: str | None) -> CheckResult:
+    """Check an answer without a model. Where no card says how good a judge is, the store may."""
+    result = check_answer(request, load_verifier(verifier))
+    if result.agreement is not None:
+        return result
+    # Loaded when needed: a judge with a card should not wait for it.
+    from claimwise.pipeline.agreement import measure_agreement
+
+    agreement, _ = ask_store(lambda opened: measure_agreement(opened, result.verifier), store)
+    return replace(result, agreement=agreement)
 
 
 def _calibrate(

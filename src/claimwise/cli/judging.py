@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,7 +112,8 @@ def judge_options(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds the options of a judge; they arrive as ``judging``.
 
-    Where the judge is optional, options that need one are refused without it. ``repeats`` says
+    Where the judge is optional, options that need one are refused without it, and a name without
+    a colon is that of a judge without a model, as ``--verifier`` takes it. ``repeats`` says
     whether the command has ``--repeats``.
     """
     options = (
@@ -120,7 +121,7 @@ def judge_options(
             "--judge",
             metavar="PROVIDER:MODEL",
             required=required,
-            help="Language model to use as the judge.",
+            help="Language model to use as the judge" + ("." if required else ", or a plug-in."),
         ),
         click.option(
             "--prompt", metavar="NAME|FILE", help="Prompt to use instead of the built-in one."
@@ -136,6 +137,8 @@ def judge_options(
             given = {"repeats": 1, **arguments}
             judging = JudgeOptions(**{name: given[name] for name in names})
             rest = {name: value for name, value in arguments.items() if name not in names}
+            if not required and ":" not in (judging.judge or ":") and "verifier" in rest:
+                judging, rest = _take_named_judge(judging, rest)
             if judging.judge is None:
                 _refuse_without_judge(judging)
             function(judging=judging, **rest)
@@ -145,6 +148,15 @@ def judge_options(
         return gather
 
     return decorate
+
+
+def _take_named_judge(
+    judging: JudgeOptions, rest: dict[str, Any]
+) -> tuple[JudgeOptions, dict[str, Any]]:
+    """Read ``--judge NAME`` as ``--verifier NAME``: a judge without a model, built in or not."""
+    if rest["verifier"] != "auto":
+        raise click.UsageError("found --verifier and --judge, expected one of them")
+    return replace(judging, judge=None), {**rest, "verifier": judging.judge}
 
 
 def _refuse_without_judge(judging: JudgeOptions) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from importlib.resources import files
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -25,20 +24,16 @@ from claimwise.cli.common import (
     store_option,
 )
 from claimwise.errors import VerifierError, make_printable
+from claimwise.registry import Entry, Listing, describe_entry, list_usable
 from claimwise.report.format import MISSING, pluralize, show_number, show_rate
 from claimwise.store.calibrations import list_calibrations, name_slice
 from claimwise.types.bench import Accuracy, Bounds, VerifierAccuracy
 from claimwise.types.calibrating import Calibration
 from claimwise.verify.card import Card, load_card
-from claimwise.verify.encoder import has_encoder
-from claimwise.verify.verifier import VERIFIERS
 
-INSTALL = "pip install 'claimwise[encoder]'"
 POOR = 0.6  # balanced accuracy below which a set is named among the weak points
 FAR_OFF = 0.15  # calibration error from which it is
 FEW_GROUPS = 30
-_ENCODER_FILES = ("encoder.int8.onnx", "tokenizer.json")
-_CARD_FILE = "card.json"
 
 
 class Material(NamedTuple):
@@ -117,11 +112,7 @@ def command(name: str | None, store: str | None, form: str) -> None:
     the data it was measured on. NAME shows one judge only. Calibrations in the project's store are
     listed as well, including those of language models.
     """
-    if name is not None and name not in VERIFIERS:
-        raise VerifierError(
-            f"verifier {make_printable(name)!r}: unknown, expected one of {', '.join(VERIFIERS)}"
-        )
-    names = list(VERIFIERS) if name is None else [name]
+    judges = [describe_entry(entry) for entry in _choose_entries(name)]
     card = load_card()
     found, why = ask_store(list_calibrations, store)
     if why:
@@ -129,9 +120,19 @@ def command(name: str | None, store: str | None, form: str) -> None:
     calibrations = _choose(found or [], None if name is None else find_figures(card, name))
     if form == "json":
         told = [_to_calibration(one, _now()) for one in calibrations]
-        print_json({**to_document(card, names), "calibrations": None if why else told})
+        print_json({**to_document(card, judges), "calibrations": None if why else told})
         return
-    _print_text(card, names, calibrations)
+    _print_text(card, judges, calibrations)
+
+
+def _choose_entries(name: str | None) -> list[Entry]:
+    entries = list_usable("judges")
+    known = [entry.name for entry in entries]
+    if name is not None and name not in known:
+        raise VerifierError(
+            f"verifier {make_printable(name)!r}: unknown, expected one of {', '.join(known)}"
+        )
+    return [entry for entry in entries if name in (None, entry.name)]
 
 
 def _choose(found: Sequence[Calibration], figures: VerifierAccuracy | None) -> list[Calibration]:
@@ -168,6 +169,17 @@ def find_figures(card: Card, name: str) -> VerifierAccuracy | None:
     return card.verifiers.get(name)
 
 
+def find_judge_figures(card: Card, judge: Listing) -> VerifierAccuracy | None:
+    """Return a listed judge's figures: the card speaks of built-in ones alone."""
+    return find_figures(card, judge.entry.name) if judge.entry.built_in else None
+
+
+def _say_what(judge: Listing) -> str:
+    if judge.entry.built_in:
+        return judge.description
+    return f"{judge.description} ({judge.entry.origin})".strip()
+
+
 def sort_sets(figures: VerifierAccuracy) -> list[str]:
     """Return the sets by rising balanced accuracy: the worst first."""
 
@@ -176,25 +188,6 @@ def sort_sets(figures: VerifierAccuracy) -> list[str]:
         return figure is None, figure or 0.0, name
 
     return sorted(figures.sets, key=place)
-
-
-def measure_size(name: str) -> int:
-    """Return the bytes that a verifier brings in the package; 0 for one that learned nothing."""
-    sizes = {
-        file.name: len(file.read_bytes())
-        for file in (files("claimwise.verify") / "data").iterdir()
-        if file.name != _CARD_FILE
-    }
-    if name == "embedded":
-        return sum(sizes.values())
-    if name == "lexical":
-        return sum(size for file, size in sizes.items() if file not in _ENCODER_FILES)
-    return 0
-
-
-def can_run(name: str) -> bool:
-    """Tell whether a verifier's packages are installed."""
-    return name != "embedded" or has_encoder()
 
 
 def find_weak_points(figures: VerifierAccuracy) -> list[str]:
@@ -231,10 +224,10 @@ def _is_level(accuracy: Accuracy) -> bool:
     return lead is not None and (lead.interval is None or lead.interval[0] <= 0)
 
 
-def to_document(card: Card, names: list[str]) -> dict[str, Any]:
+def to_document(card: Card, judges: Sequence[Listing]) -> dict[str, Any]:
     """Return the card as plain values for JSON, sets the worst first."""
     return {
-        "verifiers": [_to_entry(card, name) for name in names],
+        "verifiers": [_to_entry(card, judge) for judge in judges],
         "baseline": _to_figures(card.baseline),
         "card": {
             "version": card.version,
@@ -251,17 +244,16 @@ def to_document(card: Card, names: list[str]) -> dict[str, Any]:
     }
 
 
-def _to_entry(card: Card, name: str) -> dict[str, Any]:
-    figures = find_figures(card, name)
-    runs = can_run(name)
+def _to_entry(card: Card, judge: Listing) -> dict[str, Any]:
+    figures = find_judge_figures(card, judge)
     return {
-        "name": name,
-        "what": VERIFIERS[name],
-        "runs_here": runs,
-        "install": None if runs else INSTALL,
+        "name": judge.entry.name,
+        "what": _say_what(judge),
+        "runs_here": judge.missing is None,
+        "install": judge.missing,
         "labeler": figures.labeler if figures else None,
         "threshold": figures.threshold if figures else None,
-        "bytes": measure_size(name),
+        "bytes": judge.size,
         "figures": _to_figures(figures) if figures else None,
         "weak_points": find_weak_points(figures) if figures else [],
     }
@@ -272,27 +264,27 @@ def _to_figures(figures: VerifierAccuracy) -> dict[str, Any]:
     return {"sets": sets, "macro": msgspec.to_builtins(figures.macro)}
 
 
-def _print_text(card: Card, names: list[str], calibrations: Sequence[Calibration]) -> None:
+def _print_text(card: Card, judges: Sequence[Listing], calibrations: Sequence[Calibration]) -> None:
     columns = ("verifier", "runs here", "labeler", "threshold", "size", "what it is")
     rows = []
-    for name in names:
-        figures = find_figures(card, name)
+    for judge in judges:
+        figures = find_judge_figures(card, judge)
         rows.append([
-            name,
-            "yes" if can_run(name) else "no",
+            judge.entry.name,
+            "yes" if judge.missing is None else "no",
             figures.labeler if figures else MISSING,
             f"{figures.threshold:g}" if figures else MISSING,
-            _show_size(measure_size(name)),
-            VERIFIERS[name],
+            show_bytes(judge.size),
+            _say_what(judge),
         ])  # fmt: skip
     print_table(columns, rows, right=("threshold", "size"))
-    for name in names:
-        if not can_run(name):
-            click.echo(f"\n{name} can't run here: {INSTALL}")
-        figures = find_figures(card, name)
+    for judge in judges:
+        if judge.missing is not None:
+            click.echo(f"\n{judge.entry.name} can't run here: {make_printable(judge.missing)}")
+        figures = find_judge_figures(card, judge)
         # The baseline's figures stand beside everybody else's: once is enough unless asked for.
-        if figures is not None and (figures is not card.baseline or len(names) == 1):
-            _print_figures(card, name, figures)
+        if figures is not None and (figures is not card.baseline or len(judges) == 1):
+            _print_figures(card, judge.entry.name, figures)
     if calibrations:
         _print_calibrations(calibrations)
     for title, lines in (
@@ -372,7 +364,8 @@ def _points(share: float) -> float:
     return round(100 * share, 1) + 0.0
 
 
-def _show_size(size: int) -> str:
+def show_bytes(size: int) -> str:
+    """Return a size in bytes as people read it; nothing is a dash."""
     if not size:
         return MISSING
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"

@@ -37,6 +37,7 @@ from claimwise.cli.judging import (
     show_judge_progress,
 )
 from claimwise.errors import ClaimwiseError, StoreError, make_printable
+from claimwise.pipeline.agreement import measure_agreement
 from claimwise.pipeline.tasks import NO_CONTEXTS, Basis
 from claimwise.pipeline.verify import VerifyProgress, VerifyResult, Watch, verify_run
 from claimwise.report.probabilities import describe_probabilities
@@ -103,6 +104,8 @@ def command(
         chosen = choose_run(opened, run_id)
         with _show_progress() as watch:
             result = verify_run(opened, chosen, verifier, jobs=jobs, again=again, watch=watch)
+        if result.agreement is None:
+            result = replace(result, agreement=measure_agreement(opened, result.labeler, chosen))
         probabilities = _measure(opened, result)
     if form == "json":
         print_json({**asdict(result), "probabilities": to_builtins(probabilities)})
@@ -120,7 +123,6 @@ def _verify_with_judge(
     form: str,
 ) -> None:
     # Loaded when needed: offline verifiers should not wait for it.
-    from claimwise.pipeline.agreement import measure_agreement
     from claimwise.pipeline.judging import verify_rounds
 
     project = current_project()

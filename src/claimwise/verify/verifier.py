@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from claimwise.errors import VerifierError, make_printable
+from claimwise.registry import find_entry, list_usable, load_plugin
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores
-
-# name -> what it is, for people
-VERIFIERS = {
-    "embedded": "the full tier: linked evidence and the encoder (extra: encoder)",
-    "lexical": "words, numbers, dates, names and negation; the base install alone",
-    "overlap": "the baseline: the share of the claim's words that the sources hold",
-}
+from claimwise.verify.outside import OutsideVerifier
 
 
 class Verifier(Protocol):
@@ -55,26 +50,28 @@ class Splitter(Protocol):
 
 
 def load_verifier(name: str = "auto") -> Verifier:
-    """Return a verifier by name: see ``VERIFIERS``; "auto" is the best at hand.
+    """Return a verifier by name, built in or of an installed package; "auto" is the best built in.
 
     Raises:
         MissingExtraError: "embedded" was asked for and its packages are not installed.
+        PluginError: the package that brings it does not work.
         VerifierError: there is no verifier of that name.
     """
     if name == "auto":
         from claimwise.verify.encoder import has_encoder
 
         name = "embedded" if has_encoder() else "lexical"
-    if name in ("embedded", "lexical"):
-        from claimwise.verify.embedded import load_embedded
-
-        return load_embedded(name)
-    if name == "overlap":
-        from claimwise.verify.overlap import OverlapVerifier
-
-        return OverlapVerifier()
-    hint = "; a language model is named with --judge" if ":" in name else ""
-    raise VerifierError(
-        f"verifier {make_printable(name)!r}: unknown, expected one of auto, "
-        f"{', '.join(VERIFIERS)}{hint}"
-    )
+    entry = find_entry("judges", name)
+    if entry is None:
+        hint = "; a language model is named with --judge PROVIDER:MODEL"
+        known = ", ".join(one.name for one in list_usable("judges"))
+        raise VerifierError(
+            f"verifier {make_printable(name)!r}: unknown, expected one of auto, {known}{hint}"
+        )
+    plugin = load_plugin(entry)
+    if entry.built_in:
+        return cast(Verifier, plugin.load())
+    missing = entry.call(plugin.find_missing)
+    if missing is not None:
+        raise VerifierError(f"the {entry} can't run here: {make_printable(missing)}")
+    return OutsideVerifier(entry, entry.call(plugin.load))
