@@ -14,6 +14,7 @@ from claimwise.cli.common import (
     print_json,
     store_option,
 )
+from claimwise.errors import make_printable
 from claimwise.ingest import KINDS
 from claimwise.pipeline import ImportResult, import_files
 
@@ -25,6 +26,9 @@ from claimwise.pipeline import ImportResult, import_files
     type=click.Choice(list(KINDS)),
     help="What the files contain, if their names don't tell.",
 )
+@click.option(
+    "--reader", metavar="NAME", help="Reader for the files (default: recognised by their content)."
+)
 @click.option("--update", is_flag=True, help="Update stored sources, items and runs that differ.")
 @click.option("--dry-run", is_flag=True, help="Check everything without writing anything.")
 @store_option
@@ -32,6 +36,7 @@ from claimwise.pipeline import ImportResult, import_files
 def command(
     paths: tuple[Path, ...],
     kind: str | None,
+    reader: str | None,
     update: bool,
     dry_run: bool,
     store: str | None,
@@ -41,6 +46,8 @@ def command(
 
     All or nothing: if a file has errors, the store stays as it was. Rows that are already stored
     are skipped, so you can repeat an import. docs/data-format.md describes the records.
+    Plug-ins can read other formats; a file named after what it holds (labels.jsonl) is not given
+    to them.
     """
     project = current_project()
     with open_project_store(project, store) as opened:
@@ -51,6 +58,7 @@ def command(
             query_types=project.query_types,
             update=update,
             dry_run=dry_run,
+            reader=reader,
         )
     if form == "json":
         print_json(
@@ -74,6 +82,6 @@ def _print_counts(result: ImportResult, *, dry_run: bool) -> None:
             parts.append(f"{count.unchanged:,} there already")
         click.echo(f"{count.kind:<20} {', '.join(parts)}")
     for warning in result.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        click.echo(f"warning: {make_printable(warning)}", err=True)
     if not result.counts:
         click.echo("the files are empty: nothing to import")

@@ -19,7 +19,7 @@ from claimwise.cli.common import (
 from claimwise.disk.input import refuse
 from claimwise.errors import make_printable
 from claimwise.ingest.documents import STDIN
-from claimwise.ingest.traces import read_trace
+from claimwise.ingest.readers import read_one_trace
 from claimwise.pipeline.incidents import make_trace, promote_trace
 from claimwise.store import Store
 from claimwise.store.incidents import FoundAnswer, find_answer
@@ -54,6 +54,9 @@ from claimwise.verify.verifier import load_verifier
 )
 @click.option("--corpus", metavar="VERSION", help="Corpus version (default: the newest).")
 @click.option("--trace-id", metavar="ID", help="Which trace to use if the file contains several.")
+@click.option(
+    "--reader", metavar="NAME", help="Reader for TRACE (default: recognised by its content)."
+)
 @click.option("--who", metavar="NAME", help="Who promotes it (default: your login name).")
 @click.option(
     "--verifier",
@@ -69,6 +72,7 @@ from claimwise.verify.verifier import load_verifier
 def command(
     what: str,
     trace_id: str | None,
+    reader: str | None,
     who: str | None,
     verifier: str,
     corpus: str | None,
@@ -90,7 +94,7 @@ def command(
     project = current_project()
     choice = ItemChoice(corpus_ver=corpus, **choices)
     with open_project_store(project, store) as opened:
-        trace, stored = _find(opened, what, trace_id)
+        trace, stored = _find(opened, what, trace_id, reader)
         done = promote_trace(
             opened,
             trace,
@@ -109,10 +113,12 @@ def command(
         click.echo(f"warning: {make_printable(warning)}", err=True)
 
 
-def _find(store: Store, what: str, trace_id: str | None) -> tuple[Trace, FoundAnswer | None]:
+def _find(
+    store: Store, what: str, trace_id: str | None, reader: str | None
+) -> tuple[Trace, FoundAnswer | None]:
     path = Path(what)
-    if path == STDIN or path.is_file():
-        return read_trace(path, trace_id=trace_id), None
+    if path == STDIN or path.is_file() or reader is not None:
+        return read_one_trace(path, trace_id=trace_id, reader=reader), None
     answer = find_answer(store, what)
     if answer is None:
         raise refuse(

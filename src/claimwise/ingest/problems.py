@@ -6,11 +6,13 @@ import difflib
 import json
 import re
 from datetime import date, datetime
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Meta
 
+from claimwise.errors import Problem
 from claimwise.types.rows import Row
 
 _PATH = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
@@ -36,6 +38,26 @@ class Complaint(Exception):
         self.field = field
         self.found = found
         self.expected = expected
+
+
+def make_problem(path: Path, line: int, complaint: Complaint) -> Problem:
+    """Return a complaint with its place."""
+    return Problem(
+        path=str(path),
+        line=line,
+        field=complaint.field,
+        found=complaint.found,
+        expected=complaint.expected,
+    )
+
+
+def holds_nul(value: object) -> bool:
+    """Look for a real NUL: the same letters after a backslash are harmless."""
+    if isinstance(value, dict):
+        return any(holds_nul(key) or holds_nul(part) for key, part in value.items())
+    if isinstance(value, list):
+        return any(map(holds_nul, value))
+    return isinstance(value, str) and "\x00" in value
 
 
 def explain(row_type: type[Row], record: object, message: str) -> Complaint:

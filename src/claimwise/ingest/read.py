@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -15,8 +15,10 @@ from claimwise.errors import InputError, Problem
 from claimwise.ingest.cells import cell_types, parse_cells
 from claimwise.ingest.files import find_format, guess_format, read_csv, read_lines
 from claimwise.ingest.json_keys import find_repeated_key
+from claimwise.ingest.outside import Reader, RecordKind
 from claimwise.ingest.parquet import read_parquet
-from claimwise.ingest.problems import Complaint, show
+from claimwise.ingest.problems import Complaint, holds_nul, make_problem, show
+from claimwise.ingest.readers import choose_reader
 from claimwise.ingest.records import KINDS, NAMES, NESTED, complete, expand
 from claimwise.types.rows import QUERY_TYPES, Item, Placed, Row
 
@@ -31,42 +33,77 @@ def read_rows(
     *,
     kind: str | None = None,
     query_types: Collection[str] = QUERY_TYPES,
+    reader: str | None = None,
+    notes: list[str] | None = None,
 ) -> Iterator[Placed]:
     """Yield the rows of all files with their places.
 
     A record's kind is its ``type``, or ``kind``, or what the file's name begins with
     (``labels.jsonl``, ``labels-march.csv``).
 
+    Args:
+        paths: the files.
+        kind: what they hold, when neither names nor records say it; such files are never given to
+            the readers of other packages.
+        query_types: those that items may have.
+        reader: the name of the reader; else each file's format is recognised.
+        notes: takes a line for every file that a reader of another package recognised.
+
     Raises:
         InputError: after the last file, when records were wrong; lists the first of them.
     """
     problems: list[Problem] = []
+    options = {} if kind is None else {"kind": kind}
 
-    def note(path: Path, line: int, complaint: Complaint) -> None:
-        problems.append(
-            Problem(
-                path=str(path),
-                line=line,
-                field=complaint.field,
-                found=complaint.found,
-                expected=complaint.expected,
-            )
-        )
+    def note(problem: Problem) -> None:
+        problems.append(problem)
         if len(problems) > _SHOWN_PROBLEMS:
             raise InputError(problems[:_SHOWN_PROBLEMS], more=True)
 
     for file_no, path in enumerate(paths):
-        reader = _READERS[find_format(path)]
-        for line, row in reader(path, kind or _kind_of(path), note):
+        chosen = _choose(path, kind, reader, [] if notes is None else notes)
+        for line, row in chosen.read(path, options):
+            if not isinstance(row, Row):
+                note(cast(Problem, row))
+                continue
             if isinstance(row, Item) and row.query_type not in query_types:
-                note(path, line, _unknown_query_type(row.query_type, query_types))
+                note(make_problem(path, line, _unknown_query_type(row.query_type, query_types)))
             yield Placed(row, file_no, line)
     if problems:
         raise InputError(problems)
 
 
-Note = Callable[[Path, int, Complaint], None]
-PlacedRows = Iterator[tuple[int, Row]]
+PlacedRows = Iterator[tuple[int, Row | Problem]]
+
+
+class RowReader:
+    """Reads the rows of a format whose files have our records: jsonl, csv or parquet."""
+
+    yields: RecordKind = "rows"
+
+    def __init__(self, form: str) -> None:
+        self._form = form
+
+    def recognise(self, path: Path, head: bytes) -> float | None:
+        """Go by the file's name, and be certain where it says the kind of row too."""
+        if guess_format(path) != self._form:
+            return None
+        return 1.0 if is_data_file(path) else 0.5
+
+    def read(self, path: Path, options: Mapping[str, str]) -> PlacedRows:
+        """Yield rows and problems with their lines."""
+        return _READERS[self._form](path, options.get("kind") or _kind_of(path))
+
+
+def _choose(path: Path, kind: str | None, name: str | None, notes: list[str]) -> Reader:
+    if name is None and kind is not None:
+        return RowReader(find_format(path))
+    chosen = choose_reader(path, "rows", name)
+    if chosen is None:
+        return RowReader(find_format(path))
+    if name is None and not chosen.entry.built_in:
+        notes.append(f"{path} was read by the {chosen.entry}; --reader chooses another")
+    return chosen.reader
 
 
 def _unknown_query_type(found: str, known: Collection[str]) -> Complaint:
@@ -97,7 +134,7 @@ def _row_type(kind: object, path: Path, line: int) -> type[Row]:
     return row_type
 
 
-def _read_jsonl(path: Path, kind: str | None, note: Note) -> PlacedRows:
+def _read_jsonl(path: Path, kind: str | None) -> PlacedRows:
     lines = read_lines(path)
     first = next(lines, None)
     if first is None:
@@ -120,7 +157,7 @@ def _read_jsonl(path: Path, kind: str | None, note: Note) -> PlacedRows:
             for row in expand(record, row_type):
                 yield number, row
         except Complaint as complaint:
-            note(path, number, complaint)
+            yield number, make_problem(path, number, complaint)
 
 
 def decode_object(data: bytes) -> dict[str, Any]:
@@ -133,7 +170,7 @@ def decode_object(data: bytes) -> dict[str, Any]:
         record = msgspec.json.decode(data)
         if not isinstance(record, dict):
             raise Complaint(None, show(record), "one JSON object per line")
-        if _NUL in data and _holds_nul(record):
+        if _NUL in data and holds_nul(record):
             raise Complaint(None, "a NUL character", "text without one")
         repeated = find_repeated_key(data)
     except _UNREADABLE as error:
@@ -141,15 +178,6 @@ def decode_object(data: bytes) -> dict[str, Any]:
     if repeated is not None:
         raise Complaint(None, f"the key {show(repeated.name)} twice", "each key once")
     return record
-
-
-def _holds_nul(value: object) -> bool:
-    """Look for a real NUL: the same letters after a backslash are harmless."""
-    if isinstance(value, dict):
-        return any(_holds_nul(key) or _holds_nul(part) for key, part in value.items())
-    if isinstance(value, list):
-        return any(map(_holds_nul, value))
-    return isinstance(value, str) and "\x00" in value
 
 
 def _explain_malformed(data: bytes, error: Exception) -> Complaint:
@@ -175,33 +203,33 @@ def _explain_malformed(data: bytes, error: Exception) -> Complaint:
 
 
 def _read_table(
-    path: Path, kind: str | None, note: Note, rows: Iterator[tuple[int, dict[str, Any]]]
+    path: Path, kind: str | None, rows: Iterator[tuple[int, dict[str, Any]]]
 ) -> PlacedRows:
     for line, record in rows:
         try:
             row_type = _row_type(record.pop("type", kind), path, line)
-            if _holds_nul(record):
+            if holds_nul(record):
                 raise Complaint(None, "a NUL character", "text without one")
             for row in expand(record, row_type):
                 yield line, row
         except Complaint as complaint:
-            note(path, line, complaint)
+            yield line, make_problem(path, line, complaint)
 
 
-def _read_csv(path: Path, kind: str | None, note: Note) -> PlacedRows:
+def _read_csv(path: Path, kind: str | None) -> PlacedRows:
     types = {kind: cell_types(row_type) for kind, row_type in NAMES.items()}
     rows = (
         (line, parse_cells(cells, types.get(cells.get("type", kind or ""), {})))
         for line, cells in read_csv(path)
     )
-    return _read_table(path, kind, note, rows)
+    return _read_table(path, kind, rows)
 
 
-def _read_parquet(path: Path, kind: str | None, note: Note) -> PlacedRows:
-    return _read_table(path, kind, note, read_parquet(path))
+def _read_parquet(path: Path, kind: str | None) -> PlacedRows:
+    return _read_table(path, kind, read_parquet(path))
 
 
-_READERS: dict[str, Callable[[Path, str | None, Note], PlacedRows]] = {
+_READERS: dict[str, Callable[[Path, str | None], PlacedRows]] = {
     "jsonl": _read_jsonl,
     "csv": _read_csv,
     "parquet": _read_parquet,

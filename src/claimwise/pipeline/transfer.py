@@ -32,6 +32,7 @@ def import_files(
     query_types: Collection[str] = QUERY_TYPES,
     update: bool = False,
     dry_run: bool = False,
+    reader: str | None = None,
 ) -> ImportResult:
     """Read files into the store, all or nothing.
 
@@ -42,15 +43,20 @@ def import_files(
         query_types: the query types that items may have.
         update: change curated rows that differ from the stored ones.
         dry_run: check everything and write nothing.
+        reader: the name of the reader for all paths, which may then be folders of its format;
+            else each file's format is recognised.
 
     Raises:
-        InputError: something is wrong with a file; nothing was written.
+        ClaimwiseError: something is wrong with a file, or the reader can't be used; nothing was
+            written.
     """
-    files = list(_list_files(paths))
+    files = list(paths if reader else _list_files(paths))
     doubts: Counter[str] = Counter()
-    rows = _watch(read_rows(files, kind=kind, query_types=query_types), doubts)
+    notes: list[str] = []
+    found = read_rows(files, kind=kind, query_types=query_types, reader=reader, notes=notes)
+    rows = _watch(found, doubts)
     counts = store.load(rows, [str(path) for path in files], update=update, dry_run=dry_run)
-    warnings = tuple(f"{count:,} {what}" for what, count in doubts.items())
+    warnings = (*notes, *(f"{count:,} {what}" for what, count in doubts.items()))
     return ImportResult(counts=tuple(counts), warnings=warnings)
 
 
