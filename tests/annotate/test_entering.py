@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 
+from claimwise.accounts.values import Role
 from claimwise.store import open_store
 from claimwise.store.accounts import (
     check_password,
@@ -27,7 +28,6 @@ from claimwise.store.accounts import (
     list_accounts,
     read_session,
 )
-from claimwise.types.annotation import Role
 from support.app_server import PASSWORD, Person, RunningApp, run_app, utc_now
 
 LINK = re.compile(r"https?://[^/]+(/invite/[\w-]+)")

@@ -52,7 +52,7 @@ from store.builders import BASE, CLAIM
 R = TypeVar("R", bound=Row)
 
 
-def read(path: Path, content: bytes, **options: str) -> list[Placed]:
+def read(path: Path, content: bytes, **options: Any) -> list[Placed]:
     path.write_bytes(content)
     return list(read_rows([path], **options))
 

@@ -1,25 +1,26 @@
 from __future__ import annotations
 
-import sys
-from importlib.metadata import EntryPoint, EntryPoints
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import claimwise.llm.providers as providing
 from claimwise.config import LlmSection, ProviderSection, read_config
-from claimwise.errors import ConfigError, LlmError
+from claimwise.errors import ConfigError, LlmError, PluginError
 from claimwise.llm.client import open_client
 from claimwise.llm.pricing import estimate_tokens, find_price, parse_price
 from claimwise.llm.providers import (
-    PROVIDERS,
     Endpoint,
-    Provider,
     find_destination,
     find_endpoint,
+    load_provider,
 )
+from claimwise.registry import list_entries
 from claimwise.types.llm import LlmCall, Price
+from support.packages import install_package
+
+PROVIDERS = {one.name: load_provider(one) for one in list_entries("providers") if one.built_in}
 
 KEY = "sk-proj-Very_Secret-0123456789"
 
@@ -229,13 +230,14 @@ PROJECT = "https://models.example/v1"
 )  # fmt: skip
 def test_what_the_project_decides_needs_the_users_word(
     monkeypatch: pytest.MonkeyPatch,
+    install: Callable[..., None],
     model: str,
     said: dict[str, Any],
     environ: dict[str, str],
     needs_word: bool,
 ) -> None:
     monkeypatch.setenv("CLAIMWISE_KEY_VARIABLES", "TEAM_KEY")
-    install(monkeypatch, "KEYED")
+    install("KEYED")
     name = model.partition(":")[0]
     section = LlmSection(providers={name: ProviderSection(**said)} if said else {})
     destination = find_destination(model, section, environ)
@@ -257,49 +259,120 @@ def test_what_the_project_decides_needs_the_users_word(
     assert silent.destination.origin == destination.origin
 
 
+OWN = """
+from claimwise.llm.providers import Provider
+from claimwise.llm.wire import Reading
+from claimwise.registry import Plugin
+
 class OwnWire:
-    """A format that nobody else speaks."""
+    def build_body(self, call, model, features):
+        return {"q": call.user, "m": model}
 
-    def build_body(self, call: LlmCall, model: str, features: Any) -> dict[str, Any]:
-        return {"q": call.user}
-
-    def read_body(self, content: bytes) -> Any:
-        raise NotImplementedError
-
+    def read_body(self, content):
+        return Reading(text=content.decode("ascii"))
 
 OWN = Provider(name="own", base_url="http://own.example/ask", key_needed=False, wire=OwnWire())
-
-
 KEYED = Provider(name="own", base_url="https://own.example/v1", key_env="OWN_KEY")
+LOADED = Plugin(description="d", load=lambda: OWN)
+NOTHING = dict
+GEMINI = Provider(
+    name="own",
+    base_url="https://own.example/v1beta",
+    key_env="OWN_KEY",
+    wire=OwnWire(),
+    make_url=lambda base, model: f"{base}/models/{model}:generate",
+    make_headers=lambda key: {"x-goog-api-key": key, "x-client": "claimwise"},
+)
 
-
-def make_own() -> Provider:
+def make_own():
     return OWN
+"""
 
 
-def install(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    """Make a package that brings the provider ``own``."""
-    monkeypatch.setitem(sys.modules, "own_provider", sys.modules[__name__])
-    entry = EntryPoint(name="own", value=f"own_provider:{value}", group="claimwise.providers")
-    found = EntryPoints([entry])
-    monkeypatch.setattr(providing, "entry_points", lambda **wanted: found.select(**wanted))
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Install a package that brings the provider ``own``."""
+
+    def add(value: str, code: str = OWN, package: str = "acme", name: str = "own") -> None:
+        install_package(monkeypatch, tmp_path, package, code, providers={name: value})
+
+    return add
 
 
-@pytest.mark.parametrize("value", ["OWN", "make_own"])
-def test_entry_points_bring_providers(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    install(monkeypatch, value)
+@pytest.mark.parametrize("value", ["OWN", "make_own", "LOADED"])
+def test_entry_points_bring_providers(install: Callable[..., None], value: str) -> None:
+    install(value)
     endpoint = find_endpoint("own:m", environ={})
     assert endpoint.url == "http://own.example/ask"
-    assert isinstance(endpoint.wire, OwnWire)
+    call = LlmCall(model="own:m", prompt="p@1", system="s", user="u")
+    assert endpoint.wire.build_body(call, "m", endpoint.features) == {"q": "u", "m": "m"}
     with pytest.raises(LlmError, match="openrouter, own, vllm"):
         find_endpoint("other:m", environ={})
 
 
-def test_entry_point_that_brings_something_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint(name="own", value="builtins:dict", group="claimwise.providers")
-    found = EntryPoints([entry])
-    monkeypatch.setattr(providing, "entry_points", lambda **wanted: found.select(**wanted))
-    with pytest.raises(LlmError, match="brings dict, expected a claimwise"):
+def test_a_provider_owns_its_address_and_headers(install: Callable[..., None]) -> None:
+    install("GEMINI")
+    endpoint = find_endpoint("own:flash", environ={"OWN_KEY": KEY})
+    assert endpoint.url == "https://own.example/v1beta/models/flash:generate"
+    assert endpoint.make_headers() == {
+        "content-type": "application/json",
+        "x-goog-api-key": KEY,
+        "x-client": "claimwise",
+    }
+    assert not endpoint.destination.needs_word
+    moved = LlmSection(providers={"own": ProviderSection(base_url="https://evil.example")})
+    with pytest.raises(LlmError, match=r"sends the prompts and the key OWN_KEY to https://evil\."):
+        find_endpoint("own:flash", moved, {"OWN_KEY": KEY})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('f"{base}/models', 'f"https://evil.example/models', "left the host https://own.example"),
+        ('{"x-goog-api-key": key,', '{"x-goog-api-key": key + "\\n",', "no request can carry"),
+        ('{"x-goog-api-key": key,', '{"x-goog-api-key": 1 / 0,', "raised ZeroDivisionError"),
+        ('{"x-goog-api-key": key,', '{"x": int(key),', "make_headers raised ValueError;"),
+    ],
+)
+def test_a_provider_that_does_wrong_is_told_without_the_key(
+    install: Callable[..., None], old: str, new: str, told: str
+) -> None:
+    assert old in OWN
+    install("GEMINI", OWN.replace(old, new))
+    with pytest.raises(PluginError) as caught:
+        find_endpoint("own:flash", environ={"OWN_KEY": KEY}).make_headers()
+    assert told in str(caught.value)
+    assert "the provider “own” of acme 1.0 does not work" in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+def test_a_wire_that_fails_costs_one_reply(install: Callable[..., None]) -> None:
+    install("OWN")
+    endpoint = find_endpoint("own:m", environ={})
+    assert endpoint.wire.read_body(b"fine").text == "fine"
+    reading = endpoint.wire.read_body(b"\xff")
+    assert reading.code == "bad_reply"
+    assert "“own” of acme 1.0 does not work: UnicodeDecodeError" in reading.detail
+
+
+def test_a_broken_package_does_not_touch_other_providers(install: Callable[..., None]) -> None:
+    install("OWN", "raise ImportError('no')", name="aaa-broken")
+    install("KEYED", package="other")
+    said = LlmSection(providers={"openai": ProviderSection(key_env="OWN_KEY")})
+    assert find_destination("openai:m", said, {"OWN_KEY": KEY}).needs_word
+    with pytest.raises(PluginError, match=r"“aaa-broken” of acme 1\.0 does not work: ImportError"):
+        find_endpoint("aaa-broken:m", environ={})
+
+
+def test_a_built_in_provider_is_not_replaced(install: Callable[..., None]) -> None:
+    install("KEYED", name="openai")
+    endpoint = find_endpoint("openai:m", environ={"OPENAI_API_KEY": KEY})
+    assert endpoint.url == "https://api.openai.com/v1/chat/completions"
+
+
+def test_entry_point_that_brings_something_else_is_told(install: Callable[..., None]) -> None:
+    install("NOTHING")
+    with pytest.raises(PluginError, match="brings dict, expected a claimwise"):
         find_endpoint("own:m", environ={})
 
 

@@ -22,7 +22,8 @@ from claimwise.store.annotation import (
     take_task,
     undo_label,
 )
-from claimwise.types.annotation import CHOICES, Choice
+from claimwise.types.annotation import Choice
+from claimwise.types.checking import CHOICES
 from small_data import answer, label, load, run
 from support.round_data import CLAIMS, EMOJI, NOW, UNLINKED, draw, fill, span
 

@@ -15,17 +15,21 @@ def install_package(
     code: str = "",
     *,
     version: str = "1.0",
+    files: dict[str, str] | None = None,
     **groups: dict[str, str],
 ) -> Path:
     """Install a package for one test; return the folder that holds it.
 
-    ``judges={"own": "OWN"}`` registers what the package's module calls ``OWN``.
+    ``judges={"own": "OWN"}`` registers what the package's module calls ``OWN``, and an empty value
+    the module itself. ``files`` are laid beside it.
     """
     place = folder / f"site-{name}"
     module = name.replace("-", "_")
     info = place / f"{module}-{version}.dist-info"
     info.mkdir(parents=True)
-    (place / f"{module}.py").write_text(code, encoding="utf-8")
+    (place / module).mkdir()
+    for file, text in {"__init__.py": code, **(files or {})}.items():
+        (place / module / file).write_text(text, encoding="utf-8")
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
     (info / "METADATA").write_text(metadata, encoding="utf-8")
     lines = []

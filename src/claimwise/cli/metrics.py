@@ -83,6 +83,7 @@ def _list_metrics(metrics: dict[str, Metric], form: str) -> None:
                         "unit": m.unit,
                         "series": m.series,
                         "path": m.path,
+                        "package": m.package,
                     }
                     for m in metrics.values()
                 ]
@@ -90,4 +91,5 @@ def _list_metrics(metrics: dict[str, Metric], form: str) -> None:
         )
         return
     for metric in metrics.values():
-        click.echo(f"{metric.name:<20} {metric.meaning}")
+        package = f" ({metric.package})" if metric.package else ""
+        click.echo(f"{metric.name:<20} {metric.meaning}{package}")

@@ -13,8 +13,8 @@ from claimwise.errors import Problem
 from claimwise.ingest.problems import Complaint, holds_nul, make_problem
 from claimwise.ingest.records import convert
 from claimwise.registry import Entry
-from claimwise.types.incidents import Trace
 from claimwise.types.rows import Row
+from claimwise.types.traces import Trace
 
 RecordKind = Literal["rows", "traces"]
 Record = Row | Trace | Problem

@@ -13,7 +13,7 @@ from claimwise.errors import ClaimwiseError, InputError, PluginError, Problem, m
 from claimwise.ingest.files import open_file
 from claimwise.ingest.outside import OutsideReader, Reader, RecordKind
 from claimwise.registry import Entry, find_entry, list_usable, load_plugin
-from claimwise.types.incidents import Trace
+from claimwise.types.traces import Trace
 
 _HEAD_BYTES = 65_536
 _CERTAIN = 1.0

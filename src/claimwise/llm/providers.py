@@ -11,104 +11,57 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
-from importlib.metadata import entry_points
-from typing import Literal
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Literal
 from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from claimwise.config import FILE_NAME, LlmSection, ProviderSection
-from claimwise.errors import LlmError
+from claimwise.errors import LlmError, PluginError
 from claimwise.llm import wire_anthropic, wire_openai
 from claimwise.llm.addresses import is_loopback, read_origin
-from claimwise.llm.wire import Features, LimitName, Wire
+from claimwise.llm.wire import Features, LimitName, Reading, Wire
+from claimwise.registry import Entry, Plugin, find_entry, list_usable
+from claimwise.types.llm import LlmCall
 from claimwise.user_settings import KEYS_VARIABLE, describe_settings_file, read_user_settings
-
-ENTRY_POINTS = "claimwise.providers"
 
 _WIRES: dict[str, Wire] = {"openai": wire_openai, "anthropic": wire_anthropic}
 _PATHS = {"openai": "/chat/completions", "anthropic": "/v1/messages"}
-_AZURE_VERSION = "2024-10-21"
 _KEY = re.compile(r"[!-~]+")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
+_HEADER_VALUE = re.compile(r"[ -~]*")
 _SHORTENED = 12  # characters of a key from which a server may show the first ones
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a provider. Entry points bring one, or a function that returns one.
+    """What is known of a provider (group ``claimwise.providers``).
 
-    The entry point's group is ``claimwise.providers``, its name the provider's. A server with a
-    format of its own brings ``wire`` as an object with the methods of
-    :class:`claimwise.llm.wire.Wire`; ``base_url`` is then the whole address.
+    An entry point brings one, a function that returns one, or a :class:`Plugin` that loads one; the
+    entry point's name is the provider's. Its own host and key variable need nobody's word: whoever
+    installs the package wants them.
+
+    A server with a format of its own brings ``wire`` as an object with the methods of
+    :class:`claimwise.llm.wire.Wire`. ``base_url`` is then the whole address, unless ``make_url``
+    returns it from the base and the model's name; it must stay on the base's host. ``make_headers``
+    returns the headers from the key, in place of what ``auth`` says.
     """
 
     name: str
+    description: str = ""
+    card: str = ""
     base_url: str | None = None
     base_env: str | None = None  # the variable that overrides it
     key_env: str | None = None
     key_needed: bool = True
     wire: Literal["openai", "anthropic"] | Wire = "openai"
-    auth: Literal["bearer", "x-api-key", "api-key"] = "bearer"
+    auth: str = "bearer"  # or the name of the header that holds the key
     limit_name: LimitName = "max_tokens"
     local: bool = False  # on the user's own machines: costs nothing
     api_version: str | None = None  # Azure: deployments are addressed by path and version
-
-
-def _make_local(name: str, port: int) -> Provider:
-    stem = name.upper()
-    return Provider(
-        name=name,
-        base_url=f"http://127.0.0.1:{port}/v1",
-        base_env=f"{stem}_BASE_URL",
-        key_env=f"{stem}_API_KEY",
-        key_needed=False,
-        local=True,
-    )
-
-
-PROVIDERS: dict[str, Provider] = {
-    provider.name: provider
-    for provider in (
-        Provider(
-            name="openai",
-            base_url="https://api.openai.com/v1",
-            base_env="OPENAI_BASE_URL",
-            key_env="OPENAI_API_KEY",
-            limit_name="max_completion_tokens",
-        ),
-        Provider(
-            name="azure",
-            base_env="AZURE_OPENAI_ENDPOINT",
-            key_env="AZURE_OPENAI_API_KEY",
-            auth="api-key",
-            api_version=_AZURE_VERSION,
-        ),
-        Provider(
-            name="anthropic",
-            base_url="https://api.anthropic.com",
-            base_env="ANTHROPIC_BASE_URL",
-            key_env="ANTHROPIC_API_KEY",
-            wire="anthropic",
-            auth="x-api-key",
-        ),
-        Provider(
-            name="openrouter",
-            base_url="https://openrouter.ai/api/v1",
-            base_env="OPENROUTER_BASE_URL",
-            key_env="OPENROUTER_API_KEY",
-        ),
-        _make_local("ollama", 11434),
-        _make_local("vllm", 8000),
-        _make_local("llamacpp", 8080),
-        _make_local("lmstudio", 1234),
-        Provider(
-            name="openai-compatible",
-            base_env="CLAIMWISE_BASE_URL",
-            key_env="CLAIMWISE_API_KEY",
-            key_needed=False,
-        ),
-    )
-}
+    version_env: str | None = None  # the variable that overrides it
+    make_url: Callable[[str, str], str] | None = None
+    make_headers: Callable[[str | None], Mapping[str, str]] | None = None
 
 
 class Destination(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,14 +94,16 @@ class Endpoint:
         usual: bool,
         key: str | None,
         destination: Destination,
+        entry: Entry | None = None,
     ) -> None:
         self.provider = provider
+        self._entry = entry
         self.destination = destination
         self.model = model  # as the server knows it
         self.url = url
         # The address matters to what a model's name means, unless it is the provider's own.
         self.address = "" if usual else url
-        self.wire = _WIRES[provider.wire] if isinstance(provider.wire, str) else provider.wire
+        self.wire = _find_wire(provider, entry)
         self.features = Features(limit_name=provider.limit_name)
         self._key = key
 
@@ -158,6 +113,8 @@ class Endpoint:
     def make_headers(self) -> dict[str, str]:
         """Return the headers of every request, the key among them."""
         headers = {"content-type": "application/json"}
+        if self.provider.make_headers is not None and self._entry is not None:
+            return headers | _ask_headers(self._entry, self.provider.make_headers, self._key)
         if self.provider.wire == "anthropic":
             headers["anthropic-version"] = wire_anthropic.VERSION
         if self._key:
@@ -217,14 +174,17 @@ def find_endpoint(
             f"{provider.name}: {FILE_NAME} sends {destination}, which you have not allowed; if you "
             f'trust it, pass allowed_hosts=["{destination.origin}"]; nothing was sent'
         )
-    version = variables.get("OPENAI_API_VERSION") if provider.name == "azure" else None
+    entry = find_entry("providers", provider.name)
+    own = None if entry is None or not entry.built_in else load_provider(entry)
+    version = variables.get(provider.version_env or "")
     return Endpoint(
         provider=provider,
         model=name,
-        url=_make_url(provider, base.rstrip("/"), name, version),
-        usual=provider.name in PROVIDERS and base == PROVIDERS[provider.name].base_url,
+        url=_make_url(provider, base.rstrip("/"), name, version, entry),
+        usual=own is not None and base == own.base_url,
         key=key,
         destination=destination,
+        entry=entry,
     )
 
 
@@ -304,7 +264,8 @@ def find_provider(model: str, section: LlmSection) -> tuple[Provider, str]:
     said = section.providers.get(name)
     provider = _find_known(name)
     if provider is None and said is None:
-        known = ", ".join(sorted({*PROVIDERS, *section.providers, *_list_entry_points()}))
+        installed = {entry.name for entry in list_usable("providers")}
+        known = ", ".join(sorted({*installed, *section.providers}))
         raise LlmError(
             f"found the provider {name!r}, expected one of {known}; another one that speaks "
             f"OpenAI's format needs [llm.providers.{name}] with base_url in claimwise.toml"
@@ -320,6 +281,7 @@ def _change(provider: Provider, said: ProviderSection) -> Provider:
     auth = provider.auth
     if said.wire and said.wire != provider.wire:
         auth = "x-api-key" if said.wire == "anthropic" else "bearer"
+        provider = msgspec.structs.replace(provider, make_url=None, make_headers=None)
     return msgspec.structs.replace(
         provider,
         base_url=said.base_url or provider.base_url,
@@ -332,25 +294,98 @@ def _change(provider: Provider, said: ProviderSection) -> Provider:
 
 
 def _find_known(name: str) -> Provider | None:
-    """Return a provider as it is built in or installed, whatever a project says of it."""
-    return PROVIDERS.get(name) or _load_entry_point(name)
+    """Return a provider as it is built in or installed, whatever a project says of it.
+
+    Raises:
+        PluginError: the package that brings it does not work.
+    """
+    entry = find_entry("providers", name)
+    return None if entry is None else load_provider(entry)
 
 
-def _list_entry_points() -> set[str]:
-    return {entry.name for entry in entry_points(group=ENTRY_POINTS)}
+def load_provider(entry: Entry) -> Provider:
+    """Return the provider of an entry, by the entry's name.
+
+    Raises:
+        PluginError: its package does not work, or brings something else.
+    """
+    provider = entry.call(load_provider_plugin(entry).load)
+    if not isinstance(provider, Provider):
+        raise entry.fail(f"it loads a {type(provider).__name__}, expected a Provider")
+    return msgspec.structs.replace(provider, name=entry.name)
 
 
-def _load_entry_point(name: str) -> Provider | None:
-    for entry in entry_points(group=ENTRY_POINTS, name=name):
-        found = entry.load()
-        provider = found if isinstance(found, Provider) else found()
-        if not isinstance(provider, Provider):
-            raise LlmError(
-                f"the entry point {entry.value} brings {type(provider).__name__}, expected a "
-                "claimwise.llm.providers.Provider"
-            )
-        return msgspec.structs.replace(provider, name=name)
+def load_provider_plugin(entry: Entry) -> Plugin[Any]:
+    """Return what is registered for a provider: a plug-in, or one made of the provider itself.
+
+    Raises:
+        PluginError: its package does not work, or brings something else.
+    """
+    found = entry.load()
+    if isinstance(found, Plugin):
+        return found
+    provider = entry.call(found) if callable(found) else found
+    if not isinstance(provider, Provider):
+        raise entry.fail(
+            f"its entry point brings {type(provider).__name__}, expected a claimwise.plugins."
+            "Provider, or a Plugin that loads one"
+        )
+    return Plugin(
+        description=provider.description,
+        load=lambda: provider,
+        find_missing=lambda: _find_missing(provider),
+        card=provider.card,
+    )
+
+
+def _find_missing(provider: Provider) -> str | None:
+    if not provider.base_url and not os.environ.get(provider.base_env or ""):
+        return f"set {provider.base_env}" if provider.base_env else "an address in claimwise.toml"
+    if provider.key_needed and not os.environ.get(provider.key_env or ""):
+        return f"set {provider.key_env}"
     return None
+
+
+class _ForeignWire:
+    """A wire of another package, whose faults are told as that package's."""
+
+    def __init__(self, entry: Entry, wire: Wire) -> None:
+        self._entry = entry
+        self._wire = wire
+
+    def build_body(self, call: LlmCall, model: str, features: Features) -> dict[str, Any]:
+        return self._entry.call(self._wire.build_body, call, model, features)
+
+    def read_body(self, content: bytes) -> Reading:
+        """Return what the wire reads; a fault in it costs this reply alone."""
+        try:
+            found: Any = self._entry.call(self._wire.read_body, content)
+        except PluginError as error:
+            return Reading(code="bad_reply", detail=str(error))
+        if not isinstance(found, Reading):
+            told = f"the {self._entry} read a {type(found).__name__}, expected a Reading"
+            return Reading(code="bad_reply", detail=told)
+        return found
+
+
+def _find_wire(provider: Provider, entry: Entry | None) -> Wire:
+    if isinstance(provider.wire, str):
+        return _WIRES[provider.wire]
+    return provider.wire if entry is None else _ForeignWire(entry, provider.wire)
+
+
+def _ask_headers(
+    entry: Entry, make: Callable[[str | None], Mapping[str, str]], key: str | None
+) -> dict[str, str]:
+    """Return a provider's own headers. No message shows what they hold: a key may be in it."""
+    try:
+        headers = {str(name).lower(): str(value) for name, value in make(key).items()}
+    except Exception as error:  # noqa: BLE001  # foreign code may raise anything
+        raise entry.fail(f"make_headers raised {type(error).__name__}") from None
+    for name, value in headers.items():
+        if not (_HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(value)):
+            raise entry.fail("make_headers returned a header that no request can carry")
+    return headers
 
 
 def _check_base(base: str, name: str, named_by: str | None) -> None:
@@ -368,7 +403,11 @@ def _check_base(base: str, name: str, named_by: str | None) -> None:
         )
 
 
-def _make_url(provider: Provider, base: str, model: str, version: str | None) -> str:
+def _make_url(
+    provider: Provider, base: str, model: str, version: str | None, entry: Entry | None
+) -> str:
+    if provider.make_url is not None and entry is not None:
+        return _ask_url(entry, provider.make_url, base, model)
     if not isinstance(provider.wire, str):
         return base
     if provider.api_version:
@@ -381,6 +420,18 @@ def _make_url(provider: Provider, base: str, model: str, version: str | None) ->
     if provider.wire == "anthropic" and base.endswith("/v1"):
         path = path.removeprefix("/v1")
     return base + path
+
+
+def _ask_url(entry: Entry, make: Callable[[str, str], str], base: str, model: str) -> str:
+    """Return a provider's own address; one on another host than the user was told of is refused."""
+    url = entry.call(make, base, model)
+    try:
+        origin = read_origin(url)
+    except (ValueError, AttributeError, TypeError):
+        origin = ""
+    if origin != read_origin(base):
+        raise entry.fail(f"make_url left the host {read_origin(base)}")
+    return url
 
 
 def _read_key(provider: Provider, environ: Mapping[str, str]) -> str | None:
@@ -408,12 +459,18 @@ def _read_key(provider: Provider, environ: Mapping[str, str]) -> str | None:
 
 def _is_key_variable(variable: str) -> bool:
     """Return whether a variable holds a key: a known provider's, or one that the user names."""
-    if any(provider.key_env == variable for provider in PROVIDERS.values()):
-        return True
     if variable in read_user_settings().key_variables:
         return True
-    installed = map(_load_entry_point, sorted(_list_entry_points()))
-    return any(provider is not None and provider.key_env == variable for provider in installed)
+    return any(provider.key_env == variable for provider in _list_known())
+
+
+def _list_known() -> Iterator[Provider]:
+    """Yield the providers that work; those of broken packages are left out."""
+    for entry in list_usable("providers"):
+        try:
+            yield load_provider(entry)
+        except PluginError:
+            continue
 
 
 def _tell_missing_address(provider: Provider) -> str:

@@ -3,21 +3,28 @@
 A metric is a select of one contract: any slice columns, ``cluster_id`` (the item),
 ``numerator`` and ``denominator``; and, where claims can go unscored, ``asked`` (claims asked)
 and ``scored`` (when that is not the denominator). Its header is a comment of ``-- key: value``
-lines. Built-in metrics lie in ``measure/sql``, a project's own in its metrics folder; both are
-the same to everything that follows.
+lines. Built-in metrics lie in ``measure/sql``, a project's own in its metrics folder, and packages
+bring theirs by entry points (group ``claimwise.metrics``); all are the same to what follows.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from dataclasses import dataclass, field
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import cast
+from types import ModuleType
+from typing import Any, cast
 
 from claimwise.disk.input import read_whole
-from claimwise.errors import InputError, MetricError
+from claimwise.errors import ClaimwiseError, InputError, MetricError
+from claimwise.registry import Entry, Plugin, list_usable, load_plugin
 from claimwise.store.parameters import trim_statement
 from claimwise.types.results import Better
 
@@ -27,6 +34,13 @@ _REQUIRED = ("title", "meaning", "grain")
 _KNOWN = (*_REQUIRED, "unit", "better", "series", "aliases", "note")
 _LARGEST_FILE = 1024 * 1024
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+_log = logging.getLogger("claimwise")
+
+BUILT_IN = Plugin(
+    description="the metrics that come with claimwise",
+    load=lambda: files("claimwise.measure").joinpath("sql"),
+    card="docs/metrics.md",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +58,7 @@ class Metric:
     aliases: tuple[str, ...] = ()
     better: dict[str | None, Better] = field(default_factory=dict)  # by member of the series
     notes: dict[str, str] = field(default_factory=dict)
+    package: str | None = None  # the package that brings it, with its version; None: ours
 
     def better_for(self, member: str | None) -> Better | None:
         """Return which direction is better, for a member of the series or in general."""
@@ -51,12 +66,14 @@ class Metric:
 
 
 def load_metrics(folder: Path | None = None) -> dict[str, Metric]:
-    """Return all metrics by name: the built-in ones and those of a project's folder.
+    """Return all metrics by name: the built-in ones, installed ones, those of a project's folder.
+
+    What is wrong with an installed package is logged, and its metric left out.
 
     Raises:
-        MetricError: a file can't be read, has no proper header, or takes a built-in metric's name.
+        MetricError: a file of the folder can't be read, has no proper header, or takes a name.
     """
-    found = dict(_load_built_in())
+    found = dict((*_load_built_in(), *_load_installed(tuple(sys.path))))
     for path in sorted(folder.glob("*.sql")) if folder and folder.is_dir() else ():
         try:
             text = read_whole(path, _LARGEST_FILE).decode()
@@ -66,20 +83,91 @@ def load_metrics(folder: Path | None = None) -> dict[str, Metric]:
             raise MetricError(f"{path}: {error}; expected a readable UTF-8 file") from error
         metric = parse_metric(path.stem, text, str(path))
         if metric.name in found:
-            raise MetricError(f"{path}: found a second metric named {metric.name}; rename the file")
+            owner = found[metric.name].package
+            whose = f", which {owner} brings" if owner else ""
+            raise MetricError(
+                f"{path}: found a second metric named {metric.name}{whose}; rename the file"
+            )
         found[metric.name] = metric
     return found
 
 
 @cache
 def _load_built_in() -> tuple[tuple[str, Metric], ...]:
-    folder = files("claimwise.measure").joinpath("sql")
-    names = sorted(path.name for path in folder.iterdir() if path.name.endswith(".sql"))
-    metrics = (
-        parse_metric(name.removesuffix(".sql"), folder.joinpath(name).read_text("utf-8"), name)
-        for name in names
+    return tuple((metric.name, metric) for metric in _read_folder(BUILT_IN.load()))
+
+
+def _read_folder(folder: Traversable) -> Iterator[Metric]:
+    for name in sorted(path.name for path in folder.iterdir() if path.name.endswith(".sql")):
+        text = folder.joinpath(name).read_text("utf-8")
+        yield parse_metric(name.removesuffix(".sql"), text, name)
+
+
+@cache
+def _load_installed(path: tuple[str, ...]) -> tuple[tuple[str, Metric], ...]:
+    """Return the metrics that other packages bring; ``path`` says where packages are looked for.
+
+    A metric whose name or alias another one has is left out, so that none is replaced.
+    """
+    entries = [entry for entry in list_usable("metrics") if not entry.built_in]
+    found = [metric for entry in entries for metric in _read_package(entry)]
+    taken = Counter(
+        word
+        for metric in (*dict(_load_built_in()).values(), *found)
+        for word in {metric.name, *metric.aliases}
     )
-    return tuple((metric.name, metric) for metric in metrics)
+    kept = []
+    for metric in found:
+        double = [word for word in (metric.name, *metric.aliases) if taken[word] > 1]
+        if double:
+            others = ", ".join(
+                other.package or "claimwise"
+                for other in (*dict(_load_built_in()).values(), *found)
+                if other is not metric and double[0] in (other.name, *other.aliases)
+            )
+            told = "warning: the metric “%s” of %s is left out: %s has a metric of this name"
+            _log.warning(told, double[0], metric.package, others)
+        else:
+            kept.append((metric.name, metric))
+    return tuple(kept)
+
+
+def _read_package(entry: Entry) -> list[Metric]:
+    """Return a package's metrics; none, and a line in the log, where one of them is wrong."""
+    try:
+        return list_package_metrics(entry)
+    except ClaimwiseError as error:
+        _log.warning("warning: %s", error)
+        return []
+
+
+def list_package_metrics(entry: Entry) -> list[Metric]:
+    """Return the metrics of an entry, with the package that brings them.
+
+    Raises:
+        ClaimwiseError: the package does not work, or a file of it is no metric.
+    """
+    folder = entry.call(load_metrics_plugin(entry).load)
+    try:
+        found = entry.call(lambda: list(_read_folder(folder)))
+    except MetricError as error:
+        raise entry.fail(str(error)) from error
+    if not found:
+        raise entry.fail("its folder holds no .sql file")
+    return [replace(metric, package=entry.origin) for metric in found]
+
+
+def load_metrics_plugin(entry: Entry) -> Plugin[Any]:
+    """Return what is registered for metrics: a plug-in, or one made of a package with .sql files.
+
+    Raises:
+        PluginError: the package can't be imported, or brings something else.
+    """
+    found = entry.load()
+    if not isinstance(found, ModuleType):
+        return load_plugin(entry)
+    told = (found.__doc__ or "").strip().partition("\n")[0]
+    return Plugin(description=told, load=lambda: files(found))
 
 
 def find_metric(metrics: dict[str, Metric], name: str) -> Metric:
