@@ -1,0 +1,152 @@
+"""Stores, JSON and exit codes of released versions: today's code reads and prints them the same.
+
+``record`` made what is compared. A recorded key must still be there with its value; new keys may
+come. What changed on purpose is listed in CHANGED with its reason, and a line that excuses nothing
+is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import math
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from claimwise.cli.main import run
+from claimwise.store import open_store
+from claimwise.store.accounts import check_password
+from claimwise.store.annotation import save_label, take_task
+from claimwise.types.annotation import Choice
+from support.app_server import utc_now
+
+HERE = Path(__file__).parent / "v0_6_0"
+COMMANDS: dict[str, list[str]] = json.loads((HERE.parent / "commands.json").read_text("utf-8"))
+RECORDED: dict[str, Any] = json.loads(lzma.decompress((HERE / "outputs.json.xz").read_bytes()))
+
+
+class Change(NamedTuple):
+    """A value that is not compared: where, and why it may differ."""
+
+    commands: str  # a pattern of their names in commands.json
+    path: str  # a pattern of the place inside the document
+    reason: str
+
+
+CHANGED = [
+    Change("calibrate", r"\$\..*calibration_id", "every measurement gets an id of its own"),
+    Change("calibrate", r"\$\..*(made_at|expires_at)", "it is measured when the test runs"),
+]
+
+
+class Difference(NamedTuple):
+    """A recorded value that is not what is printed today."""
+
+    path: str
+    recorded: object
+    printed: object
+
+
+def find_differences(recorded: Any, printed: Any, path: str = "$") -> Iterator[Difference]:
+    """Yield what the recorded document says and the printed one does not."""
+    if isinstance(recorded, dict) and isinstance(printed, dict):
+        for key, value in recorded.items():
+            if key in printed:
+                yield from find_differences(value, printed[key], f"{path}.{key}")
+            else:
+                yield Difference(f"{path}.{key}", value, "(the key is missing)")
+    elif isinstance(recorded, list) and isinstance(printed, list) and len(recorded) == len(printed):
+        for number, (old, new) in enumerate(zip(recorded, printed, strict=True)):
+            yield from find_differences(old, new, f"{path}[{number}]")
+    elif not is_same(recorded, printed):
+        yield Difference(path, recorded, printed)
+
+
+def is_same(recorded: object, printed: object) -> bool:
+    """Return whether two values are equal; numbers may differ by what another machine rounds."""
+    if isinstance(recorded, float) and isinstance(printed, float):
+        return math.isclose(recorded, printed, rel_tol=1e-9, abs_tol=1e-12)
+    return type(recorded) is type(printed) and recorded == printed
+
+
+def find_excuse(command: str, path: str) -> Change | None:
+    """Return the deliberate change that covers a place."""
+    return next(
+        (c for c in CHANGED if re.fullmatch(c.commands, command) and re.fullmatch(c.path, path)),
+        None,
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The recorded project with a copy of its store, as the released version left it."""
+    folder = tmp_path / "project"
+    shutil.copytree(HERE, folder)
+    packed = folder / "claimwise.db.xz"
+    (folder / "claimwise.db").write_bytes(lzma.decompress(packed.read_bytes()))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_print_what_they_printed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded = RECORDED["outputs"][name]
+    assert run(recorded["arguments"]) == recorded["exit"], capsys.readouterr().err
+    out = capsys.readouterr().out
+    printed = json.loads(out) if out else None
+    found = list(find_differences(recorded["printed"], printed))
+    assert [one for one in found if find_excuse(name, one.path) is None] == []
+    excuses = {change for change in CHANGED if re.fullmatch(change.commands, name)}
+    assert excuses == {find_excuse(name, one.path) for one in found}, "an excuse without a use"
+
+
+def count_rows(path: Path) -> dict[str, int]:
+    """Count the rows of every table, whatever version the store is of."""
+    with closing(sqlite3.connect(path)) as db:
+        tables = db.execute("select name from sqlite_master where type = 'table'").fetchall()
+        return {
+            table: db.execute(f'select count(*) from "{table}"').fetchone()[0]
+            for (table,) in tables
+            if table != "schema_migrations"
+        }
+
+
+def test_no_row_is_lost_when_the_store_is_migrated(project: Path) -> None:
+    before = count_rows(project / "claimwise.db")
+    assert {name for name, count in before.items() if count} >= {
+        "accounts", "annotation_rounds", "annotation_skips", "answer_labels", "calibrations",
+        "closed_book_labels", "incidents", "label_retractions", "labels", "llm_replies",
+    }  # fmt: skip
+    with open_store(str(project / "claimwise.db")) as store:
+        assert store.audit() == []
+    after = count_rows(project / "claimwise.db")
+    assert {name: after.get(name) for name in before} == before
+
+
+def test_people_go_on_where_they_were(project: Path) -> None:
+    """Passwords are still theirs, and a label that was undone waits for whoever undid it."""
+    round_id = RECORDED["outputs"]["rounds-show"]["arguments"][2]
+    with open_store(str(project / "claimwise.db")) as store:
+        account = check_password(store, "ana", "password of ana")
+        assert account is not None
+        assert account.role == "labeler"
+        assert check_password(store, "ana", "password of ben") is None
+        task = take_task(store, round_id, "ben", utc_now())
+        assert task is not None
+        given = save_label(store, task.task_id, "ben", Choice(verdict="unlinked"), utc_now())
+        assert given.labeler == "ben"
+
+
+def test_a_missing_key_and_another_value_are_differences() -> None:
+    recorded = {"kept": 1.0, "gone": None, "list": [1, 2], "deep": [{"value": True}]}
+    printed = {"kept": 1.0 + 1e-12, "new": 1, "list": [1], "deep": [{"value": 1}]}
+    found = [one.path for one in find_differences(recorded, printed)]
+    assert found == ["$.gone", "$.list", "$.deep[0].value"]
