@@ -8,14 +8,13 @@ from click.testing import CliRunner
 
 from claimwise.cli.judging import (
     JudgeOptions,
-    JudgeProgress,
     judge_options,
     plan_calls,
-    show_judge_progress,
-    tell_progress,
 )
+from claimwise.cli.progress import describe_progress, show_progress
 from claimwise.llm.client import open_client
 from claimwise.types.llm import LlmCall, LlmReply, Price
+from claimwise.types.progress import JudgeProgress
 
 
 class Kept:
@@ -99,8 +98,8 @@ def test_a_plan_counts_what_the_cache_does_not_have() -> None:
 def test_progress_tells_rate_cost_and_unscored(capsys: pytest.CaptureFixture[str]) -> None:
     progress = JudgeProgress(total=10, done=4, unscored=2)
     with open_client("vllm:m", sending=False) as client:
-        assert tell_progress(progress, client, 2.0) == "2.0/s US$ 0.0000 2 unscored"
-        with show_judge_progress(client) as watch:
+        assert describe_progress(progress, 2.0, client) == "2.0/s US$ 0.0000 2 unscored"
+        with show_progress(client=client) as watch:
             watch(progress)
     assert capsys.readouterr().err == ""  # not a terminal: nothing
 
@@ -109,7 +108,7 @@ def test_on_a_terminal_the_progress_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with open_client("vllm:m", sending=False) as client, show_judge_progress(client) as watch:
+    with open_client("vllm:m", sending=False) as client, show_progress(client=client) as watch:
         watch(JudgeProgress(total=10, done=4, unscored=2))
     told = capsys.readouterr().err
     assert "4/10" in told

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from hashlib import pbkdf2_hmac
 
+import claimwise.pipeline.run_engine as run_engine
 import claimwise.pipeline.verify as verifying
 import claimwise.store.load as loading
 from claimwise.store import open_store
@@ -112,14 +113,14 @@ def _is_old(source: Source, as_of: date | None) -> bool:
 
 def verify_slowly(place: str, run_id: str, effort: int) -> None:
     """Judge a run in a process of its own with some effort, and write after every answer."""
-    verifying._FLUSH_SECONDS = 0
+    run_engine._FLUSH_SECONDS = 0
     with open_store(place) as store:
         verifying.verify_run(store, run_id, ExactVerifier(effort=effort))
 
 
 def die_after(place: str, run_id: str, answers: int) -> None:
     """Judge a run, write after every answer, and die by SIGKILL while judging the next."""
-    verifying._FLUSH_SECONDS = 0
+    run_engine._FLUSH_SECONDS = 0
     verifier = ExactVerifier()
     judge, count = verifier.judge_answer, 0
 
@@ -137,7 +138,7 @@ def die_after(place: str, run_id: str, answers: int) -> None:
 
 def die_while_writing(place: str, run_id: str, answers: int) -> None:
     """The same, inside the transaction: the next answer's claims are written, its labels not."""
-    verifying._FLUSH_SECONDS = 0
+    run_engine._FLUSH_SECONDS = 0
     merge, count = loading._merge, 0
 
     def merge_some(engine, stage, paths, **options):  # type: ignore[no-untyped-def]

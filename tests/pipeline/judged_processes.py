@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import claimwise.pipeline.verify as verifying
+import claimwise.pipeline.run_engine as run_engine
 from claimwise.config import LlmSection
 from claimwise.llm.client import LlmClient, open_client
 from claimwise.pipeline.verify import verify_run
@@ -57,7 +57,7 @@ def open_judge(
 
 def judge_run(place: str, url: str, concurrency: int) -> None:
     """Judge the run in a process of its own, and write after every answer."""
-    verifying._FLUSH_SECONDS = 0
+    run_engine._FLUSH_SECONDS = 0
     os.environ.pop("CLAIMWISE_STORE", None)
     with open_judge(place, url, concurrency=concurrency) as (store, _, judge):
         verify_run(store, "r", judge, threads=concurrency)

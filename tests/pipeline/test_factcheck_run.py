@@ -17,7 +17,8 @@ from claimwise.config import LlmSection
 from claimwise.errors import PromptError, StoreError
 from claimwise.llm.client import LlmClient, open_client
 from claimwise.llm.prompts import load_prompt
-from claimwise.pipeline.factcheck_run import FactcheckRun
+from claimwise.pipeline.factcheck_run import ClosedBookRun, factcheck_run
+from claimwise.pipeline.run_engine import plan_run
 from claimwise.store import Store, open_store
 from claimwise.store.replies import open_replies
 from claimwise.types.factchecking import FactcheckRunResult
@@ -53,8 +54,8 @@ def connect(server: FaultyServer, place: str | None = None, **options: Any) -> L
 
 
 def judge_run(store: Store, client: LlmClient, **options: Any) -> FactcheckRunResult:
-    started = {name: options.pop(name) for name in ("domain_hint", "again") if name in options}
-    return FactcheckRun(store, "r", ClosedBookJudge(client), **started).judge(**options)
+    judge = ClosedBookRun(ClosedBookJudge(client), options.pop("domain_hint", None))
+    return factcheck_run(store, "r", judge, **options)
 
 
 def labels(store: Store, columns: str = "claim_text, label") -> list[tuple[Any, ...]]:
@@ -163,17 +164,17 @@ def test_a_prompt_that_changed_under_its_version_is_refused(store: Store, tmp_pa
     path.write_text(f"{head}## system\nBe strict.\n## user\n{{{{pieces}}}}\n")
     with FaultyServer(plain) as server, connect(server) as client:
 
-        def judge() -> FactcheckRunResult:
+        def judge(*, again: bool = False) -> FactcheckRunResult:
             own = ClosedBookJudge(client, prompt=load_prompt(path))
-            return FactcheckRun(store, "r", own, again=True).judge()
+            return factcheck_run(store, "r", ClosedBookRun(own), again=again)
 
-        assert judge().judged == judge().judged == 1
+        assert [judge().judged, judge().judged, judge(again=True).judged] == [1, 0, 1]
         path.write_text(path.read_text().replace("strict", "lenient"))
-        with pytest.raises(
-            PromptError, match=r"another text of house@1.*raise the prompt's version"
-        ):
+        with pytest.raises(PromptError, match=r"then “house@1 .*”, now “house@1 .*--again"):
             judge()
         assert server.count == 2
+        assert judge(again=True).judged == 1
+        assert judge().judged == 0  # the store knows the new text now
         path.write_text(path.read_text().replace("version = 1", "version = 2"))
         assert judge().judged == 1
 
@@ -199,7 +200,7 @@ def test_an_answer_that_states_nothing_is_split_and_not_sent(store: Store) -> No
     refusal = "I'm sorry, I can't answer that."
     load(store, source(), item("a"), run(), answer("a", answer_text=refusal))
     with FaultyServer(plain) as server, connect(server) as client:
-        assert list(FactcheckRun(store, "r", ClosedBookJudge(client)).plan()) == []
+        assert list(plan_run(store, "r", ClosedBookRun(ClosedBookJudge(client)))) == []
         result = judge_run(store, client)
         assert judge_run(store, client).done_before == 1
         assert server.count == 0
@@ -272,17 +273,42 @@ def test_again_judges_although_the_clock_was_set_back(store: Store) -> None:
     assert len(labels(store)) == 2
 
 
-def test_two_that_share_a_run_double_nothing(store: Store) -> None:
-    load(store, source(), run(), item("a"), item("b"),
-         answer("a", "It is 8 m tall."),
-         answer("b", answer_text="It is 6 m wide. It is old."))  # fmt: skip
-    with FaultyServer(plain) as server, connect(server) as client:
-        judge = ClosedBookJudge(client)
-        both = [FactcheckRun(store, "r", judge), FactcheckRun(store, "r", judge)]
-        results = [each.judge() for each in both]  # the second began before the first wrote
-    assert len(labels(store)) == 3
-    assert store.query("select count(*) from claims") == [(3,)]
+def test_two_that_share_a_run_double_nothing(place: str) -> None:
+    """The second judges and stores everything while the first waits for its reply."""
+    with open_store(place, create=True) as store:
+        load(store, source(), run(), item("a"), item("b"),
+             answer("a", "It is 8 m tall."),
+             answer("b", answer_text="It is 6 m wide. It is old."))  # fmt: skip
+
+    def meet(asked: Asked) -> str:
+        if asked.number == 0:
+            with open_store(place) as second, connect(server) as other:
+                results.append(judge_run(second, other))
+        return plain(asked)
+
+    results: list[FactcheckRunResult] = []
+    with FaultyServer(meet) as server, open_store(place) as store, connect(server) as client:
+        results.append(judge_run(store, client))
+        assert [result.judged for result in results] == [3, 0]
+        assert len(labels(store)) == 3
+        assert store.query("select count(*) from claims") == [(3,)]
     assert results[0].labels == results[1].labels == {"true": 2, "unverifiable": 1}
+
+
+def test_who_fails_where_another_labelled_stores_no_failure(place: str) -> None:
+    with open_store(place, create=True) as store:
+        load(store, source(), run(), item("a"), answer("a", "It is 8 m tall."))
+
+    def meet(asked: Asked) -> str:
+        if asked.number == 0:
+            with open_store(place) as second, connect(server) as other:
+                judge_run(second, other)
+            return empty(asked)
+        return plain(asked)
+
+    with FaultyServer(meet) as server, open_store(place) as store, connect(server) as client:
+        assert judge_run(store, client).unscored == {}
+        assert (len(labels(store)), unscored(store)) == (1, [])
 
 
 def test_the_items_own_domain_is_the_hint(store: Store) -> None:
@@ -300,44 +326,83 @@ def test_the_items_own_domain_is_the_hint(store: Store) -> None:
     assert result.without_hint == 1
 
 
-def test_repeats_stay_with_their_claim_and_most_decide(store: Store) -> None:
+def waver(asked: Asked) -> str:
+    """Say «true»; but the first time, and of the height, «false»."""
+
+    def label(text: str) -> str:
+        return "true" if "wide" in text or asked.number else "false"
+
+    return json.dumps(label_pieces(asked.user, label))
+
+
+def deciding(store: Store) -> list[tuple[Any, ...]]:
+    return store.query(
+        "select claim_text, label, labeler from deciding_closed_book_labels order by 1"
+    )
+
+
+def test_repeats_are_labelers_and_the_first_decides(store: Store) -> None:
     load(store, source(), item("a"), run(), answer("a", "It is 8 m tall.", "It is 6 m wide."))
-
-    def waver(asked: Asked) -> str:
-        def label(text: str) -> str:
-            return "true" if "wide" in text or asked.number != 1 else "false"
-
-        return json.dumps(label_pieces(asked.user, label))
-
     with FaultyServer(waver) as server, connect(server) as client:
-        result = judge_run(store, client, repeats=3, concurrency=1)
+        result = judge_run(store, client, repeats=3)
         assert server.count == 3
-    assert labels(store) == [
-        ("It is 6 m wide.", "true"), ("It is 6 m wide.", "true"), ("It is 6 m wide.", "true"),
-        ("It is 8 m tall.", "false"), ("It is 8 m tall.", "true"), ("It is 8 m tall.", "true"),
+        again = judge_run(store, client, repeats=3)
+        assert server.count == 3
+    given = store.query(
+        "select labeler, label from closed_book_labels where claim_text = 'It is 8 m tall.' "
+        "order by labeler"
+    )
+    assert given == [(JUDGE, "true"), (f"{JUDGE}#2", "true"), (f"{JUDGE}#3", "false")]
+    assert deciding(store) == [
+        ("It is 6 m wide.", "true", JUDGE), ("It is 8 m tall.", "true", JUDGE)
     ]  # fmt: skip
-    deciding = store.query("select claim_text, label from deciding_closed_book_labels order by 1")
-    assert deciding == [("It is 6 m wide.", "true"), ("It is 8 m tall.", "true")]
     assert result.labels == {"true": 2}  # a claim counts once
-    assert (result.compared, result.flipped) == (2, 1)
+    assert result.judged == 2
+    assert (result.repeats, result.compared, result.flipped) == (3, 2, 1)
+    assert (again.judged, again.compared, again.flipped) == (0, 2, 1)
+    # People get what repeats disagree on; each claim once.
+    assert [claim.claim_text for claim in result.changed] == ["It is 8 m tall."]
+    assert sorted(claim.claim_text for claim in result.queue) == [
+        "It is 6 m wide.", "It is 8 m tall."
+    ]  # fmt: skip
 
 
-def test_repeats_without_a_majority_are_unscored(store: Store) -> None:
+def test_the_first_decides_although_repeats_came_later(store: Store, place: str) -> None:
+    """Its label is given again, from the kept reply; and so after a kill between the rounds."""
     load(store, source(), item("a"), run(), answer("a", "It is 8 m tall."))
+    with (
+        FaultyServer(waver) as server,
+        open_replies(place) as cache,
+        connect(server, cache=cache) as client,
+    ):
+        judge_run(store, client)
+        second = ClosedBookRun(ClosedBookJudge(client)).repeat_as(2)
+        factcheck_run(store, "r", second)
+        assert deciding(store) == [("It is 8 m tall.", "true", f"{JUDGE}#2")]
+        result = judge_run(store, client, repeats=2)
+        assert (server.count, result.flipped) == (2, 1)
+        assert deciding(store) == [("It is 8 m tall.", "false", JUDGE)]
+        assert judge_run(store, client, repeats=2).judged == 0
 
-    def waver(asked: Asked) -> str:
-        return json.dumps(label_pieces(asked.user, lambda _: ("true", "false")[asked.number % 2]))
 
-    with FaultyServer(waver) as server, connect(server) as client:
-        result = judge_run(store, client, repeats=2, concurrency=1)
-    assert labels(store) == []
-    assert result.unscored == {"repeats_disagree": 1}
+def test_majorities_of_0_6_read_as_before(store: Store) -> None:
+    """Up to 0.6 repeats were labels of one labeler, the one that most gave last."""
+    load(store, source(), item("a"), run(), answer("a", "It is 8 m tall."),
+         *({"type": "closed_book_labels", "run_id": "r", "item_id": "a",
+            "claim_text": "It is 8 m tall.", "label": label, "labeler": JUDGE,
+            "labeled_at": f"2026-02-01T00:00:00.00000{n}Z"}
+           for n, label in enumerate(["false", "true", "true"])))  # fmt: skip
+    assert deciding(store) == [("It is 8 m tall.", "true", JUDGE)]
+    with FaultyServer(plain) as server, connect(server) as client:
+        result = judge_run(store, client)
+        assert server.count == 0
+    assert (result.labels, result.done_before) == ({"true": 1}, 1)
 
 
 def test_a_plan_sends_nothing_and_stores_nothing(store: Store) -> None:
     load(store, source(), item("a"), run(), answer("a", answer_text="It is 8 m tall. It is old."))
     with FaultyServer(plain) as server, connect(server, sending=False) as client:
-        [call] = FactcheckRun(store, "r", ClosedBookJudge(client)).plan()
+        [call] = plan_run(store, "r", ClosedBookRun(ClosedBookJudge(client)))
         assert read_pieces(call.user) == {"s1": "It is 8 m tall.", "s2": "It is old."}
         assert server.count == 0
     assert store.query("select * from claims") == []
@@ -347,9 +412,9 @@ def test_a_run_that_is_not_there(store: Store) -> None:
     load(store, source(), item("a"), run())
     with FaultyServer(plain) as server, connect(server) as client:
         with pytest.raises(StoreError, match="found no answers of run 'r'"):
-            FactcheckRun(store, "r", ClosedBookJudge(client))
+            judge_run(store, client)
         with pytest.raises(StoreError, match="found no run 'x'"):
-            FactcheckRun(store, "x", ClosedBookJudge(client))
+            factcheck_run(store, "x", ClosedBookRun(ClosedBookJudge(client)))
 
 
 def fill(place: str, answers: int) -> None:
@@ -368,7 +433,7 @@ def test_with_faults_everything_is_accounted_for(tmp_path: Path) -> None:
         open_store(place) as store,
         connect(server, place, timeout=2.0) as client,
     ):
-        result = judge_run(store, client, concurrency=16)
+        result = judge_run(store, client, threads=16)
         scored, lost = len(labels(store)), len(unscored(store))
     assert scored + lost == 300
     assert scored >= 297
@@ -383,7 +448,7 @@ def judge_in_process(place: str, url: str) -> None:
             MODEL, environ={"CLAIMWISE_BASE_URL": url}, cache=open_replies(place), concurrency=4
         )
         with client:
-            FactcheckRun(store, "r", ClosedBookJudge(client)).judge(concurrency=4)
+            judge_run(store, client, threads=4)
 
 
 REPLIES = (0, 3, 8, 13)  # before each kill

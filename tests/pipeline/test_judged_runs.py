@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from claimwise.errors import PromptError
 from claimwise.pipeline.agreement import measure_agreement
-from claimwise.pipeline.judging import plan_run, verify_rounds
-from claimwise.pipeline.verify import verify_run
+from claimwise.pipeline.run_engine import plan_run
+from claimwise.pipeline.verify import GroundedRun, verify_rounds, verify_run
 from claimwise.store import Store, open_store
 from claimwise.types.llm import Price
 from pipeline.judged_processes import MODEL, judge_run, open_judge, prepare
-from small_data import load
+from small_data import SOURCE, answer, load, run
 from support.faulty_server import Asked, FaultyServer
 from support.grounded_model import reply_to_request
 from support.waiting import DEADLINE, wait_until
@@ -33,7 +34,7 @@ def test_every_answer_is_one_call_and_none_is_paid_twice(place: str) -> None:
     prepare(place, 20)
     with FaultyServer(reply_to_request) as server:
         with open_judge(place, server.url) as (store, client, judge):
-            planned = list(plan_run(store, "r", judge))
+            planned = list(plan_run(store, "r", GroundedRun(judge)))
             assert (len(planned), server.count, any(map(client.is_cached, planned))) == (
                 20,
                 0,
@@ -45,7 +46,7 @@ def test_every_answer_is_one_call_and_none_is_paid_twice(place: str) -> None:
         assert (result.unscored, result.split, result.agreement) == ({}, 60, None)
         with open_judge(place, server.url) as (store, _, judge):
             assert verify_run(store, "r", judge, threads=8).judged == 0
-            assert list(plan_run(store, "r", judge)) == []
+            assert list(plan_run(store, "r", GroundedRun(judge))) == []
             # Judged again, from the cache: the same calls.
             assert verify_run(store, "r", judge, threads=8, again=True).judged == 60
         assert server.count == 20
@@ -76,7 +77,7 @@ def test_calls_of_an_answer(tmp_path: Path, mode: str, batch: int | None, calls:
         FaultyServer(reply_to_request) as server,
         open_judge(place, server.url, mode, batch=batch) as (store, _, judge),
     ):
-        assert len(list(plan_run(store, "r", judge))) == 5 * calls
+        assert len(list(plan_run(store, "r", GroundedRun(judge)))) == 5 * calls
         result = verify_run(store, "r", judge, threads=4)
         assert server.count == 5 * calls
         assert result.verdicts == {"supported": 5, "contradicted": 5, "unlinked": 5}
@@ -206,16 +207,34 @@ def test_rounds_stay_apart_and_flips_are_counted(place: str) -> None:
         assert (server.count, again.judged, flips_again) == (30, 0, flips)
 
 
-def test_other_settings_under_one_name_are_told(tmp_path: Path) -> None:
-    place = str(tmp_path / "s.db")
+def test_other_settings_under_one_name_are_refused_or_judged_again(place: str) -> None:
     prepare(place, 2)
+    with open_store(place) as store:
+        load(store, {**run("s"), "started_at": "2026-01-02T00:00:00Z"},
+             answer("q000", "The tower is 139 m tall.", run_id="s",
+                    contexts=[{"source_id": "doc", "context_text": SOURCE}]))  # fmt: skip
     with FaultyServer(reply_to_request) as server:
         with open_judge(place, server.url) as (store, _, judge):
             verify_run(store, "r", judge)
+            verify_run(store, "s", judge)
+        asked = server.count
         with open_judge(place, server.url, batch=1) as (store, _, judge):
+            with pytest.raises(PromptError, match=r"batch all.*batch 1.*--again.*nothing was sent"):
+                verify_run(store, "r", judge)
+            with pytest.raises(PromptError, match="batch all"):
+                list(plan_run(store, "r", GroundedRun(judge)))
+            assert server.count == asked
             result = verify_run(store, "r", judge, again=True)
-        [(told, _)] = result.warnings.items()
-        assert told.startswith(f"{LABELER} has labels made with other settings: grounded@1; mode ")
+            assert result.judged == 6
+            [(warning, _)] = result.warnings.items()
+            assert warning.startswith(f"1 labels of {LABELER} were made with its earlier settings")
+            assert "in s: " in warning
+            assert verify_run(store, "r", judge).judged == 0
+        with (
+            open_judge(place, server.url) as (store, _, judge),
+            pytest.raises(PromptError, match=r"batch 1.*batch all"),
+        ):
+            verify_run(store, "r", judge)
 
 
 def test_agreement_is_unknown_until_people_have_labelled(place: str) -> None:
@@ -254,7 +273,9 @@ def test_killed_fifty_times_loses_and_repays_nothing(
     stored = asked = 0
     with FaultyServer(reply_to_request) as server:
         with open_judge(place, server.url) as (store, client, judge):
-            keys = {call.user: client.key_for(call) for call in plan_run(store, "r", judge)}
+            keys = {
+                call.user: client.key_for(call) for call in plan_run(store, "r", GroundedRun(judge))
+            }
         assert len(set(keys.values())) == ANSWERS
         for _ in range(KILLS):
             replies = dice.randint(0, MOST_REPLIES)

@@ -141,11 +141,12 @@ def test_processes_that_meet_on_one_answer(place: str) -> None:
 
 _PARENT = """
 import sys
+import claimwise.pipeline.run_engine as run_engine
 import claimwise.pipeline.verify as verifying
 from pipeline.instruments import ExactVerifier
 from claimwise.store import open_store
 if __name__ == "__main__":
-    verifying._FLUSH_SECONDS = 0
+    run_engine._FLUSH_SECONDS = 0
     with open_store(sys.argv[1]) as store:
         verifying.verify_run(store, "r", ExactVerifier(effort=200_000), jobs=2)
 """

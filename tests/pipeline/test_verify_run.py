@@ -11,9 +11,10 @@ import pytest
 import claimwise.pipeline.tasks as tasks
 from claimwise.errors import StoreError
 from claimwise.pipeline import export_store
-from claimwise.pipeline.verify import VerifyProgress, verify_run
+from claimwise.pipeline.verify import verify_run
 from claimwise.store import Store, open_store
 from claimwise.text import make_claim_id
+from claimwise.types.progress import JudgeProgress
 from pipeline.instruments import ExactVerifier
 from small_data import SOURCE, Record, answer, claim, item, load, run, source
 
@@ -384,11 +385,11 @@ def test_jobs_change_nothing_but_the_time(tmp_path: Path) -> None:
 
 def test_progress_is_told(store: Store) -> None:
     load(store, *many_answers(40))
-    seen: list[VerifyProgress] = []
+    seen: list[JudgeProgress] = []
     verify_run(store, "r", ExactVerifier(), watch=seen.append)
-    assert [progress.answers for progress in seen] == [40] * 3
-    assert sorted(progress.done for progress in seen)[-1] == 40
-    assert seen[-1].judged == 120
+    assert {progress.total for progress in seen} == {40}
+    assert [progress.done for progress in seen] == list(range(1, 41))
+    assert seen[-1].unscored == 0
 
 
 def test_every_claim_of_a_run_is_accounted_for(store: Store) -> None:

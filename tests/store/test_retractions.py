@@ -10,7 +10,7 @@ from claimwise.measure.counting import list_items
 from claimwise.report.build import build_report
 from claimwise.store import Store
 from claimwise.store.incidents import list_queue
-from claimwise.store.judging import Judging, count_flips, count_verdicts
+from claimwise.store.judging import Judging, count_verdicts, list_compared
 from claimwise.store.lookup import find_run
 from small_data import answer, closed_label, item, label, load, run, source
 
@@ -87,9 +87,10 @@ def test_agreement_and_contested_share_ignore_retracted_labels(voted: Store) -> 
 
 def test_retracted_verdict_of_a_verifier_is_not_counted(voted: Store) -> None:
     load(voted, label("q", CLAIM, "stale", labeler="verifier:v#2", labeled_at=DAY.format(4)))
-    assert count_flips(voted, "r", "verifier:v") == (1, 1)
+    first = Judging(run=find_run(voted, "r"), labeler="verifier:v")
+    assert [claim.verdicts for claim in list_compared(voted, first)] == [2]
     retract(voted, "verifier:v#2", 4)
-    assert count_flips(voted, "r", "verifier:v") == (0, 0)
+    assert list_compared(voted, first) == []
     judging = Judging(run=find_run(voted, "r"), labeler="verifier:v#2")
     assert count_verdicts(voted, judging) == {}
 

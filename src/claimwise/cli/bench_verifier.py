@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import msgspec
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from claimwise.cli.common import (
@@ -33,16 +29,16 @@ from claimwise.cli.grounding import (
 )
 from claimwise.cli.judging import (
     JudgeOptions,
-    JudgeProgress,
     open_judge_client,
     plan_calls,
     print_plan,
-    show_judge_progress,
 )
+from claimwise.cli.progress import show_progress
 from claimwise.errors import make_printable
-from claimwise.pipeline.bench import BASELINE, OnProgress, bench_verifier, plan_bench
+from claimwise.pipeline.bench import BASELINE, bench_verifier, plan_bench
 from claimwise.report.format import pluralize, show_interval, show_number, show_rate
 from claimwise.types.bench import Accuracy, BenchResult, Bounds, Difference, VerifierAccuracy
+from claimwise.types.progress import JudgeProgress, Watch
 from claimwise.verify.verifier import Verifier
 
 FEW_GROUPS = 30
@@ -140,8 +136,8 @@ def command(
         if measured is None:
             return
     else:
-        with _show_progress() as progress:
-            measured = _Measured(wanted.measure(verifier, progress=progress))
+        with show_progress("claims") as watch:
+            measured = _Measured(wanted.measure(verifier, watch=watch))
     if scores is not None:
         lines = (msgspec.json.encode(claim).decode() for claim in measured.result.claims)
         write_output("\n".join(lines), scores)
@@ -167,9 +163,7 @@ class _Wanted:
     resamples: int
     seed: int
 
-    def measure(
-        self, verifier: str | Verifier, *, threads: int = 1, progress: OnProgress | None
-    ) -> BenchResult:
+    def measure(self, verifier: str | Verifier, *, threads: int = 1, watch: Watch) -> BenchResult:
         return bench_verifier(
             self.folder,
             verifier,
@@ -180,7 +174,9 @@ class _Wanted:
             threads=threads,
             resamples=self.resamples,
             seed=self.seed,
-            progress=progress,
+            progress=lambda done, total, unscored: watch(
+                JudgeProgress(total=total, done=done, unscored=unscored)
+            ),
         )
 
 
@@ -207,28 +203,9 @@ def _measure_judge(
             calls = plan_bench(wanted.folder, judge, sets=wanted.sets, limit=wanted.limit)
             print_plan(plan_calls(calls, client), form)
             return None
-        with show_judge_progress(client, "claims") as tell:
-            result = wanted.measure(
-                judge,
-                threads=client.concurrency,
-                progress=lambda done, total, unscored: tell(
-                    JudgeProgress(total=total, done=done, unscored=unscored)
-                ),
-            )
+        with show_progress("claims", client) as watch:
+            result = wanted.measure(judge, threads=client.concurrency, watch=watch)
         return _Measured(result, describe_spent(client), to_judge_document(client, judge))
-
-
-@contextmanager
-def _show_progress() -> Iterator[OnProgress | None]:
-    """Show a bar on standard error while claims are scored, if somebody is watching."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn("scoring claims"), BarColumn(), MofNCompleteColumn())
-    bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-    with bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total, unscored: bar.update(task, completed=done, total=total)
 
 
 def to_document(result: BenchResult) -> dict[str, Any]:

@@ -22,13 +22,12 @@ from claimwise.cli.common import (
 from claimwise.cli.grounding import describe_spent, make_judge
 from claimwise.cli.judging import (
     JudgeOptions,
-    JudgeProgress,
     judge_options,
     open_judge_client,
     plan_calls,
     print_plan,
-    show_judge_progress,
 )
+from claimwise.cli.progress import show_progress
 from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.ingest.answers import read_answer_files
 from claimwise.ingest.documents import check_stdin
@@ -50,6 +49,7 @@ from claimwise.report.consistency import (
 from claimwise.store import Store
 from claimwise.types.consistency import ConsistencyResult, GivenAnswer
 from claimwise.types.llm import LlmCall
+from claimwise.types.progress import JudgeProgress
 from claimwise.verify.grounded import GroundedJudge
 from claimwise.verify.verifier import Verifier, load_verifier
 
@@ -214,11 +214,11 @@ def _open_instrument(
         return
     with (
         open_judge_client(judging, current_project(), store) as client,
-        show_judge_progress(client, "items") as tell,
+        show_progress("items", client) as tell,
     ):
         yield _Instrument(
             verifier=make_judge(client, judging, {}),
             threads=client.concurrency,
-            watch=lambda done, total: tell(JudgeProgress(total=total, done=done, unscored=0)),
+            watch=lambda done, total: tell(JudgeProgress(total=total, done=done)),
             client=client,
         )

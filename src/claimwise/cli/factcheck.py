@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,20 +24,21 @@ from claimwise.cli.common import (
     store_option,
 )
 from claimwise.cli.judging import (
+    CallPlan,
     JudgeOptions,
-    JudgeProgress,
     find_agreement,
     judge_options,
     open_judge_client,
     plan_calls,
     print_plan,
-    show_judge_progress,
     tell_cost,
 )
+from claimwise.cli.progress import show_progress
+from claimwise.cli.run_plans import plan_rounds
 from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.ingest.documents import read_text
 from claimwise.pipeline.factcheck import cut_pieces, factcheck_answer
-from claimwise.pipeline.factcheck_run import FactcheckRun
+from claimwise.pipeline.factcheck_run import ClosedBookRun, factcheck_run
 from claimwise.report.factchecking import (
     UNKNOWN_AGREEMENT,
     describe_run,
@@ -49,7 +49,6 @@ from claimwise.report.factchecking import (
 from claimwise.report.format import pluralize
 from claimwise.store import Store
 from claimwise.types.factchecking import FACT_LABELS, FactcheckRunResult, Frame, Spent
-from claimwise.types.llm import LlmCall
 from claimwise.verify.closed_book import ClosedBookJudge
 
 if TYPE_CHECKING:
@@ -150,8 +149,7 @@ class _Wanted:
     queue: Path | None
     form: str
 
-    def print_plan(self, calls: Iterable[LlmCall], client: LlmClient) -> None:
-        plan = plan_calls(calls, client, repeats=self.judging.repeats)
+    def print_plan(self, plan: CallPlan) -> None:
         print_plan(plan, self.form, note=_RESPLIT_NOTE if self.resplit else "")
 
 
@@ -165,7 +163,7 @@ def _judge_answer(
     if wanted.judging.dry_run:
         pieces = cut_pieces(text, wanted.frame.question)
         calls = [judge.make_call(pieces, wanted.frame)] if pieces else []
-        wanted.print_plan(calls, client)
+        wanted.print_plan(plan_calls(calls, client, repeats=wanted.judging.repeats))
         return
     result = factcheck_answer(
         text,
@@ -193,20 +191,20 @@ def _judge_answer(
 def _judge_run(
     store: Store, run_id: str, judge: ClosedBookJudge, client: LlmClient, wanted: _Wanted
 ) -> None:
-    run = FactcheckRun(
-        store, run_id, judge, domain_hint=wanted.frame.domain_hint, again=wanted.again
-    )
+    run = ClosedBookRun(judge, wanted.frame.domain_hint, wanted.resplit)
+    repeats, again = wanted.judging.repeats, wanted.again
     if wanted.judging.dry_run:
-        wanted.print_plan(run.plan(), client)
+        wanted.print_plan(plan_rounds(store, run_id, run, client, repeats, again=again))
         return
-    with show_judge_progress(client) as tell:
-        result = run.judge(
-            resplit=wanted.resplit,
-            repeats=wanted.judging.repeats,
-            concurrency=client.concurrency,
-            watch=lambda at: tell(
-                JudgeProgress(total=at.answers, done=at.done, unscored=at.unscored)
-            ),
+    with show_progress(client=client) as watch:
+        result = factcheck_run(
+            store,
+            run_id,
+            run,
+            repeats=repeats,
+            threads=client.concurrency,
+            again=again,
+            watch=watch,
         )
     cost = client.tally.cost
     if wanted.form == "json":
@@ -214,7 +212,7 @@ def _judge_run(
     else:
         _print_run(result, cost)
     if wanted.queue is not None:
-        write_queue(result.second_look, wanted.queue)
+        write_queue(result.queue, wanted.queue)
     if result.unscored and not result.labels:
         codes = ", ".join(f"{code} {count:,}" for code, count in result.unscored.items())
         raise ClaimwiseError(f"nothing was scored: {codes}; the next call tries again")
@@ -242,6 +240,8 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
         click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
     for line in describe_run(result):
         click.echo(make_printable(line))
+    for warning in result.warnings:
+        click.echo(f"warning: {make_printable(warning)}", err=True)
     if result.without_hint:
         click.echo(
             f"warning: {result.without_hint:,} answers read like a specialist field and had no "

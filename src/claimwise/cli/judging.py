@@ -1,9 +1,9 @@
-"""What commands with an LLM judge share: options, the client, the plan, and the progress line.
+"""What commands with an LLM judge share: options, the client, and the plan.
 
 ``@judge_options(required=True)`` gives a command the argument ``judging``. Inside ``with
 open_judge_client(judging, project, store) as client`` it either prints its plan, with
-``print_plan(plan_calls(calls, client), form)`` for ``--dry-run``, or works, telling
-``show_judge_progress(client)`` how far it is.
+``print_plan(plan_calls(calls, client), form)`` for ``--dry-run``, or works, and tells
+``cli.progress.show_progress`` how far it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import click
 from claimwise.cli.common import NumberRange, open_project_store, print_json
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ClaimwiseError, ConfigError, NotAStoreError, make_printable
-from claimwise.types.llm import LlmCall
+from claimwise.types.llm import LlmCall, Tally
 from claimwise.user_settings import allow_host, is_host_allowed
 
 if TYPE_CHECKING:
@@ -325,59 +325,16 @@ def print_plan(plan: CallPlan, form: str, *, note: str = "") -> None:
     click.echo("nothing was sent", err=True)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JudgeProgress:
-    """How far a command with a judge has come."""
-
-    total: int
-    done: int
-    unscored: int
-
-
-JudgeWatch = Callable[[JudgeProgress], None]
-
-
-@contextmanager
-def show_judge_progress(client: LlmClient, what: str = "answers") -> Iterator[JudgeWatch]:
-    """Show a bar on a terminal's standard error: rate, cost so far, unscored; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield lambda progress: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, told="")
-
-        def watch(progress: JudgeProgress) -> None:
-            told = tell_progress(progress, client, bar.tasks[task].elapsed or 0.0)
-            bar.update(task, total=progress.total, completed=progress.done, told=told)
-
-        yield watch
-
-
-def tell_progress(progress: JudgeProgress, client: LlmClient, seconds: float) -> str:
-    """Return rate, cost so far and unscored claims as one line."""
-    rate = f"{progress.done / seconds:,.1f}/s " if seconds > 1 else ""
-    return f"{rate}{tell_cost(client.tally.cost)} {progress.unscored:,} unscored"
-
-
 def tell_cost(cost: float | None) -> str:
     """Return a cost in words."""
     return "cost unknown" if cost is None else f"US$ {cost:,.4f}"
+
+
+def check_replied(tally: Tally) -> None:
+    """Fail when not a single call was answered: nothing was judged, whatever is shown."""
+    if tally.failed and not tally.replied and not tally.cached:
+        codes = ", ".join(f"{code} {count:,}" for code, count in tally.failed.items())
+        raise ClaimwiseError(f"No call got a reply ({codes}). Run the command again to retry.")
 
 
 def find_agreement(project: Project, store: str | None, labeler: str) -> str | None:

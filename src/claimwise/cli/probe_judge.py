@@ -15,19 +15,19 @@ from claimwise.cli.common import (
 )
 from claimwise.cli.judging import (
     JudgeOptions,
-    JudgeProgress,
     judge_options,
     open_judge_client,
     plan_calls,
     print_plan,
-    show_judge_progress,
     tell_cost,
 )
+from claimwise.cli.progress import show_progress
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import make_printable
 from claimwise.pipeline.probe import LIMIT, MADE_UP, plan_probe, probe_judge, store_probe
 from claimwise.report.factchecking import print_probe, to_probe_document
 from claimwise.types.factchecking import ProbeResult
+from claimwise.types.progress import JudgeProgress
 
 EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
 
@@ -85,14 +85,14 @@ def command(
         if judging.dry_run:
             print_plan(plan_calls(plan_probe(judge, n=n, seed=seed), client), form)
             return
-        with show_judge_progress(client, "claims") as tell:
+        with show_progress("claims", client) as tell:
             result = probe_judge(
                 judge,
                 n=n,
                 limit=limit,
                 seed=seed,
                 concurrency=client.concurrency,
-                watch=lambda done, total: tell(JudgeProgress(total=total, done=done, unscored=0)),
+                watch=lambda done, total: tell(JudgeProgress(total=total, done=done)),
             )
         cost = client.tally.cost
     if form == "json":

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec import to_builtins
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from claimwise.cli.common import (
     choose_run,
@@ -27,29 +23,18 @@ from claimwise.cli.grounding import (
     make_judge,
     to_judge_document,
 )
-from claimwise.cli.judging import (
-    CallPlan,
-    JudgeOptions,
-    JudgeProgress,
-    open_judge_client,
-    plan_calls,
-    print_plan,
-    show_judge_progress,
-)
-from claimwise.errors import ClaimwiseError, StoreError, make_printable
+from claimwise.cli.judging import JudgeOptions, check_replied, open_judge_client, print_plan
+from claimwise.cli.progress import show_progress
+from claimwise.cli.run_plans import plan_rounds
+from claimwise.errors import StoreError, make_printable
 from claimwise.pipeline.agreement import measure_agreement
+from claimwise.pipeline.run_engine import Flips
 from claimwise.pipeline.tasks import NO_CONTEXTS, Basis
-from claimwise.pipeline.verify import VerifyProgress, VerifyResult, Watch, verify_run
+from claimwise.pipeline.verify import GroundedRun, VerifyResult, verify_rounds, verify_run
 from claimwise.report.probabilities import describe_probabilities
 from claimwise.store import Store
 from claimwise.types.calibrating import RunProbabilities
 from claimwise.types.checking import VERDICTS
-
-if TYPE_CHECKING:
-    from claimwise.llm.client import LlmClient
-    from claimwise.pipeline.judging import Flips
-    from claimwise.types.llm import Tally
-    from claimwise.verify.grounded import GroundedJudge
 
 _SHOWN_WARNINGS = 5
 _BASES: dict[Basis, str] = {
@@ -102,7 +87,7 @@ def command(
         return
     with open_project_store(current_project(), store) as opened:
         chosen = choose_run(opened, run_id)
-        with _show_progress() as watch:
+        with show_progress() as watch:
             result = verify_run(opened, chosen, verifier, jobs=jobs, again=again, watch=watch)
         if result.agreement is None:
             result = replace(result, agreement=measure_agreement(opened, result.labeler, chosen))
@@ -122,9 +107,6 @@ def _verify_with_judge(
     store: str | None,
     form: str,
 ) -> None:
-    # Loaded when needed: offline verifiers should not wait for it.
-    from claimwise.pipeline.judging import verify_rounds
-
     project = current_project()
     with (
         open_project_store(project, store) as opened,
@@ -133,10 +115,11 @@ def _verify_with_judge(
         chosen = choose_run(opened, run_id)
         judge = make_judge(client, judging, grounding)
         if judging.dry_run:
-            rounds = [judge, *map(judge.repeat_as, range(2, judging.repeats + 1))]
-            print_plan(_plan_rounds(opened, chosen, rounds, client, again=again), form)
+            run = GroundedRun(judge)
+            plan = plan_rounds(opened, chosen, run, client, judging.repeats, again=again)
+            print_plan(plan, form)
             return
-        with show_judge_progress(client) as tell:
+        with show_progress(client=client) as watch:
             result, flips = verify_rounds(
                 opened,
                 chosen,
@@ -144,9 +127,7 @@ def _verify_with_judge(
                 repeats=judging.repeats,
                 threads=client.concurrency,
                 again=again,
-                watch=lambda at: tell(
-                    JudgeProgress(total=at.answers, done=at.done, unscored=at.unscored)
-                ),
+                watch=watch,
             )
         result = replace(result, agreement=measure_agreement(opened, judge.labeler, chosen))
         probabilities = _measure(opened, result)
@@ -156,25 +137,14 @@ def _verify_with_judge(
         told = {
             "probabilities": to_builtins(probabilities),
             "judge": document,
-            "flips": None if flips is None else asdict(flips),
+            "flips": None if flips is None else flips.to_document(),
         }
         print_json({**asdict(result), **told})
     else:
         _print_result(result, probabilities)
         _print_rounds(result, flips)
         click.echo(spent, err=True)
-    _check_replied(client.tally)
-
-
-def _plan_rounds(
-    store: Store, run_id: str, rounds: Sequence[GroundedJudge], client: LlmClient, *, again: bool
-) -> CallPlan:
-    """Add up what each round would send: one may be done where another is still to do."""
-    from claimwise.pipeline.judging import plan_run
-
-    first, *others = (plan_run(store, run_id, judge, again=again) for judge in rounds)
-    plans = (plan_calls(calls, client, fresh=True) for calls in others)
-    return sum(plans, start=plan_calls(first, client))
+    check_replied(client.tally)
 
 
 def _measure(store: Store, result: VerifyResult) -> tuple[RunProbabilities, ...]:
@@ -200,38 +170,6 @@ def _print_rounds(result: VerifyResult, flips: Flips | None) -> None:
             f"that at least two of {flips.rounds} rounds scored"
         )
     click.echo(f"{result.settings}", err=True)
-
-
-def _check_replied(tally: Tally) -> None:
-    """Fail when not a single call was answered: nothing was judged, whatever is shown."""
-    if tally.failed and not tally.replied and not tally.cached:
-        codes = ", ".join(f"{code} {count:,}" for code, count in tally.failed.items())
-        raise ClaimwiseError(f"No call got a reply ({codes}). Run the command again to retry.")
-
-
-@contextmanager
-def _show_progress() -> Iterator[Watch | None]:
-    """Show a bar on a terminal's standard error; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (
-        TextColumn("answers"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, told="")
-
-        def watch(progress: VerifyProgress) -> None:
-            seconds = bar.tasks[task].elapsed or 0
-            rate = f"{progress.judged / seconds:,.0f} claims/s" if seconds > 1 else ""
-            told = f"{rate} {progress.unscored:,} unscored"
-            bar.update(task, total=progress.answers, completed=progress.done, told=told)
-
-        yield watch
 
 
 def _print_result(result: VerifyResult, probabilities: Sequence[RunProbabilities]) -> None:

@@ -1,39 +1,30 @@
-"""Judges the claims of a stored run closed-book: in threads, resumable, each answer in one call.
+"""Judges the claims of a stored run closed-book, each answer in one call.
 
 The run's claims are the pieces, so that this judge, a verifier and people label the same claims.
 An answer without claims is split first, as ``verify`` would; one that states nothing, as a
-refusal, is not sent. Labels are written in small transactions that hold whole answers. Who kills
-it loses what was under way; the replies that came are in the cache, and the next call goes on
-where the store ends.
+refusal, is not sent.
 """
 
 from __future__ import annotations
 
-import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, cast
+from datetime import UTC, datetime
+from typing import NamedTuple
 
-from claimwise.errors import PromptError, StoreError
 from claimwise.pipeline.agreement import measure_agreement
 from claimwise.pipeline.factcheck import Round, group_claims, judge_once, label_piece
+from claimwise.pipeline.run_engine import Judged, judge_run
 from claimwise.pipeline.tasks import Labels, Outcome, Task, TaskReader, bind_job
 from claimwise.store import Store
 from claimwise.store.judging import (
     AnswerKey,
+    ComparedClaim,
     Judging,
-    State,
-    begin_judging,
-    count_unscored,
-    count_verdicts,
-    knows_labeler,
-    list_answers,
+    StoredAnswer,
     read_answers,
     read_domains,
-    read_prompt_ver,
 )
 from claimwise.types.checking import AnswerClaim, ClaimVerdict
 from claimwise.types.factchecking import (
@@ -46,38 +37,120 @@ from claimwise.types.factchecking import (
     Spent,
 )
 from claimwise.types.llm import LlmCall
+from claimwise.types.progress import Watch
 from claimwise.types.rows import (
     Citation,
     Claim,
     ClosedBookLabel,
     FactLabel,
+    Judgement,
     Labeler,
-    Placed,
     Row,
     Unscored,
 )
 from claimwise.verify.closed_book import ClosedBookJudge
 from claimwise.verify.closed_guards import find_field
-from claimwise.verify.verifier import Verifier
-
-_NEIGHBOURS = 16
-_FLUSH_SECONDS = 1.0
-_NO_MAJORITY = "repeats_disagree"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FactcheckProgress:
-    """How far a command has come."""
+def factcheck_run(
+    store: Store,
+    run_id: str,
+    judge: ClosedBookRun,
+    *,
+    repeats: int = 1,
+    threads: int = 1,
+    again: bool = False,
+    watch: Watch | None = None,
+) -> FactcheckRunResult:
+    """Label every claim of a run that the judge has not labelled yet: see ``judge_run``.
 
-    answers: int
-    done: int
-    unscored: int
+    Raises:
+        StoreError: there is no such run, or it has no answers.
+        PromptError: the labels were made with another prompt, and ``again`` is not given.
+    """
+    judged = judge_run(
+        store, run_id, judge, repeats=repeats, threads=threads, again=again, watch=watch
+    )
+    agreement = measure_agreement(store, judge.judge.labeler, run_id)
+    return _sum_up(judged, agreement, repeats)
 
 
-Watch = Callable[[FactcheckProgress], None]
+def _sum_up(
+    judged: Judged[ClosedBookSession], agreement: str | None, repeats: int
+) -> FactcheckRunResult:
+    result, tally = judged.result, judged.deciding.tally
+    flips = result.flips
+    changed = () if flips is None else tuple(_queue(result.run_id, c) for c in flips.claims)
+    return FactcheckRunResult(
+        run_id=result.run_id,
+        judge=result.labeler,
+        agreement=agreement,
+        answers=result.answers,
+        failed=result.failed,
+        abstained=result.abstained,
+        done_before=result.done_before,
+        split=result.split,
+        judged=result.judged,
+        seconds=result.seconds,
+        labels=result.verdicts,
+        unscored=result.unscored,
+        flags=dict(sorted(tally.flags.items())),
+        labels_unflagged=dict(tally.unflagged),
+        invented=sum(session.tally.invented for session in judged.sessions),
+        without_hint=tally.without_hint,
+        repeats=repeats,
+        compared=0 if flips is None else flips.compared,
+        flipped=0 if flips is None else flips.flipped,
+        spent=sum((session.tally.spent for session in judged.sessions), Spent()),
+        second_look=tuple(tally.second_look),
+        changed=changed,
+        warnings=result.warnings,
+    )
 
 
-class _Job(NamedTuple):
+def _queue(run_id: str, claim: ComparedClaim) -> QueuedClaim:
+    return QueuedClaim(
+        run_id=run_id,
+        item_id=claim.item_id,
+        claim_id=claim.claim_id,
+        claim_text=claim.claim_text,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedBookRun:
+    """Judges a run's claims by what a model knows."""
+
+    judge: ClosedBookJudge
+    domain_hint: str | None = None  # the field; without one each item's own ``domain`` is used
+    resplit: bool = True  # whether compound claims are sent back once
+
+    @property
+    def judgement(self) -> Judgement:
+        """Its labels are closed-book ones."""
+        return "closed_book"
+
+    @property
+    def row(self) -> Labeler:
+        """The judge as a labeler."""
+        return Labeler(
+            labeler=self.judge.labeler,
+            labeler_kind="verifier",
+            model=self.judge.model,
+            prompt_ver=self.judge.prompt.edition,
+        )
+
+    def open_session(self, store: Store, judging: Judging) -> ClosedBookSession:
+        """Begin a round."""
+        pieces = PieceReader(store, judging, self.domain_hint)
+        return ClosedBookSession(self.judge, pieces, judging, resplit=self.resplit)
+
+    def repeat_as(self, number: int) -> ClosedBookRun:
+        """Return the judge for a further round."""
+        return ClosedBookRun(self.judge.repeat_as(number), self.domain_hint, self.resplit)
+
+
+class PieceWork(NamedTuple):
     """An answer's claims as pieces, what is told with them, and what is stored with the labels."""
 
     key: AnswerKey
@@ -93,229 +166,56 @@ class _Job(NamedTuple):
         return self.pieces if any(piece.factual for piece in self.pieces) else []
 
 
-class FactcheckRun:
-    """A run as a closed-book judge sees it.
+class PieceReader:
+    """Reads answers with open claims as pieces for a closed-book judge."""
 
-    Args:
-        store: where the run is.
-        run_id: the run.
-        judge: the judge.
-        domain_hint: the field; without one each item's own ``domain`` is used.
-        again: label anew what the judge has labelled already; the later label counts.
-
-    Raises:
-        StoreError: there is no such run, or it has no answers.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        run_id: str,
-        judge: ClosedBookJudge,
-        *,
-        domain_hint: str | None = None,
-        again: bool = False,
-    ) -> None:
+    def __init__(self, store: Store, judging: Judging, domain_hint: str | None) -> None:
         self._store = store
-        self._judge = judge
+        self._judging = judging
         self._hint = domain_hint
-        self._judging = begin_judging(store, run_id, judge.labeler, "closed_book", again=again)
-        self._states = list_answers(store, self._judging)
-        if not self._states:
-            raise StoreError(
-                f"{store.place}: found no answers of run {run_id!r}: import them first"
-            )
-        self._reader = TaskReader(store, self._judging)
+        self._tasks = TaskReader(store, judging)
 
-    def plan(self) -> Iterator[LlmCall]:
-        """Yield the calls that are left to make; compound claims may add one to each."""
-        for job in self._read_jobs():
-            if job.asked:
-                yield self._judge.make_call(job.asked, job.frame)
-
-    def judge(
-        self,
-        *,
-        resplit: bool = True,
-        repeats: int = 1,
-        concurrency: int = 8,
-        watch: Watch | None = None,
-    ) -> FactcheckRunResult:
-        """Judge every open answer and store labels and failures; see the module."""
-        begin = time.monotonic()
-        self._register()
-        tally = _Tally(total=sum(state == "open" for _, state in self._states))
-        writer = _Writer(self._store, self._judging)
-
-        def work(job: _Job) -> list[Round]:
-            return [
-                judge_once(job.asked, self._judge, job.frame, resplit=resplit, fresh=n > 0)
-                for n in range(repeats)
-            ]
-
-        for job, rounds in _run_in_threads(self._read_jobs(), work, concurrency):
-            rows = list(self._make_rows(job, rounds, tally))
-            tally.add_rounds(job, rounds)
-            writer.add([*job.rows, *rows])
-            if watch is not None:
-                watch(tally.look())
-        writer.flush()
-        return self._sum_up(tally, writer, repeats, time.monotonic() - begin)
-
-    def _register(self) -> None:
-        """Describe the judge, unless the store knows it, or knows another text of its prompt."""
-        prompt = self._judge.prompt
-        first = read_prompt_ver(self._store, self._judge.labeler) or prompt.edition
-        if first != prompt.edition:
-            raise PromptError(
-                f"{self._store.place}: found labels of {self._judge.labeler} by another text of "
-                f"{prompt.label}: {first}, now {prompt.edition}; raise the prompt's version; "
-                "nothing was sent"
-            )
-        if not knows_labeler(self._store, self._judge.labeler):
-            row = Labeler(
-                labeler=self._judge.labeler,
-                labeler_kind="verifier",
-                model=self._judge.model,
-                prompt_ver=prompt.edition,
-            )
-            self._store.load([Placed(row, 0, 1)], [self._judge.labeler])
-
-    def _read_jobs(self) -> Iterator[_Job]:
-        """Yield the open answers, read a few neighbours at a time."""
-        for begin in range(0, len(self._states), _NEIGHBOURS):
-            group = self._states[begin : begin + _NEIGHBOURS]
-            keys = [key for key, state in group if state == "open"]
-            if keys:
-                yield from self._read_unit(keys)
-
-    def _read_unit(self, keys: Sequence[AnswerKey]) -> Iterator[_Job]:
-        first, last = keys[0].item_id, keys[-1].item_id
-        wanted = set(keys)
+    def read(self, keys: Sequence[AnswerKey]) -> list[PieceWork]:
+        """Return the work in some neighbouring answers."""
+        first, last, wanted = keys[0].item_id, keys[-1].item_id, set(keys)
         answers = [
             answer
             for answer in read_answers(self._store, self._judging, first, last)
-            if answer.key in wanted
+            if answer.key in wanted and _is_open(answer)
         ]
         domains = {} if self._hint else read_domains(self._store, first, last)
         split = self._split_answers([answer.key for answer in answers if not answer.claims])
-        for answer in answers:
-            rows: list[Row] = [] if answer.claims else split.get(answer.key, [])
-            claims = answer.claims or tuple(row for row in rows if isinstance(row, Claim))
-            hint = self._hint or domains.get(answer.key.item_id)
-            yield _Job(
-                key=answer.key,
-                claims=claims,
-                pieces=_make_pieces(claims),
-                labelled=answer.labelled,
-                rows=rows,
-                frame=Frame(domain_hint=hint, question=answer.question),
-            )
+        return [
+            self._make_work(answer, split.get(answer.key, []), domains.get(answer.key.item_id))
+            for answer in answers
+        ]
+
+    def _make_work(self, answer: StoredAnswer, rows: list[Row], domain: str | None) -> PieceWork:
+        claims = answer.claims or tuple(row for row in rows if isinstance(row, Claim))
+        return PieceWork(
+            key=answer.key,
+            claims=claims,
+            pieces=_make_pieces(claims),
+            labelled=answer.labelled,
+            rows=rows,
+            frame=Frame(domain_hint=self._hint or domain, question=answer.question),
+        )
 
     def _split_answers(self, keys: Sequence[AnswerKey]) -> dict[AnswerKey, list[Row]]:
         """Return the claims and citations of answers that nobody has split, as verify's are."""
         if not keys:
             return {}
         # Only the rows of the claims are wanted: the judge gives no verdict on sources.
-        labels = Labels(self._judging, cast(Verifier, self._judge), self._reader)
-        return {task.key: _make_claim_rows(task, labels) for task in self._reader.read(keys)}
+        labels = Labels(self._judging, self._tasks)
+        return {task.key: _make_claim_rows(task, labels) for task in self._tasks.read(keys)}
 
-    def _make_rows(self, job: _Job, rounds: Sequence[Round], tally: _Tally) -> Iterator[Row]:
-        """Yield a label or a failure for every claim that states something; never both.
 
-        A claim that our splitter calls non-factual gets a label when the judge gives one.
-        """
-        grouped = [group_claims(each.claims) for each in rounds]
-        skipped = [{claim.piece for claim in each.judged.skipped} for each in rounds]
-        now = self._judging.stamp()
-        for claim, piece in zip(job.claims, job.pieces, strict=True):
-            given = [claims.get(piece.id, []) for claims in grouped]
-            found = [
-                label_piece(own, skipped=piece.id in left_out)
-                for own, left_out in zip(given, skipped, strict=True)
-            ]
-            labels = [label for label, _ in found if label is not None]
-            if claim.claim_id in job.labelled or not (labels or claim.claim_type != "non_factual"):
-                continue
-            deciding = _find_majority(labels)
-            tally.add_claim(claim, given[0], labels, deciding)
-            if deciding is None:
-                code = _NO_MAJORITY if labels else next(code for _, code in found if code)
-                yield self._make_failure(claim, code, given[0], labels, now)
-                continue
-            # Of several labels the latest counts: those that agree with most come last.
-            said = zip(found, given, strict=True)
-            ordered = sorted(
-                ((label, own) for (label, _), own in said if label is not None),
-                key=lambda pair: pair[0] == deciding,
-            )
-            for number, (label, own) in enumerate(ordered):
-                at = now + timedelta(microseconds=number)
-                yield self._make_label(claim, label, own, at)
-
-    def _make_label(
-        self, claim: Claim, label: FactLabel, own: Sequence[FactClaim], at: datetime
-    ) -> ClosedBookLabel:
-        part = next(part for part in own if part.label == label)
-        named = f"«{part.text}»: " if len(own) > 1 else ""
-        return ClosedBookLabel(
-            run_id=claim.run_id,
-            item_id=claim.item_id,
-            claim_id=claim.claim_id,
-            label=label,
-            decision_basis=f"{named}{part.decision_basis}" or None,
-            labeler=self._judge.labeler,
-            labeled_at=at,
-            label_kind="verifier",
-        )
-
-    def _make_failure(
-        self,
-        claim: Claim,
-        code: str,
-        own: Sequence[FactClaim],
-        labels: Sequence[FactLabel],
-        at: datetime,
-    ) -> Unscored:
-        detail = ", ".join(labels) or next((part.detail for part in own if part.detail), None)
-        return Unscored(
-            run_id=claim.run_id,
-            item_id=claim.item_id,
-            claim_id=claim.claim_id,
-            judgement="closed_book",
-            labeler=self._judge.labeler,
-            failed_at=at,
-            reason=code,
-            detail=detail,
-        )
-
-    def _sum_up(
-        self, tally: _Tally, writer: _Writer, repeats: int, seconds: float
-    ) -> FactcheckRunResult:
-        counted: Counter[State] = Counter(state for _, state in self._states)
-        return FactcheckRunResult(
-            run_id=self._judging.run.run_id,
-            judge=self._judge.labeler,
-            agreement=measure_agreement(self._store, self._judge.labeler, self._judging.run.run_id),
-            answers=len(self._states),
-            failed=counted["failed"],
-            abstained=counted["abstained"],
-            done_before=counted["done"],
-            split=writer.added["claims"],
-            judged=tally.judged,
-            seconds=seconds,
-            labels=count_verdicts(self._store, self._judging),
-            unscored=count_unscored(self._store, self._judging),
-            flags=dict(sorted(tally.flags.items())),
-            labels_unflagged=dict(tally.unflagged),
-            invented=tally.invented,
-            without_hint=tally.without_hint,
-            repeats=repeats,
-            compared=tally.compared,
-            flipped=tally.flipped,
-            spent=tally.spent,
-            second_look=tuple(tally.second_look),
-        )
+def _is_open(answer: StoredAnswer) -> bool:
+    """Tell whether an answer is still to be split, or a claim of it still to be labelled."""
+    return not answer.claims or any(
+        claim.claim_type != "non_factual" and claim.claim_id not in answer.labelled
+        for claim in answer.claims
+    )
 
 
 def _make_pieces(claims: Iterable[Claim]) -> list[Piece]:
@@ -342,69 +242,111 @@ def _make_claim_rows(task: Task, labels: Labels) -> list[Row]:
     return [row for row in rows if isinstance(row, Claim | Citation)]
 
 
-def _find_majority(labels: Sequence[FactLabel]) -> FactLabel | None:
-    """Return the label that more repeats gave than any other; None when there is no such one."""
-    ranked = Counter(labels).most_common(2)
-    if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
-        return None
-    return ranked[0][0]
+class ClosedBookSession:
+    """One round: pieces go in, labels by a model's own knowledge come out."""
+
+    def __init__(
+        self, judge: ClosedBookJudge, reader: PieceReader, judging: Judging, *, resplit: bool
+    ) -> None:
+        self.tally = _Tally()
+        self._judge = judge
+        self._reader = reader
+        self._labeler = judging.labeler
+        self._resplit = resplit
+
+    def read(self, keys: Sequence[AnswerKey]) -> list[PieceWork]:
+        """Return the answers with something open as pieces."""
+        return self._reader.read(keys)
+
+    def plan(self, work: PieceWork) -> list[LlmCall]:
+        """Return the call about one answer; compound claims may add one to it."""
+        return [self._judge.make_call(work.asked, work.frame)] if work.asked else []
+
+    def ask(self, work: PieceWork) -> Round:
+        """Judge one answer; further rounds go past the cache."""
+        fresh = self._judge.repeat > 1
+        return judge_once(work.asked, self._judge, work.frame, resplit=self._resplit, fresh=fresh)
+
+    def make_rows(self, work: PieceWork, outcome: Round, at: datetime) -> Iterator[Row]:
+        """Yield claims of an answer that was split, and a label or a failure for every claim.
+
+        A claim that our splitter calls non-factual gets a label when the judge gives one.
+        """
+        self.tally.add_round(work, outcome)
+        yield from work.rows
+        grouped = group_claims(outcome.claims)
+        skipped = {claim.piece for claim in outcome.judged.skipped}
+        for claim, piece in zip(work.claims, work.pieces, strict=True):
+            own = grouped.get(piece.id, [])
+            label, code = label_piece(own, skipped=piece.id in skipped)
+            if claim.claim_id in work.labelled:
+                continue
+            if label is None and claim.claim_type == "non_factual":
+                continue
+            self.tally.add_claim(claim, own, label)
+            if label is None:
+                detail = next((part.detail for part in own if part.detail), None)
+                yield make_failure(claim, self._labeler, code or "", detail, at)
+            else:
+                yield make_label(claim, self._labeler, label, _word_basis(own, label), at)
 
 
-def _run_in_threads(
-    jobs: Iterator[_Job], work: Callable[[_Job], list[Round]], concurrency: int
-) -> Iterator[tuple[_Job, list[Round]]]:
-    """Yield jobs as they are done; only a few are read ahead, and the store stays with one thread.
+def _word_basis(own: Sequence[FactClaim], label: FactLabel) -> str:
+    """Return why a claim has its label; where it was taken apart, which part decides."""
+    part = next(part for part in own if part.label == label)
+    named = f"«{part.text}»: " if len(own) > 1 else ""
+    return f"{named}{part.decision_basis}"
 
-    An error of one job, as of a full disk, ends all.
-    """
-    waiting: dict[Future[list[Round]], _Job] = {}
-    with ThreadPoolExecutor(concurrency) as pool:
-        try:
-            while True:
-                while len(waiting) < 2 * concurrency and (job := next(jobs, None)) is not None:
-                    waiting[pool.submit(work, job)] = job
-                if not waiting:
-                    return
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                finished = deque((waiting.pop(future), future.result()) for future in done)
-                yield from finished
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+
+def make_label(
+    claim: Claim, labeler: str, label: FactLabel, basis: str, at: datetime
+) -> ClosedBookLabel:
+    """Return a closed-book label of a stored claim."""
+    return ClosedBookLabel(
+        run_id=claim.run_id,
+        item_id=claim.item_id,
+        claim_id=claim.claim_id,
+        label=label,
+        decision_basis=basis or None,
+        labeler=labeler,
+        labeled_at=at,
+        label_kind="verifier",
+    )
+
+
+def make_failure(
+    claim: Claim, labeler: str, code: str, detail: str | None, at: datetime
+) -> Unscored:
+    """Return why a stored claim has no closed-book label."""
+    return Unscored(
+        run_id=claim.run_id,
+        item_id=claim.item_id,
+        claim_id=claim.claim_id,
+        judgement="closed_book",
+        labeler=labeler,
+        failed_at=at,
+        reason=code,
+        detail=detail,
+    )
 
 
 @dataclass(slots=True)
 class _Tally:
-    """Counts what a command has done so far."""
+    """What to doubt in the labels of a round, and what it took."""
 
-    total: int
-    done: int = 0
-    judged: int = 0
-    unscored: int = 0
     invented: int = 0
     without_hint: int = 0
-    compared: int = 0
-    flipped: int = 0
     spent: Spent = field(default_factory=Spent)
     flags: Counter[str] = field(default_factory=Counter)
     unflagged: Counter[str] = field(default_factory=Counter)
     second_look: list[QueuedClaim] = field(default_factory=list)
 
-    def add_claim(
-        self,
-        claim: Claim,
-        own: Sequence[FactClaim],
-        labels: Sequence[FactLabel],
-        deciding: FactLabel | None,
-    ) -> None:
-        self.compared += len(labels) > 1
-        self.flipped += len(set(labels)) > 1
-        self.judged += deciding is not None
-        self.unscored += deciding is None
+    def add_claim(self, claim: Claim, own: Sequence[FactClaim], label: FactLabel | None) -> None:
         flags = {flag for part in own for flag in part.flags}
         self.flags.update(flags)
-        if deciding is not None and DOUBTFUL.isdisjoint(flags):
-            self.unflagged[deciding] += 1
-        if deciding == "true" and "second_look" in flags:
+        if label is not None and DOUBTFUL.isdisjoint(flags):
+            self.unflagged[label] += 1
+        if label == "true" and "second_look" in flags:
             self.second_look.append(
                 QueuedClaim(
                     run_id=claim.run_id,
@@ -414,38 +356,8 @@ class _Tally:
                 )
             )
 
-    def add_rounds(self, job: _Job, rounds: Sequence[Round]) -> None:
-        self.done += 1
-        told = " ".join(piece.text for piece in job.pieces)
-        self.without_hint += not job.frame.domain_hint and find_field(told) is not None
-        self.invented += sum(len(each.judged.invented) for each in rounds)
-        self.spent = sum((each.spent for each in rounds), self.spent)
-
-    def look(self) -> FactcheckProgress:
-        return FactcheckProgress(answers=self.total, done=self.done, unscored=self.unscored)
-
-
-class _Writer:
-    """Gathers the rows of whole answers and writes them every second or so."""
-
-    def __init__(self, store: Store, judging: Judging) -> None:
-        self.added: Counter[str] = Counter()
-        self._store = store
-        self._judging = judging
-        self._rows: list[Row] = []
-        self._flushed = time.monotonic()
-
-    def add(self, rows: Iterable[Row]) -> None:
-        self._rows += rows
-        if time.monotonic() - self._flushed > _FLUSH_SECONDS:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._rows:
-            placed = [Placed(row, 0, number) for number, row in enumerate(self._rows, start=1)]
-            counts = self._store.load(
-                placed, [self._judging.labeler], judged_since=self._judging.since
-            )
-            self.added.update({count.kind: count.added for count in counts})
-            self._rows = []
-        self._flushed = time.monotonic()
+    def add_round(self, work: PieceWork, outcome: Round) -> None:
+        told = " ".join(piece.text for piece in work.pieces)
+        self.without_hint += not work.frame.domain_hint and find_field(told) is not None
+        self.invented += len(outcome.judged.invented)
+        self.spent += outcome.spent

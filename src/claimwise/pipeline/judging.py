@@ -1,79 +1,22 @@
-"""Judges a stored run with a language model: what it would send, and rounds."""
+"""Says what a language model that judges would be sent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from claimwise.pipeline.check import judge_claims, judge_pieces
-from claimwise.pipeline.tasks import TaskReader, bind_job
-from claimwise.pipeline.verify import (
-    VerifyResult,
-    Watch,
-    cut_units,
-    open_judging,
-    verify_run,
-)
-from claimwise.store import Store
-from claimwise.store.judging import count_flips
+from claimwise.pipeline.tasks import Job, bind_job
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores
 from claimwise.types.llm import LlmCall
-from claimwise.verify.grounded import GroundedJudge
+
+if TYPE_CHECKING:
+    from claimwise.verify.grounded import GroundedJudge
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Flips:
-    """How steady a judge is: claims that several rounds scored, and those they disagree on."""
-
-    rounds: int
-    compared: int
-    flipped: int
-
-
-def verify_rounds(
-    store: Store,
-    run_id: str,
-    judge: GroundedJudge,
-    *,
-    repeats: int = 1,
-    threads: int = 1,
-    again: bool = False,
-    watch: Watch | None = None,
-) -> tuple[VerifyResult, Flips | None]:
-    """Judge a run, in several rounds if asked to; each can be resumed by itself.
-
-    Every round is a labeler of its own (``judge:…#2``), so its labels stay apart. Of all labels
-    of a claim one decides: rates count it once, whatever the number of rounds. The first round
-    comes last, so that it is the one, being the latest. Claims are those of whichever round
-    splits an answer first.
-
-    Returns:
-        The first round's result, and how often rounds disagree.
-    """
-    for number in range(repeats, 1, -1):
-        other = judge.repeat_as(number)
-        verify_run(store, run_id, other, threads=threads, again=again, watch=watch)
-    result = verify_run(store, run_id, judge, threads=threads, again=again, watch=watch)
-    if repeats == 1:
-        return result, None
-    compared, flipped = count_flips(store, run_id, judge.labeler)
-    return result, Flips(rounds=repeats, compared=compared, flipped=flipped)
-
-
-def plan_run(
-    store: Store, run_id: str, judge: GroundedJudge, *, again: bool = False
-) -> Iterator[LlmCall]:
-    """Yield the calls that judging the rest of a run would make in one round.
-
-    Raises:
-        StoreError: there is no such run, or it has no answers.
-    """
-    judging, states = open_judging(store, run_id, judge, again=again)
-    reader = TaskReader(store, judging)
-    for keys in cut_units(states):
-        for task in reader.read(keys):
-            known = task.job.claims is not None
-            yield from plan_answer(bind_job(task.job), task.job.request, judge, known=known)
+def plan_job(job: Job, judge: GroundedJudge) -> list[LlmCall]:
+    """Return the calls that judging one stored answer would make."""
+    return plan_answer(bind_job(job), job.request, judge, known=job.claims is not None)
 
 
 def plan_answer(

@@ -205,10 +205,11 @@ class Labels:
     A claim gets a label or a failure, never both; what makes no claim gets neither.
     """
 
-    def __init__(self, judging: Judging, verifier: Verifier, reader: TaskReader) -> None:
+    def __init__(self, judging: Judging, reader: TaskReader, names: Sequence[str] = ()) -> None:
         self._run_id = judging.run.run_id
-        self._verifier = verifier
+        self._labeler = judging.labeler
         self._reader = reader
+        self._names = frozenset(names)  # of the judge: a verdict by another one says so
 
     def make_rows(self, task: Task, outcome: Outcome, at: datetime) -> Iterator[Row]:
         """Yield the rows of one answer, parents first."""
@@ -271,7 +272,7 @@ class Labels:
                 run_id=self._run_id,
                 item_id=task.key.item_id,
                 claim_id=claim_id,
-                labeler=self._verifier.labeler,
+                labeler=self._labeler,
                 failed_at=at,
                 reason=verdict.unscored or "",
                 detail=verdict.reason or None,
@@ -284,7 +285,7 @@ class Labels:
             verdict=verdict.verdict,
             supporting_span=span.text,
             source_id=span.source_id,
-            labeler=self._verifier.labeler,
+            labeler=self._labeler,
             labeled_at=at,
             label_kind="verifier",
             span_start=span.start,
@@ -301,8 +302,7 @@ class Labels:
             parts.append(f"in a reworded passage: «{_shorten(verdict.span.text)}»")
         for conflict in verdict.conflicts:
             parts.append(f"{conflict.source_id} says otherwise: «{_shorten(conflict.text)}»")
-        usual = ("", self._verifier.name, self._verifier.labeler)
-        if verdict.instrument not in usual:
+        if verdict.instrument and verdict.instrument not in self._names:
             parts.append(f"judged by {verdict.instrument}")
         return "; ".join(part for part in parts if part)
 

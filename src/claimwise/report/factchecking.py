@@ -176,7 +176,7 @@ def describe_run(result: FactcheckRunResult) -> Iterator[str]:
     if result.repeats > 1:
         yield (
             f"asked {result.repeats} times: the label of {result.flipped:,} of "
-            f"{result.compared:,} claims changed; most repeats decide"
+            f"{result.compared:,} claims changed; the first decides"
         )
 
 

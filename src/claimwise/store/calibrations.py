@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from claimwise.errors import MetricError, StoreError
-from claimwise.store.files import read_sql, turn_query
+from claimwise.store.files import read_query
 from claimwise.store.store import Store
 from claimwise.types.calibrating import OVERALL, Calibration, JudgedClaim
 from claimwise.types.rows import Item, Judgement
@@ -107,7 +107,7 @@ def find_instrument(store: Store, name: str) -> Instrument:
 
 def list_measurable(store: Store, judgement: Judgement) -> list[str]:
     """Return the instruments that judged a claim which people labelled too."""
-    return [row[0] for row in store.query(_sql("measurable", judgement))]
+    return [row[0] for row in store.query(read_query("calibrating", "measurable", judgement))]
 
 
 def list_baselines(store: Store) -> list[str]:
@@ -128,7 +128,7 @@ def read_judged(
     params = {"labeler": labeler, "judgement": judgement}
     ratings = _read_ratings(store, judgement)
     found = LabelledClaims([], {}, {}, {})
-    for row in store.query(_sql("pairs", judgement), params):
+    for row in store.query(read_query("calibrating", "pairs", judgement), params):
         run_id, item_id, claim_id, told, kind, at, probability, said, confidence, failed = row
         if chosen and run_id not in chosen:
             continue
@@ -160,7 +160,9 @@ def _read_ratings(store: Store, judgement: Judgement) -> dict[Key, tuple[str, ..
     Where several versions did, the one with most labels: people are not compared across versions.
     """
     given: dict[Key, dict[str | None, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for run_id, item_id, claim_id, guide, verdict in store.query(_sql("ratings", judgement)):
+    for run_id, item_id, claim_id, guide, verdict in store.query(
+        read_query("calibrating", "ratings", judgement)
+    ):
         given[run_id, item_id, claim_id][guide].append(verdict)
     most = {key: max(by_guide.values(), key=len) for key, by_guide in given.items()}
     return {key: tuple(said) for key, said in most.items() if len(said) > 1}
@@ -242,7 +244,7 @@ def read_samples(store: Store, judgement: Judgement) -> list[Sample]:
 
 def read_sample(store: Store, drawn: DrawnRound, judgement: Judgement) -> Sample:
     """Return a round as a sample: the claims that people labelled in it, and those left out."""
-    rows = store.query(_sql("drawn", judgement), {"round_id": drawn.round_id})
+    rows = store.query(read_query("calibrating", "drawn", judgement), {"round_id": drawn.round_id})
     labelled = {(item_id, claim_id): stratum for item_id, claim_id, stratum in rows}
     return Sample(drawn.run_id, drawn.strata, labelled, _list_left_out(store, drawn, judgement))
 
@@ -256,7 +258,10 @@ def _list_left_out(
     were imported later, with an earlier date, may seem to be more: the earliest count.
     """
     params = {"run_id": drawn.run_id, "round_id": drawn.round_id, "created_at": drawn.created_at}
-    found = tuple((row[0], row[1]) for row in store.query(_sql("left_out", judgement), params))
+    found = tuple(
+        (row[0], row[1])
+        for row in store.query(read_query("calibrating", "left_out", judgement), params)
+    )
     asked = store.query(
         "select count(*) from claims where run_id = :run_id and claim_type <> 'non_factual'", params
     )[0][0]
@@ -267,7 +272,9 @@ def read_told(
     store: Store, run_id: str, labeler: str, judgement: Judgement
 ) -> dict[tuple[str, str], tuple[str, str | None]]:
     """Return what people decided of a run's claims, and what an instrument says; by item, claim."""
-    rows = store.query(_sql("told", judgement), {"run_id": run_id, "labeler": labeler})
+    rows = store.query(
+        read_query("calibrating", "told", judgement), {"run_id": run_id, "labeler": labeler}
+    )
     return {(item_id, claim_id): (told, said) for item_id, claim_id, told, said in rows}
 
 
@@ -277,20 +284,22 @@ def count_verdicts_by_item(
     """Return an instrument's verdicts on a run's claims; None counts claims without one."""
     found: dict[str, dict[str | None, int]] = defaultdict(dict)
     params = {"run_id": run_id, "labeler": labeler}
-    for item_id, verdict, count in store.query(_sql("run_verdicts", judgement), params):
+    for item_id, verdict, count in store.query(
+        read_query("calibrating", "run_verdicts", judgement), params
+    ):
         found[item_id][verdict] = count
     return dict(found)
 
 
 def read_scores(store: Store, run_id: str, labeler: str) -> list[GivenScore]:
     """Return how sure an instrument is of its grounded verdicts on a run, counted."""
-    rows = store.query(_sql("scores"), {"run_id": run_id, "labeler": labeler})
+    rows = store.query(read_query("calibrating", "scores"), {"run_id": run_id, "labeler": labeler})
     return [GivenScore(*row) for row in rows]
 
 
 def read_given(store: Store, run_id: str, labeler: str) -> list[GivenLabel]:
     """Return an instrument's grounded labels on a run, as far as they have a confidence."""
-    rows = store.query(_sql("given"), {"run_id": run_id, "labeler": labeler})
+    rows = store.query(read_query("calibrating", "given"), {"run_id": run_id, "labeler": labeler})
     return [
         GivenLabel(item, claim, msgspec.convert(at, datetime, strict=False), said, sure, domain)
         for item, claim, at, said, sure, domain in rows
@@ -300,7 +309,7 @@ def read_given(store: Store, run_id: str, labeler: str) -> list[GivenLabel]:
 
 def add_calibrations(store: Store, calibrations: Sequence[Calibration]) -> None:
     """Keep calibrations, all or none; older ones of the instrument no longer stand."""
-    sql = _sql("add")
+    sql = read_query("calibrating", "add")
     store.execute_all((sql, _to_params(one)) for one in calibrations)
 
 
@@ -312,7 +321,7 @@ def list_calibrations(store: Store) -> list[Calibration]:
     """
     if store.schema_version is None:
         return []
-    return [_decode(row[0]) for row in store.query(_sql("latest"))]
+    return [_decode(row[0]) for row in store.query(read_query("calibrating", "latest"))]
 
 
 def read_calibration(store: Store, calibration_id: str) -> Calibration | None:
@@ -364,11 +373,3 @@ def _decode(detail: str) -> Calibration:
             f"found a calibration of another version of claimwise ({error}); make it again: "
             "claimwise calibrate"
         ) from error
-
-
-def _sql(name: str, judgement: Judgement = "grounded") -> str:
-    found = read_sql("calibrating", name)
-    assert found is not None
-    if judgement == "closed_book":  # without confidences
-        found = found.replace("v.confidence", "cast(null as double precision) as confidence")
-    return turn_query(found, judgement)

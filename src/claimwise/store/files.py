@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.resources import files
@@ -11,7 +10,25 @@ from typing import ClassVar
 
 from claimwise.types.rows import Judgement
 
-_LABELS = re.compile(r"\b(standing_|candidate_|deciding_|)labels as\b")
+# What the names in braces stand for, by way of judging. Closed-book labels have no confidence.
+_NAMES: dict[Judgement, dict[str, str]] = {
+    "grounded": {
+        "labels": "labels",
+        "standing_labels": "standing_labels",
+        "candidate_labels": "candidate_labels",
+        "deciding_labels": "deciding_labels",
+        "verdict": "verdict",
+        "confidence": "v.confidence",
+    },
+    "closed_book": {
+        "labels": "closed_book_labels",
+        "standing_labels": "standing_closed_book_labels",
+        "candidate_labels": "candidate_closed_book_labels",
+        "deciding_labels": "deciding_closed_book_labels",
+        "verdict": "label",
+        "confidence": "cast(null as double precision)",
+    },
+}
 
 
 class SqlFolder(Mapping[str, str]):
@@ -37,6 +54,17 @@ class SqlFolder(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._files)
 
+    def for_judgement(self, name: str, judgement: Judgement = "grounded") -> str:
+        """Return a query on the labels of a way of judging.
+
+        Grounded and closed-book labels lie in tables of one shape. Where a query serves both, its
+        file says ``{standing_labels}``, ``{verdict}``…; ``_NAMES`` says what that is in each. A
+        condition that several queries share is a file of the store's folder ``fragments``.
+        """
+        names = _NAMES[judgement]
+        shared = {part: sql.format_map(names) for part, sql in _FRAGMENTS.items()}
+        return self[name].format_map({**names, **shared})
+
     @classmethod
     def read_all(cls) -> None:
         """Read every folder: a server whose files are replaced under it goes on with its own."""
@@ -56,6 +84,7 @@ def read_sql(folder: str, name: str) -> str | None:
     return _OF_STORE[folder].get(name)
 
 
+_FRAGMENTS = SqlFolder("claimwise.store", "sql/fragments")
 _OF_STORE = {
     name: SqlFolder("claimwise.store", f"sql/{name}")
     for name in (
@@ -64,12 +93,9 @@ _OF_STORE = {
 }  # fmt: skip
 
 
-def turn_query(sql: str, judgement: Judgement) -> str:
-    """Return a query on labels for a way of judging: closed-book ones lie in tables alike."""
-    if judgement == "grounded":
-        return sql
-    turned = _LABELS.sub(r"\1closed_book_labels as", sql).replace("'grounded'", "'closed_book'")
-    return re.sub(r"\.verdict\b", ".label", turned)
+def read_query(folder: str, name: str, judgement: Judgement = "grounded") -> str:
+    """Return a query of the store's own on the labels of a way of judging."""
+    return _OF_STORE[folder].for_judgement(name, judgement)
 
 
 def list_sql(folder: str) -> tuple[tuple[str, str], ...]:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 import msgspec
 
 from claimwise.errors import StoreError
-from claimwise.store.files import read_sql, turn_query
+from claimwise.store.files import read_query
 from claimwise.store.lookup import find_run, read_rows, to_row
 from claimwise.store.store import Store
 from claimwise.types.rows import (
@@ -25,6 +25,7 @@ from claimwise.types.rows import (
     Claim,
     Context,
     Judgement,
+    Labeler,
     Row,
     Run,
     Source,
@@ -106,7 +107,7 @@ def begin_judging(
     judging = Judging(run=find_run(store, run_id), labeler=labeler, judgement=judgement)
     if not again:
         return judging
-    last = store.query(_sql("last_time", judgement), judging.params)[0][0]
+    last = store.query(read_query("judging", "last_time", judgement), judging.params)[0][0]
     since = datetime.now(UTC).replace(tzinfo=None)
     if last is not None:
         given = msgspec.convert(last, datetime)  # SQLite gives text
@@ -121,7 +122,7 @@ def begin_judging(
 
 def list_answers(store: Store, judging: Judging) -> list[tuple[AnswerKey, State]]:
     """Return all answers of a run in order, each with what is left to do."""
-    rows = store.query(_sql("answers", judging.judgement), judging.params)
+    rows = store.query(read_query("judging", "answers", judging.judgement), judging.params)
     return [(AnswerKey(row[0], row[1]), row[2]) for row in rows]
 
 
@@ -135,7 +136,9 @@ def read_answers(store: Store, judging: Judging, first: str, last: str) -> list[
     for citation in _read_between(store, Citation, between):
         citations[citation.item_id, citation.claim_id].append(citation)
     labelled: dict[str, set[str]] = defaultdict(set)
-    for item_id, claim_id in store.query(_sql("labelled", judging.judgement), between):
+    for item_id, claim_id in store.query(
+        read_query("judging", "labelled", judging.judgement), between
+    ):
         labelled[item_id].add(claim_id)
     asked = "select item_id, query from eval_items where item_id between :first and :last"
     questions: dict[str, str] = dict(store.query(asked, between))
@@ -175,7 +178,9 @@ def read_documents(store: Store, run: Run, first: str, last: str) -> dict[str, S
     params = {
         "run_id": run.run_id, "corpus_ver": run.corpus_ver, "first": first, "last": last,
     }  # fmt: skip
-    rows = [to_row(Source, record) for record in store.query(_sql("documents"), params)]
+    rows = [
+        to_row(Source, record) for record in store.query(read_query("judging", "documents"), params)
+    ]
     return {row.source_id: row for row in rows}
 
 
@@ -210,43 +215,64 @@ def keeps_log(store: Store, run: Run) -> bool:
     return bool(store.query(sql, {"run_id": run.run_id}))
 
 
-def knows_labeler(store: Store, labeler: str) -> bool:
-    """Tell whether a labeler is registered."""
-    sql = "select 1 from labelers where labeler = :labeler"
-    return bool(store.query(sql, {"labeler": labeler}))
+def find_labeler(store: Store, labeler: str) -> Labeler | None:
+    """Return a labeler as it is registered."""
+    found = read_rows(store, Labeler, "where labeler = :labeler", labeler=labeler)
+    return found[0] if found else None
 
 
-def read_prompt_ver(store: Store, labeler: str) -> str | None:
-    """Return the prompt and settings that a labeler was registered with."""
-    sql = "select prompt_ver from labelers where labeler = :labeler"
-    found = store.query(sql, {"labeler": labeler})
-    return found[0][0] if found else None
+def has_labels(store: Store, judging: Judging) -> bool:
+    """Tell whether a labeler has labelled anything, in any run."""
+    sql = read_query("judging", "any_label", judging.judgement)
+    return bool(store.query(sql, judging.params))
 
 
-def count_flips(store: Store, run_id: str, labeler: str) -> tuple[int, int]:
-    """Return how many claims several rounds of a judge scored, and on how many they disagree.
+def update_labeler(store: Store, row: Labeler) -> None:
+    """Register the settings that a labeler has from now on."""
+    params = msgspec.structs.asdict(row)
+    store.execute_all([(read_query("judging", "update_labeler"), params)])
+
+
+def list_older(store: Store, judging: Judging) -> list[tuple[str, int]]:
+    """Return the runs with claims that a labeler last judged before ``since``, and how many."""
+    sql = read_query("judging", "older", judging.judgement)
+    return [(row[0], row[1]) for row in store.query(sql, judging.params)]
+
+
+class ComparedClaim(NamedTuple):
+    """A claim that several rounds of a judge scored, and how many different verdicts it got."""
+
+    item_id: str
+    claim_id: str
+    claim_text: str
+    verdicts: int
+
+
+def list_compared(store: Store, judging: Judging) -> list[ComparedClaim]:
+    """Return the claims of a run that at least two rounds of a judge scored.
 
     Rounds are labelers of one name, the later ones with a number behind it: ``judge:…#2``.
     """
-    compared, flipped = store.query(_sql("flips"), {"run_id": run_id, "labeler": labeler})[0]
-    return compared, flipped or 0
+    sql = read_query("judging", "flips", judging.judgement)
+    return [ComparedClaim(*row) for row in store.query(sql, judging.params)]
+
+
+def is_overtaken(store: Store, judging: Judging) -> bool:
+    """Tell whether a later round of a judge has labels that would decide before the first's."""
+    sql = read_query("judging", "overtaken", judging.judgement)
+    return bool(store.query(sql, judging.params))
 
 
 def count_verdicts(store: Store, judging: Judging) -> dict[str, int]:
     """Return how many claims of the run the labeler gave each verdict, by its latest labels."""
-    return dict(store.query(_sql("verdicts", judging.judgement), judging.params))
+    return dict(store.query(read_query("judging", "verdicts", judging.judgement), judging.params))
 
 
 def count_unscored(store: Store, judging: Judging) -> dict[str, int]:
     """Return how many claims of the run the labeler left without a verdict, by reason."""
-    return dict(sorted(store.query(_sql("unscored", judging.judgement), judging.params)))
-
-
-def _sql(name: str, judgement: Judgement = "grounded") -> str:
-    """Return a query; closed-book labels lie in a table of the same shape beside the others."""
-    found = read_sql("judging", name)
-    assert found is not None
-    return turn_query(found, judgement)
+    return dict(
+        sorted(store.query(read_query("judging", "unscored", judging.judgement), judging.params))
+    )
 
 
 def _read_between(store: Store, row_type: type[R], between: dict[str, Any]) -> list[R]:

@@ -10,7 +10,7 @@ import msgspec
 
 from claimwise.errors import RefusedError
 from claimwise.store.engine import Record
-from claimwise.store.files import read_sql, turn_query
+from claimwise.store.files import read_query
 from claimwise.store.store import Store
 from claimwise.text import make_content_id
 from claimwise.types.annotation import Progress, Round
@@ -244,6 +244,4 @@ def list_judges(store: Store, run_id: str, judgement: Judgement) -> list[str]:
 
 def query_of(name: str, judgement: Judgement = "grounded") -> str:
     """Return a query on rounds, and on the labels of a way of judging."""
-    found = read_sql("annotation", name)
-    assert found is not None
-    return turn_query(found, judgement)
+    return read_query("annotation", name, judgement)

@@ -202,11 +202,18 @@ class FactcheckRunResult(msgspec.Struct, frozen=True, kw_only=True):
     labels_unflagged: dict[str, int]  # labels of this command without doubtful claims
     invented: int  # ids in replies that nobody asked for
     without_hint: int  # answers that read like a specialist field and had no hint
-    repeats: int
-    compared: int  # claims with a label in two or more repeats
+    repeats: int  # the first decides
+    compared: int  # claims of the run with a label in two or more repeats
     flipped: int  # of these, with different ones
     spent: Spent
     second_look: tuple[QueuedClaim, ...]
+    changed: tuple[QueuedClaim, ...] = ()  # claims on which repeats disagree
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def queue(self) -> tuple[QueuedClaim, ...]:
+        """The claims that people should look at: each once."""
+        return tuple(dict.fromkeys((*self.second_look, *self.changed)))
 
     @property
     def factual_precision(self) -> float | None:

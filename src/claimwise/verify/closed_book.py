@@ -99,16 +99,34 @@ class _Meter:
 
 
 class ClosedBookJudge:
-    """Labels claims true, false, unverifiable or non_factual by a model's own knowledge."""
+    """Labels claims true, false, unverifiable or non_factual by a model's own knowledge.
+
+    ``repeat`` tells apart the rounds of a judge that is asked several times: labels carry the
+    number from the second on.
+    """
 
     def __init__(
-        self, client: Asker, *, prompt: Prompt | None = None, split_prompt: Prompt | None = None
+        self,
+        client: Asker,
+        *,
+        prompt: Prompt | None = None,
+        split_prompt: Prompt | None = None,
+        repeat: int = 1,
     ) -> None:
         self.client = client
         self.prompt = prompt or load_prompt(PROMPT)
         self.split_prompt = split_prompt or load_prompt(SPLIT_PROMPT)
         self.model = client.model
+        self.repeat = repeat
         self.labeler = name_judge(self.prompt, client.model)
+        if repeat > 1:
+            self.labeler += f"#{repeat}"
+
+    def repeat_as(self, number: int) -> ClosedBookJudge:
+        """Return the same judge for another round."""
+        return ClosedBookJudge(
+            self.client, prompt=self.prompt, split_prompt=self.split_prompt, repeat=number
+        )
 
     def make_call(self, pieces: Sequence[Piece], frame: Frame = _NO_FRAME) -> LlmCall:
         """Return the request that judges an answer's pieces."""

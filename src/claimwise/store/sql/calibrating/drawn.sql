@@ -9,7 +9,7 @@ where t.round_id = :round_id
     )
     and exists (
         select 1
-        from candidate_labels as h
+        from {candidate_labels} as h
         where h.run_id = t.run_id
             and h.item_id = t.item_id
             and h.claim_id = t.claim_id

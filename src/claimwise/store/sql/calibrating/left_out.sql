@@ -1,7 +1,7 @@
 -- Claims that people had labelled when a round was drawn and that it did not draw. A round that
 -- leaves labelled claims out has them in no stratum. The earliest labels come first.
 select h.item_id, h.claim_id
-from candidate_labels as h
+from {candidate_labels} as h
 join claims as c on c.run_id = h.run_id and c.item_id = h.item_id and c.claim_id = h.claim_id
 where h.run_id = :run_id
     and h.label_kind <> 'verifier'

@@ -1,8 +1,8 @@
 -- The instruments that judged a claim which people labelled too. People label few claims of many:
 -- start from those.
 select distinct v.labeler
-from candidate_labels as h
-cross join candidate_labels as v
+from {candidate_labels} as h
+cross join {candidate_labels} as v
 where h.label_kind <> 'verifier'
     and v.run_id = h.run_id
     and v.item_id = h.item_id

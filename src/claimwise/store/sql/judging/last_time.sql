@@ -2,7 +2,7 @@
 select max(t.said_at) as said_at
 from (
     select max(l.labeled_at) as said_at
-    from labels as l
+    from {labels} as l
     where l.run_id = :run_id and l.labeler = :labeler
     union all
     select max(u.failed_at) as said_at

@@ -22,7 +22,7 @@ where c.run_id = :run_id
     and c.claim_type <> 'non_factual'
     and not exists (
         select 1
-        from standing_labels as l
+        from {standing_labels} as l
         where l.run_id = c.run_id
             and l.item_id = c.item_id
             and l.claim_id = c.claim_id

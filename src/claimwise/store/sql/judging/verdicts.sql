@@ -1,14 +1,7 @@
 -- How a labeler has judged a run: one row per verdict, each claim by its latest label.
-select l.verdict, count(*) as claims
-from standing_labels as l
-where l.run_id = :run_id
-    and l.labeler = :labeler
-    and l.labeled_at = (
-        select max(x.labeled_at)
-        from standing_labels as x
-        where x.run_id = l.run_id
-            and x.item_id = l.item_id
-            and x.claim_id = l.claim_id
-            and x.labeler = l.labeler
-    )
-group by l.verdict
+select v.{verdict}, count(*) as claims
+from {candidate_labels} as v
+where v.run_id = :run_id
+    and v.labeler = :labeler
+    and {no_later_label}
+group by v.{verdict}
