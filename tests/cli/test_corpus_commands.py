@@ -262,6 +262,100 @@ def test_cascade_refuses_a_judge_that_failed_its_probe(
     assert "not trusted" in err
 
 
+# Stored runs
+
+
+@pytest.fixture
+def stored(say: Say) -> Say:
+    """A project with one answer of one run, whose claims are stored."""
+    source = {"type": "sources", "source_id": "rules", "corpus_ver": "v1",
+              "source_text": "Dogs may come in. Entry costs 5 euros."}  # fmt: skip
+    claims = [{"claim_text": text} for text in SAID]
+    write_rows([source, *PROJECT, {**ANSWERED, "answer_text": ANSWER, "claims": claims}])
+    assert say("init")[0] == 0
+    assert say("import", "all.jsonl")[0] == 0
+    return say
+
+
+def test_openbook_judges_a_run_by_its_own_corpus(stored: Say) -> None:
+    command = ("openbook", "--run", "r", "--corpus", "store", "--verifier", "lexical")
+    code, out, err = stored(*command)
+    assert code == 0, err
+    assert out.startswith("judged 4 claims of 1 answers")
+    assert "the run r by verifier:openbook:lexical-" in out
+    assert "of the unlinked, 2 have no passage in the corpus" in out
+    assert "version v1: 1 document, 1 passage" in out
+    assert "5 passages, floor 0.3, sure 0.6" in err
+    document = json.loads(stored(*command, "--format", "json")[1])
+    assert (document["judged"], document["done_before"], document["no_passage"]) == (0, 1, 2)
+    assert document["retrieval"] == {"k": 5, "floor": 0.3, "sure": 0.6}
+    metric = ("metrics", "--run", "r", "--metric", "faithfulness", "--by", "")
+    labels = ("--labels", f"labeler:{document['labeler']}")
+    code, out, _ = stored(*metric, *labels, "--format", "json")
+    assert json.loads(out)["rows"][0]["scored"] == 4
+    code, _, err = stored(*command, "--passages", "3")
+    assert code == 1
+    assert "now “3 passages" in err
+    assert "--again" in err
+    assert stored(*command, "--passages", "3", "--again")[0] == 0
+    assert stored("doctor")[0] == 0
+
+
+def test_openbook_judges_a_run_by_files_and_a_model(stored: Say, server: FaultyServer) -> None:
+    command = ("openbook", "--run", "r", "--corpus", "docs", *JUDGE, "--format", "json")
+    plan = json.loads(stored(*command, "--repeats", "2", "--dry-run")[1])
+    assert (plan["calls"], server.count) == (2, 0)
+    document = json.loads(stored(*command, "--repeats", "2")[1])
+    assert server.count == 2
+    assert document["labeler"] == f"judge:openbook:grounded@1:{MODEL}"
+    assert document["verdicts"] == {"supported": 1, "contradicted": 1, "unlinked": 2}
+    assert document["flips"] == {"rounds": 2, "compared": 4, "flipped": 0}
+    with open_store("claimwise.db") as store:
+        known = store.query("select source_id from sources order by 1")
+    assert known == [("docs/prices.md",), ("docs/tower.md",), ("rules",)]
+    assert stored("doctor")[0] == 0
+
+
+def test_cascade_settles_a_run(stored: Say, server: FaultyServer) -> None:
+    command = ("cascade", "--run", "r", "--corpus", "docs", *JUDGE, "--verifier", "lexical")
+    code, out, err = stored(*command, "--queue", "people.jsonl")
+    assert code == 0, err
+    assert "decided by: closed book 1, corpus 1, people 2" in out
+    assert "factual precision 1.000, between 0.500 and 1.000" in out
+    assert "for people: i: Entry costs 9 euros. (the judge says true, the corpus says" in out
+    assert "has not been probed" in err
+    rows = [json.loads(line) for line in Path("people.jsonl").read_text("utf-8").splitlines()]
+    assert [(row["run_id"], row["item_id"], row["label"]) for row in rows] == [("r", "i", None)] * 2
+    document = json.loads(stored(*command, "--format", "json")[1])
+    assert (document["judged"], len(document["queue"]), server.count) == (0, 2, 1)
+    assert document["stages"] == {"closed_book": 1, "corpus": 1, "people": 2}
+    metric = ("metrics", "--run", "r", "--metric", "factual_precision", "--by", "")
+    code, out, _ = stored(*metric, "--labels", f"labeler:{document['labeler']}", "--format", "json")
+    assert json.loads(out)["rows"][0]["scored"] == 2
+    assert stored("doctor")[0] == 0
+
+
+@pytest.mark.parametrize("command", ["openbook", "cascade"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "expected one of --answer and --run"),
+        (("--answer", "answer.txt", "--run", "r"), "expected one of --answer and --run"),
+        (("--answer", "answer.txt", "--again"), "--again is for --run"),
+        (("--answer", "answer.txt", "--repeats", "2"), "--repeats is for --run"),
+        (("--run", "x"), "found no run 'x'"),
+        (("--run", "r", "--question", "Why?"), "--question is for --answer"),
+    ],
+)
+def test_bad_calls_with_runs_are_one_clear_line(
+    stored: Say, server: FaultyServer, command: str, arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = stored(command, "--corpus", "docs", *JUDGE, *arguments)
+    assert (code, out, server.count) == (1, "", 0)
+    assert message in err
+    assert "Traceback" not in err
+
+
 # Consistency
 
 

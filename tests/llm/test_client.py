@@ -363,7 +363,7 @@ def test_keys_tell_every_field_apart() -> None:
     call = make_call()
     changed = {
         "model": "m:other", "prompt": "ping@2", "system": "s", "user": "u", "schema": None,
-        "schema_name": "other", "max_tokens": 1, "temperature": 0.5,
+        "schema_name": "other", "max_tokens": 1, "temperature": 0.5, "repeat": 2,
     }  # fmt: skip
     assert set(changed) == set(LlmCall.__struct_fields__)
     keys = {make_key(msgspec.structs.replace(call, **{k: v})) for k, v in changed.items()}
@@ -372,6 +372,19 @@ def test_keys_tell_every_field_apart() -> None:
     assert call.schema is not None
     turned = msgspec.structs.replace(call, schema=dict(reversed(call.schema.items())))
     assert make_key(turned) == make_key(call)
+
+
+def test_replies_that_0_6_kept_are_found() -> None:
+    """Its key of this call was recorded; calls had no number then."""
+    call = LlmCall(
+        model="openai:gpt-4o",
+        prompt="ping@1",
+        system="You repeat words.",
+        user="Repeat this word: yes",
+        schema={"type": "object"},
+    )
+    kept = "fdf01a556c01d17cf888eb0b2aa5b8fb05cefd564dc92eccb8a97c4e474c7cfe"
+    assert make_key(call, "https://models.example.com/v1") == kept
 
 
 def test_the_second_time_is_free(connect: Opener) -> None:

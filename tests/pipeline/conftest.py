@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-_PRELOADED = ["pipeline.instruments", "pipeline.judged_processes"]
+_PRELOADED = ["pipeline.instruments", "pipeline.judged_processes", "pipeline.corpus_runs"]
 
 
 @pytest.fixture

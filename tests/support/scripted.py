@@ -29,7 +29,7 @@ class ScriptedAsker:
         self._lock = threading.Lock()
 
     def ask(self, call: LlmCall, *, fresh: bool = False) -> LlmReply | LlmFailure:
-        key = json.dumps([call.prompt, call.system, call.user])
+        key = json.dumps([call.prompt, call.system, call.user, call.repeat])
         with self._lock:
             if not fresh and key in self._kept:
                 return self._kept[key]
@@ -45,7 +45,7 @@ class ScriptedAsker:
 
     def reject(self, call: LlmCall, reply: LlmReply) -> None:
         self.rejected += 1
-        self._kept.pop(json.dumps([call.prompt, call.system, call.user]), None)
+        self._kept.pop(json.dumps([call.prompt, call.system, call.user, call.repeat]), None)
 
 
 def read_fences(prompt: str) -> dict[str, str]:

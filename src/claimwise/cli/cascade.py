@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 from msgspec.structs import replace
 
 from claimwise.cli.closed_book import (
@@ -18,25 +20,43 @@ from claimwise.cli.common import (
     console,
     current_project,
     format_option,
+    open_project_store,
     print_json,
     store_option,
 )
 from claimwise.cli.grounding import describe_spent
 from claimwise.cli.judging import (
     JudgeOptions,
+    check_replied,
     find_agreement,
     judge_options,
     open_judge_client,
     plan_calls,
     print_plan,
 )
-from claimwise.cli.openbook import corpus_options, open_corpus
+from claimwise.cli.openbook import (
+    check_target,
+    corpus_options,
+    open_corpus,
+    open_run_corpus,
+    run_options,
+)
+from claimwise.cli.progress import show_progress
+from claimwise.cli.run_plans import plan_rounds
+from claimwise.cli.verify import print_rounds
 from claimwise.errors import make_printable
 from claimwise.ingest.documents import check_stdin, read_text
 from claimwise.pipeline.cascade import cascade_answer, plan_cascade
-from claimwise.report.cascading import print_cascade, to_cascade_document
+from claimwise.pipeline.cascade_run import CascadeRun, cascade_run
+from claimwise.pipeline.run_engine import Flips
+from claimwise.report.cascading import (
+    describe_cascade_run,
+    print_cascade,
+    to_cascade_document,
+    to_cascade_run_document,
+)
 from claimwise.types.factchecking import Frame
-from claimwise.types.openbook import CascadeResult, Retrieval
+from claimwise.types.openbook import CascadeResult, CascadeRunResult, Retrieval
 from claimwise.verify.closed_book import ClosedBookJudge
 from claimwise.verify.grounded import GroundedJudge
 from claimwise.verify.verifier import load_verifier
@@ -56,10 +76,10 @@ _PLAN_NOTE = (
 @click.option(
     "--answer",
     type=click.Path(path_type=Path),
-    required=True,
     metavar="FILE|-",
     help="File with the answer; - reads standard input.",
 )
+@run_options
 @corpus_options
 @click.option(
     "--domain-hint", metavar="TEXT", help="Subject area, such as “cardiology, for clinicians”."
@@ -83,11 +103,13 @@ _PLAN_NOTE = (
 @click.option(
     "--untrusted-ok", is_flag=True, help="Use a judge even if it failed `claimwise probe-judge`."
 )
-@judge_options(required=True, repeats=False)
+@judge_options(required=True)
 @store_option
 @format_option("text", "json")
 def command(
-    answer: Path,
+    answer: Path | None,
+    run_id: str | None,
+    again: bool,
     places: tuple[str, ...],
     corpus_version: str | None,
     how: Retrieval,
@@ -105,13 +127,31 @@ def command(
 
     \b
     claimwise cascade --answer answer.txt --judge openai:gpt-4o --corpus docs/ --queue people.jsonl
+    claimwise cascade --run v2 --judge openai:gpt-4o --corpus store --queue people.jsonl
 
     1. The judge labels the claims from memory, in one call. 2. Claims it calls false or
     unverifiable, claims it calls true that contain a number or a date, and other doubtful ones
     are looked up in the corpus. 3. Claims that are still open, or on which the two disagree, go
-    to people.
+    to people. With --run, judges the claims of a stored run and stores the labels.
     """
     check_queue(queue)
+    check_target(answer, run_id, judging, again=again)
+    if run_id is not None:
+        wanted = _Wanted(
+            places=places,
+            corpus_version=corpus_version,
+            how=how,
+            frame=Frame(domain_hint=domain_hint, question=question),
+            verifier=verifier,
+            resplit=not no_resplit,
+            queue=queue,
+            again=again,
+            untrusted_ok=untrusted_ok,
+            form=form,
+        )
+        _judge_run(run_id, judging, wanted, store)
+    if answer is None:
+        return
     check_stdin([answer, *map(Path, places)])
     text = read_text(answer)
     corpus, warnings = open_corpus(places, corpus_version, store)
@@ -141,6 +181,82 @@ def command(
     _show(replace(result, warnings=(*warnings, *result.warnings)), spent, form)
     if queue is not None:
         write_queue((claim.text for claim in result.queue), queue)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Wanted:
+    """What the command line asks for of a stored run."""
+
+    places: tuple[str, ...]
+    corpus_version: str | None
+    how: Retrieval
+    frame: Frame
+    verifier: str
+    resplit: bool
+    queue: Path | None
+    again: bool
+    untrusted_ok: bool
+    form: str
+
+
+def _judge_run(run_id: str, judging: JudgeOptions, wanted: _Wanted, store: str | None) -> None:
+    if wanted.frame.question is not None:
+        raise click.UsageError("--question is for --answer: a stored run knows its questions")
+    project = current_project()
+    with (
+        open_project_store(project, store) as opened,
+        open_judge_client(judging, project, store) as client,
+    ):
+        corpus, warnings = open_run_corpus(
+            opened, run_id, wanted.places, wanted.corpus_version, store
+        )
+        judge, reader = _make_judges(client, judging, wanted.verifier)
+        run = CascadeRun(
+            judge=judge,
+            corpus=corpus,
+            verifier=reader or load_verifier(wanted.verifier),
+            how=wanted.how,
+            domain_hint=wanted.frame.domain_hint,
+            resplit=wanted.resplit,
+        )
+        if judging.dry_run:
+            plan = plan_rounds(opened, run_id, run, client, judging.repeats, again=wanted.again)
+            print_plan(plan, wanted.form, note=_PLAN_NOTE)
+            return
+        check_trust(project, judge, untrusted_ok=wanted.untrusted_ok)
+        with show_progress(client=client) as watch:
+            result, flips = cascade_run(
+                opened,
+                run_id,
+                run,
+                repeats=judging.repeats,
+                threads=client.concurrency,
+                again=wanted.again,
+                watch=watch,
+            )
+        result = replace(result, warnings=(*warnings, *result.warnings))
+        _show_run(result, flips, client, wanted.form)
+        if wanted.queue is not None:
+            write_queue(result.queue, wanted.queue)
+        check_replied(client.tally)
+
+
+def _show_run(result: CascadeRunResult, flips: Flips | None, client: LlmClient, form: str) -> None:
+    if form == "json":
+        document = to_cascade_run_document(result)
+        document["flips"] = None if flips is None else flips.to_document()
+        document["judge"] = msgspec.to_builtins(client.tally)
+        print_json(document)
+        return
+    for line in describe_cascade_run(result):
+        click.echo(make_printable(line))
+    print_rounds(result.settings, flips)
+    click.echo(describe_spent(client), err=True)
+    for warning in result.warnings:
+        click.echo(f"warning: {make_printable(warning)}", err=True)
+    click.echo(
+        f"next: claimwise metrics --run {result.run_id} --metric factual_precision", err=True
+    )
 
 
 def _make_judges(

@@ -18,6 +18,7 @@ from claimwise.llm.prompts import load_prompt
 from claimwise.pipeline.probe import find_probe
 from claimwise.report.factchecking import describe_probe
 from claimwise.types.factchecking import QueuedClaim
+from claimwise.types.openbook import PeopleClaim
 from claimwise.types.rows import ClosedBookLabel
 from claimwise.verify.closed_book import ClosedBookJudge
 
@@ -53,7 +54,7 @@ def check_queue(queue: Path | None) -> None:
         raise click.BadParameter(f"no such folder: {queue.parent}", param_hint="--queue")
 
 
-def write_queue(claims: Iterable[str | QueuedClaim], queue: Path) -> None:
+def write_queue(claims: Iterable[str | QueuedClaim | PeopleClaim], queue: Path) -> None:
     """Write claims as lines of ``closed_book_labels``: people fill in what is null.
 
     What was said of them is left out, so that it sways nobody.

@@ -59,7 +59,7 @@ _REPEATS = click.option(
     type=click.IntRange(1),
     default=1,
     metavar="N",
-    help="Ask N times, bypassing the cache, and show what changes.",
+    help="Ask N times and show what changes; the first reply decides.",
 )
 
 
@@ -277,30 +277,18 @@ class CallPlan:
     output_tokens: int  # at most
     cost: float | None  # US$, at most
 
-    def __add__(self, other: CallPlan) -> CallPlan:
-        unknown = self.cost is None or other.cost is None
-        return CallPlan(
-            calls=self.calls + other.calls,
-            cached=self.cached + other.cached,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cost=None if unknown else (self.cost or 0.0) + (other.cost or 0.0),
-        )
 
-
-def plan_calls(
-    calls: Iterable[LlmCall], client: LlmClient, *, repeats: int = 1, fresh: bool = False
-) -> CallPlan:
+def plan_calls(calls: Iterable[LlmCall], client: LlmClient, *, repeats: int = 1) -> CallPlan:
     """Count what calls would take, the first time from the cache where it has them.
 
-    Repeats go past the cache, and so do all calls when they are ``fresh``. Output is taken at its
-    limit, which replies hardly ever reach.
+    Repeats are planned as if none were kept. Output is taken at its limit, which replies hardly
+    ever reach.
     """
     from claimwise.llm.pricing import cost_tokens, estimate_tokens
 
     count = cached = given = back = 0
     for call in calls:
-        known = not fresh and client.is_cached(call)
+        known = client.is_cached(call)
         sent = repeats - known
         count += repeats
         cached += known

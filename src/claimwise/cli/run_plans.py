@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from claimwise.cli.judging import CallPlan, plan_calls
@@ -21,14 +22,7 @@ def plan_rounds(
     *,
     again: bool,
 ) -> CallPlan:
-    """Add up what each round would send: one may be done where another is still to do.
-
-    Only the first round reads the cache.
-    """
-    first = plan_calls(plan_run(store, run_id, judge, again=again), client)
-    others = (judge.repeat_as(number) for number in range(2, repeats + 1))
-    plans = (
-        plan_calls(plan_run(store, run_id, other, again=again), client, fresh=True)
-        for other in others
-    )
-    return sum(plans, start=first)
+    """Add up what each round would send: one may be done where another is still to do."""
+    rounds = [judge, *(judge.repeat_as(number) for number in range(2, repeats + 1))]
+    calls = (plan_run(store, run_id, each, again=again) for each in rounds)
+    return plan_calls(chain.from_iterable(calls), client)

@@ -95,7 +95,7 @@ def command(
     if form == "json":
         print_json({**asdict(result), "probabilities": to_builtins(probabilities)})
     else:
-        _print_result(result, probabilities)
+        print_run(result, probabilities)
 
 
 def _verify_with_judge(
@@ -141,8 +141,8 @@ def _verify_with_judge(
         }
         print_json({**asdict(result), **told})
     else:
-        _print_result(result, probabilities)
-        _print_rounds(result, flips)
+        print_run(result, probabilities)
+        print_rounds(result.settings, flips)
         click.echo(spent, err=True)
     check_replied(client.tally)
 
@@ -163,16 +163,18 @@ def _measure(store: Store, result: VerifyResult) -> tuple[RunProbabilities, ...]
     return measure_probabilities(store, result.run_id, result.labeler, standings, result.settings)
 
 
-def _print_rounds(result: VerifyResult, flips: Flips | None) -> None:
+def print_rounds(settings: str | None, flips: Flips | None) -> None:
+    """Say how steady a judge is, and what it was asked with."""
     if flips is not None:
         click.echo(
             f"verdict flips in {flips.flipped:,} of {flips.compared:,} claims "
             f"that at least two of {flips.rounds} rounds scored"
         )
-    click.echo(f"{result.settings}", err=True)
+    click.echo(f"{settings}", err=True)
 
 
-def _print_result(result: VerifyResult, probabilities: Sequence[RunProbabilities]) -> None:
+def print_run(result: VerifyResult, probabilities: Sequence[RunProbabilities] = ()) -> None:
+    """Print what a command did, and how the run stands under its judge."""
     opened = result.answers - result.failed - result.abstained - result.done_before
     rate = result.judged / result.seconds if result.seconds else 0
     click.echo(

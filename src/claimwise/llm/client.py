@@ -47,12 +47,18 @@ _OVERLOADED = frozenset({429, 503, 529})
 def make_key(call: LlmCall, address: str = "") -> str:
     """Return the cache's key of a call: SHA-256 over every field, as canonical JSON.
 
+    The number of a call that is asked for the first time is left out: replies that were kept before
+    calls had one are found.
+
     Args:
         call: what is asked.
         address: where, unless it is the provider's own address: two servers of one's own may
             call different models by the same name.
     """
-    return sha256(msgspec.json.encode((address, call), order="sorted")).hexdigest()
+    fields = msgspec.structs.asdict(call)
+    if call.repeat == 1:
+        del fields["repeat"]
+    return sha256(msgspec.json.encode((address, fields), order="sorted")).hexdigest()
 
 
 class LlmClient:

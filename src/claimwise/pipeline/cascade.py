@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -95,10 +96,8 @@ def cascade_answer(
     meter = _Meter(tally)
     first = factcheck_answer(answer, judge, frame, resplit=resplit)
     spent = meter.read(CLOSED_BOOK, first.judge, agreement)
-    started = [_start(claim) for claim in (*first.claims, *first.skipped)]
-    suspicious = [claim for claim in started if claim.doubts]
-    verdicts, warnings = judge_by_corpus(
-        [_to_answer_claim(claim) for claim in suspicious],
+    claims, warnings = settle_claims(
+        (*first.claims, *first.skipped),
         corpus,
         verifier,
         answer=answer,
@@ -106,8 +105,6 @@ def cascade_answer(
         how=how,
     )
     looked_up = meter.read(CORPUS, verifier.labeler, getattr(verifier, "agreement", None))
-    found = iter(verdicts)
-    claims = [_end(claim, next(found)) if claim.doubts else _accept(claim) for claim in started]
     claims.sort(key=lambda claim: claim.start)
     return CascadeResult(
         answer=answer,
@@ -118,6 +115,32 @@ def cascade_answer(
         retrieval=how,
         warnings=tuple(dict.fromkeys([*first.warnings, *warnings])),
     )
+
+
+def settle_claims(
+    given: Sequence[FactClaim],
+    corpus: Corpus,
+    verifier: Verifier,
+    *,
+    answer: str = "",
+    question: str | None = None,
+    as_of: date | None = None,
+    how: Retrieval = _USUAL,
+) -> tuple[list[CascadeClaim], list[str]]:
+    """Take claims as the first stage labelled them to where they end; in order, with warnings."""
+    started = [_start(claim) for claim in given]
+    verdicts, warnings = judge_by_corpus(
+        [_to_answer_claim(claim) for claim in started if claim.doubts],
+        corpus,
+        verifier,
+        answer=answer,
+        question=question,
+        as_of=as_of,
+        how=how,
+    )
+    found = iter(verdicts)
+    claims = [_end(claim, next(found)) if claim.doubts else _accept(claim) for claim in started]
+    return claims, warnings
 
 
 def plan_cascade(

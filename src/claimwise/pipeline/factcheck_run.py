@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from claimwise.pipeline.agreement import measure_agreement
 from claimwise.pipeline.factcheck import Round, group_claims, judge_once, label_piece
-from claimwise.pipeline.run_engine import Judged, judge_run
+from claimwise.pipeline.run_engine import JudgedRun, judge_run
 from claimwise.pipeline.tasks import Labels, Outcome, Task, TaskReader, bind_job
 from claimwise.store import Store
 from claimwise.store.judging import (
@@ -76,7 +76,7 @@ def factcheck_run(
 
 
 def _sum_up(
-    judged: Judged[ClosedBookSession], agreement: str | None, repeats: int
+    judged: JudgedRun[ClosedBookSession], agreement: str | None, repeats: int
 ) -> FactcheckRunResult:
     result, tally = judged.result, judged.deciding.tally
     flips = result.flips
@@ -263,9 +263,8 @@ class ClosedBookSession:
         return [self._judge.make_call(work.asked, work.frame)] if work.asked else []
 
     def ask(self, work: PieceWork) -> Round:
-        """Judge one answer; further rounds go past the cache."""
-        fresh = self._judge.repeat > 1
-        return judge_once(work.asked, self._judge, work.frame, resplit=self._resplit, fresh=fresh)
+        """Judge one answer."""
+        return judge_once(work.asked, self._judge, work.frame, resplit=self._resplit)
 
     def make_rows(self, work: PieceWork, outcome: Round, at: datetime) -> Iterator[Row]:
         """Yield claims of an answer that was split, and a label or a failure for every claim.

@@ -8,6 +8,7 @@ close the outcome is «no passage», which says something about the corpus and n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,7 @@ from claimwise.store.corpora import choose_corpus, read_corpus_version
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
 from claimwise.types.llm import LlmCall
 from claimwise.types.openbook import CorpusVerdict, OpenBookResult, Passage, Retrieval
+from claimwise.types.rows import ActionEntry
 from claimwise.verify.corpus import Corpus, Excerpts
 from claimwise.verify.verifier import Splitter, Verifier, load_verifier
 
@@ -127,14 +129,18 @@ def judge_by_corpus(
     *,
     answer: str = "",
     question: str | None = None,
+    actions: tuple[ActionEntry, ...] | None = None,
+    as_of: date | None = None,
     how: Retrieval = _USUAL,
 ) -> tuple[list[CorpusVerdict], list[str]]:
     """Return a verdict by the corpus for every claim, in order, and warnings.
 
     An offline verifier sees each claim with its own passages alone. A judge, who is paid by the
     call, gets all claims of the answer and the passages of all of them at once. Claims without a
-    passage are not shown to either.
+    passage are not shown to either. ``actions`` is what action claims are held against, ``as_of``
+    the day on which documents must hold.
     """
+    bare = CheckRequest(answer=answer, sources=(), question=question, actions=actions, as_of=as_of)
     searches = [_search(claim, corpus, how) for claim in claims]
     asked = [number for number, search in enumerate(searches) if not search.silent]
     together = isinstance(verifier, Splitter)
@@ -142,14 +148,7 @@ def judge_by_corpus(
     found: dict[int, ClaimVerdict] = {}
     warnings: list[str] = []
     for batch in filter(None, batches):
-        verdicts, told = _judge(
-            [searches[n] for n in batch],
-            corpus,
-            verifier,
-            answer=answer,
-            question=question,
-            how=how,
-        )
+        verdicts, told = _judge([searches[n] for n in batch], corpus, verifier, bare, how)
         found.update(zip(batch, verdicts, strict=True))
         warnings += told
     made = [_conclude(search, found.get(number)) for number, search in enumerate(searches)]
@@ -167,7 +166,8 @@ def plan_by_corpus(
 ) -> list[LlmCall]:
     """Return the calls that a judge would make for these claims."""
     searches = [search for c in claims if not (search := _search(c, corpus, how)).silent]
-    request, _ = _make_request(searches, corpus, answer, question)
+    bare = CheckRequest(answer=answer, sources=(), question=question)
+    request, _ = _make_request(searches, corpus, bare)
     return judge.plan_calls([_bare(s.claim) for s in searches], request) if searches else []
 
 
@@ -177,22 +177,20 @@ def _search(claim: AnswerClaim, corpus: Corpus, how: Retrieval) -> _Search:
 
 
 def _make_request(
-    searches: Sequence[_Search], corpus: Corpus, answer: str, question: str | None
+    searches: Sequence[_Search], corpus: Corpus, bare: CheckRequest
 ) -> tuple[CheckRequest, Excerpts]:
     excerpts = Excerpts(corpus, [p for search in searches for p in search.passages])
-    return CheckRequest(answer=answer, sources=excerpts.sources, question=question), excerpts
+    return replace(bare, sources=excerpts.sources), excerpts
 
 
 def _judge(
     searches: Sequence[_Search],
     corpus: Corpus,
     verifier: Verifier,
-    *,
-    answer: str,
-    question: str | None,
+    bare: CheckRequest,
     how: Retrieval,
 ) -> tuple[list[ClaimVerdict], list[str]]:
-    request, excerpts = _make_request(searches, corpus, answer, question)
+    request, excerpts = _make_request(searches, corpus, bare)
     verdicts, told = judge_claims([_bare(search.claim) for search in searches], request, verifier)
     moved = [
         replace(_doubt(excerpts.move_back(judged), how.sure), claim=search.claim)

@@ -85,7 +85,7 @@ W = TypeVar("W", bound=Work)
 O = TypeVar("O")  # noqa: E741 - what came of asking
 
 
-class Session(Protocol[W, O]):
+class JudgingSession(Protocol[W, O]):
     """One round of a judge over a run."""
 
     def read(self, keys: Sequence[AnswerKey]) -> Sequence[W]:
@@ -105,7 +105,7 @@ class Session(Protocol[W, O]):
         ...
 
 
-S_co = TypeVar("S_co", bound=Session[Any, Any], covariant=True)
+S_co = TypeVar("S_co", bound=JudgingSession[Any, Any], covariant=True)
 
 
 class RunJudge(Protocol[S_co]):
@@ -130,7 +130,7 @@ class RunJudge(Protocol[S_co]):
         ...
 
 
-class ProcessSession(Session[W, O], Protocol):
+class ProcessSession(JudgingSession[W, O], Protocol):
     """A session whose work other processes can do."""
 
     def pack(self, work: W) -> Any:
@@ -176,10 +176,11 @@ class RunResult:
     flips: Flips | None  # with several rounds
 
 
-class Judged(NamedTuple, Generic[S_co]):
+class JudgedRun(NamedTuple, Generic[S_co]):
     """The result, and the session of every round: the first round's, which decides, comes last."""
 
     result: RunResult
+    judging: Judging  # of the first round
     sessions: list[S_co]
 
     @property
@@ -198,7 +199,7 @@ def judge_run(
     jobs: int = 1,
     again: bool = False,
     watch: Watch | None = None,
-) -> Judged[S_co]:
+) -> JudgedRun[S_co]:
     """Judge every claim of a run that the judge has not judged yet, and store its labels.
 
     Answers without stored claims are split first. Claims that the judge failed on are tried again;
@@ -244,7 +245,7 @@ def judge_run(
     split = sum(each.added["claims"] for each in (*others, first))
     flips = _count_flips(store, first.judging, repeats) if others else None
     result = replace(result, split=split, flips=flips, warnings=tuple(dict.fromkeys(warnings)))
-    return Judged(result, [each.session for each in (*others, first)])
+    return JudgedRun(result, first.judging, [each.session for each in (*others, first)])
 
 
 def plan_run(
@@ -263,7 +264,7 @@ def plan_run(
             yield from opened.session.plan(work)
 
 
-class Round(Generic[S_co]):
+class RunRound(Generic[S_co]):
     """One round of a judge: what is open, and what has been stored."""
 
     def __init__(
@@ -365,7 +366,7 @@ class Round(Generic[S_co]):
         )
 
 
-def open_round(store: Store, run_id: str, judge: RunJudge[S_co], *, again: bool) -> Round[S_co]:
+def open_round(store: Store, run_id: str, judge: RunJudge[S_co], *, again: bool) -> RunRound[S_co]:
     """Look what a judge has left to do in a run.
 
     Raises:
@@ -375,7 +376,7 @@ def open_round(store: Store, run_id: str, judge: RunJudge[S_co], *, again: bool)
     states = list_answers(store, judging)
     if not states:
         raise StoreError(f"{store.place}: found no answers of run {run_id!r}: import them first")
-    return Round(judge, judging, judge.open_session(store, judging), states)
+    return RunRound(judge, judging, judge.open_session(store, judging), states)
 
 
 def _list_changes(known: Labeler, row: Labeler) -> list[str]:
@@ -461,7 +462,9 @@ class _Pool:
     threads: int
     jobs: int
 
-    def ask(self, units: Iterable[Sequence[W]], session: Session[W, O]) -> Iterator[tuple[W, O]]:
+    def ask(
+        self, units: Iterable[Sequence[W]], session: JudgingSession[W, O]
+    ) -> Iterator[tuple[W, O]]:
         if self.jobs > 1:
             return _ask_in_processes(units, session, self.jobs)  # type: ignore[arg-type]
         if self.threads > 1:
@@ -470,7 +473,7 @@ class _Pool:
 
 
 def _ask_in_threads(
-    units: Iterable[Sequence[W]], session: Session[W, O], threads: int
+    units: Iterable[Sequence[W]], session: JudgingSession[W, O], threads: int
 ) -> Iterator[tuple[W, O]]:
     """Judge many answers at once, each stored when it is there: none waits for a slow one.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from math import isnan
@@ -31,8 +31,8 @@ from claimwise.types.rows import Citation, Claim, Label, Row, Source, Unscored
 from claimwise.verify.verifier import Verifier
 
 # What an answer was judged by: what its system was given, every document of the corpus, the
-# documents it cites, or nothing, because nobody recorded anything.
-Basis = Literal["contexts", "corpus", "cited", "none"]
+# documents it cites, nothing, because nobody recorded anything, or passages that were searched for.
+Basis = Literal["contexts", "corpus", "cited", "none", "searched"]
 NO_CONTEXTS = "no_contexts"
 # A corpus up to this size stands in for contexts that nobody recorded.
 SMALL_CORPUS = 200
@@ -67,6 +67,19 @@ class Outcome(NamedTuple):
 
     verdicts: list[ClaimVerdict]
     warnings: list[str]
+
+
+@dataclass(slots=True)
+class SeenAnswers:
+    """What the answers of a round were judged by, and what was warned of, in how many answers."""
+
+    bases: Counter[Basis] = field(default_factory=Counter)
+    warnings: Counter[str] = field(default_factory=Counter)
+
+    def add(self, task: Task, outcome: Outcome) -> None:
+        """Count an answer."""
+        self.bases[task.basis] += 1
+        self.warnings.update(set(outcome.warnings))
 
 
 def run_job(job: Job, verifier: Verifier) -> Outcome:
@@ -121,10 +134,13 @@ class TaskReader:
         """Return the tasks among some neighbouring answers: those with something still open."""
         first, last = keys[0].item_id, keys[-1].item_id
         answers = read_answers(self._store, self._judging, first, last)
-        documents = read_documents(self._store, self._judging.run, first, last)
+        documents = self._read_documents(first, last)
         wanted = set(keys)
         tasks = (self._make_task(a, documents) for a in answers if a.key in wanted)
         return [task for task in tasks if task is not None]
+
+    def _read_documents(self, first: str, last: str) -> dict[str, Source]:
+        return read_documents(self._store, self._judging.run, first, last)
 
     def find_cited(self, target: str) -> Source | None:
         """Return the document of the corpus that a marker means, if there is one."""
@@ -176,6 +192,21 @@ class TaskReader:
         marks = (self.find_cited(mark.target) for claim in claims for mark in claim.marks)
         cited = {found.source_id: found for found in marks if found is not None}
         return tuple(map(show_whole, cited.values())), "cited" if cited else "none"
+
+
+class ClaimReader(TaskReader):
+    """Reads answers without evidence, for a judge that searches for passages itself."""
+
+    def _read_documents(self, first: str, last: str) -> dict[str, Source]:
+        return {}
+
+    def _find_evidence(
+        self,
+        answer: StoredAnswer,
+        claims: Sequence[AnswerClaim] | None,
+        documents: dict[str, Source],
+    ) -> tuple[tuple[Evidence, ...], Basis]:
+        return (), "searched"
 
 
 def _to_answer_claim(claim: Claim, answer: StoredAnswer) -> AnswerClaim:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 from claimwise.pipeline.judging import plan_job
-from claimwise.pipeline.run_engine import Flips, Judged, RunJudge, judge_run
-from claimwise.pipeline.tasks import Basis, Job, Labels, Outcome, Task, TaskReader, run_job
+from claimwise.pipeline.run_engine import Flips, RunJudge, RunResult, judge_run
+from claimwise.pipeline.tasks import (
+    Basis,
+    Job,
+    Labels,
+    Outcome,
+    SeenAnswers,
+    Task,
+    TaskReader,
+    run_job,
+)
 from claimwise.store import Store
 from claimwise.store.judging import AnswerKey, Judging
 from claimwise.types.llm import LlmCall
@@ -72,7 +80,7 @@ def verify_run(
     """
     judge = GroundedRun(verifier)
     judged = judge_run(store, run_id, judge, jobs=jobs, threads=threads, again=again, watch=watch)
-    return _sum_up(judge, judged)
+    return sum_up(judge.verifier, judge.row, judged.result, judged.deciding.seen)
 
 
 def verify_rounds(
@@ -94,17 +102,18 @@ def verify_rounds(
     judged = judge_run(
         store, run_id, run, repeats=repeats, threads=threads, again=again, watch=watch
     )
-    return _sum_up(run, judged), judged.result.flips
+    result = sum_up(judge, run.row, judged.result, judged.deciding.seen)
+    return result, judged.result.flips
 
 
-def _sum_up(judge: GroundedRun, judged: Judged[GroundedSession]) -> VerifyResult:
-    result, session = judged.result, judged.deciding
+def sum_up(verifier: Verifier, row: Labeler, result: RunResult, seen: SeenAnswers) -> VerifyResult:
+    """Return what a round did, and how the run stands."""
     told = dict.fromkeys(result.warnings, 1)
     return VerifyResult(
         run_id=result.run_id,
         labeler=result.labeler,
-        agreement=getattr(judge.verifier, "agreement", None),
-        settings=judge.row.prompt_ver,
+        agreement=getattr(verifier, "agreement", None),
+        settings=row.prompt_ver,
         answers=result.answers,
         failed=result.failed,
         abstained=result.abstained,
@@ -113,10 +122,10 @@ def _sum_up(judge: GroundedRun, judged: Judged[GroundedSession]) -> VerifyResult
         split=result.split,
         judged=result.judged,
         seconds=result.seconds,
-        bases=dict(session.bases),
+        bases=dict(seen.bases),
         verdicts=result.verdicts,
         unscored=result.unscored,
-        warnings={**told, **dict(session.warnings.most_common())},
+        warnings={**told, **dict(seen.warnings.most_common())},
     )
 
 
@@ -161,8 +170,7 @@ class GroundedSession:
     def __init__(
         self, reader: TaskReader, judging: Judging, verifier: Verifier, sent: str | Verifier
     ) -> None:
-        self.bases: Counter[Basis] = Counter()
-        self.warnings: Counter[str] = Counter()
+        self.seen = SeenAnswers()
         self._reader = reader
         self._labels = Labels(judging, reader, (verifier.name, verifier.labeler))
         self._verifier = verifier
@@ -182,8 +190,7 @@ class GroundedSession:
 
     def make_rows(self, work: Task, outcome: Outcome, at: datetime) -> Iterator[Row]:
         """Yield claims and citations of an answer that was split, and labels or failures."""
-        self.bases[work.basis] += 1
-        self.warnings.update(set(outcome.warnings))
+        self.seen.add(work, outcome)
         return self._labels.make_rows(work, outcome, at)
 
     def pack(self, work: Task) -> Job:

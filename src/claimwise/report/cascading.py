@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -13,8 +13,10 @@ from rich.text import Text
 from claimwise.errors import make_printable
 from claimwise.report.format import AGREEMENT_UNKNOWN, MISSING, pluralize, show_rate
 from claimwise.report.openbook import describe_corpus, print_line, show_outcome, to_claim_document
-from claimwise.types.openbook import CascadeClaim, CascadeResult, StageReport
+from claimwise.types.factchecking import FACT_LABELS
+from claimwise.types.openbook import CascadeClaim, CascadeResult, CascadeRunResult, StageReport
 
+_SHOWN: Final = 20  # claims for people
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 NAMES: Final = {"closed_book": "closed book", "corpus": "corpus", "people": "people"}
 _LOOKS: Final = {
@@ -100,6 +102,47 @@ def _between(bounds: tuple[float, float] | None) -> str:
     if bounds is None or bounds[0] == bounds[1]:
         return ""
     return f", between {show_rate(bounds[0])} and {show_rate(bounds[1])} whatever is undecided"
+
+
+def describe_cascade_run(result: CascadeRunResult) -> Iterator[str]:
+    """Yield what a cascade did with a stored run, line by line."""
+    opened = result.answers - result.failed - result.abstained - result.done_before
+    yield (
+        f"labelled {result.judged:,} claims of {pluralize(opened, 'answer')} in "
+        f"{result.seconds:.1f} s"
+    )
+    for count, what in (
+        (result.split, "claims were found and stored"),
+        (result.done_before, "answers had been judged before"),
+        (result.failed, "answers were skipped: the system gave none"),
+        (result.abstained, "answers were skipped: the system abstained or asked back"),
+    ):
+        if count:
+            yield f"{count:,} {what}"
+    yield f"the run {result.run_id} by {result.labeler}, {result.agreement or AGREEMENT_UNKNOWN}:"
+    for label in FACT_LABELS:
+        if result.labels.get(label):
+            yield f"  {label:<14}{result.labels[label]:>9,}"
+    for reason, count in result.unscored.items():
+        yield f"  {'unscored':<14}{count:>9,}  {reason}"
+    ended = ", ".join(f"{NAMES[stage]} {count:,}" for stage, count in result.stages.items())
+    yield f"decided by: {ended}"
+    rate = show_rate(result.factual_precision)
+    yield f"factual precision {rate}{_between(result.bounds)}"
+    for claim in result.queue[:_SHOWN]:
+        yield f"for people: {claim.item_id}: {claim.claim_text} ({claim.why})"
+    if len(result.queue) > _SHOWN:
+        yield f"… and {len(result.queue) - _SHOWN:,} more for people: --queue FILE writes them all"
+
+
+def to_cascade_run_document(result: CascadeRunResult) -> dict[str, Any]:
+    """Return a run that went through the cascade as plain values for JSON."""
+    return {
+        "format": FORMAT,
+        **msgspec.to_builtins(result),
+        "factual_precision": result.factual_precision,
+        "bounds": None if result.bounds is None else list(result.bounds),
+    }
 
 
 def to_cascade_document(result: CascadeResult) -> dict[str, Any]:

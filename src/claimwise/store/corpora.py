@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import msgspec
 
 from claimwise.errors import StoreError
@@ -44,3 +46,12 @@ def read_corpus_version(store: Store, version: str) -> list[Source]:
     )
     rows = store.query(sql, {"corpus_ver": version})
     return [msgspec.convert(dict(zip(columns, row, strict=True)), Source) for row in rows]
+
+
+def read_texts(store: Store, version: str, wanted: Container[str]) -> dict[str, str]:
+    """Return the texts of a corpus version's documents, by id, as far as they are wanted."""
+    rows = store.query(
+        "select source_id, source_text from sources where corpus_ver = :corpus_ver",
+        {"corpus_ver": version},
+    )
+    return {source_id: text for source_id, text in rows if source_id in wanted}

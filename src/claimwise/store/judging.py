@@ -263,6 +263,28 @@ def is_overtaken(store: Store, judging: Judging) -> bool:
     return bool(store.query(sql, judging.params))
 
 
+def count_reason(store: Store, judging: Judging, reason: str) -> int:
+    """Return how many claims of the run the labeler's latest label gives this reason for."""
+    sql = read_query("judging", "silent", judging.judgement)
+    return int(store.query(sql, {**judging.params, "reason": reason})[0][0])
+
+
+def count_stages(store: Store, judging: Judging, closed_book: str, corpus: str) -> dict[str, int]:
+    """Return how many claims of the run each of a cascade's stages settled."""
+    sql = read_query("judging", "stages", judging.judgement)
+    params = {**judging.params, "closed_book": closed_book, "corpus": corpus}
+    return dict(store.query(sql, params))
+
+
+def list_left_over(
+    store: Store, judging: Judging, reason: str
+) -> list[tuple[str, str, str, str | None]]:
+    """Return the claims left without a label for a reason: item, id, text, and the detail."""
+    sql = read_query("judging", "left_over", judging.judgement)
+    rows = store.query(sql, {**judging.params, "reason": reason})
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
+
+
 def count_verdicts(store: Store, judging: Judging) -> dict[str, int]:
     """Return how many claims of the run the labeler gave each verdict, by its latest labels."""
     return dict(store.query(read_query("judging", "verdicts", judging.judgement), judging.params))

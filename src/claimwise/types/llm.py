@@ -34,6 +34,8 @@ class LlmCall(msgspec.Struct, frozen=True, kw_only=True):
     schema_name: str = "reply"
     max_tokens: int = 4096
     temperature: float = 0.0
+    # Which time it is asked: another time is another reply, and is kept beside the first.
+    repeat: int = 1
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,6 +31,10 @@ class Retrieval(msgspec.Struct, frozen=True, kw_only=True):
     # that a system was given mostly bear on the answer, passages that we found often do not.
     sure: float = 0.6
 
+    def describe(self) -> str:
+        """Return the settings in words, as a labeler carries them."""
+        return f"{self.k} passages, floor {self.floor:g}, sure {self.sure:g}"
+
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a document that was found for a claim: ``document[start:end]``."""
@@ -147,6 +151,49 @@ class StageReport(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int = 0
     cost: float | None = 0.0  # US$; None: the price is unknown
     seconds: float = 0.0
+
+
+class PeopleClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored claim that a cascade left to people, and why."""
+
+    run_id: str
+    item_id: str
+    claim_id: str
+    claim_text: str
+    why: str
+
+
+class CascadeRunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cascade did with a stored run, and how the run stands under it."""
+
+    run_id: str
+    labeler: str
+    agreement: str | None
+    settings: str | None
+    answers: int
+    failed: int  # answers that the system did not give
+    abstained: int  # answers in which the system declined or asked back
+    done_before: int
+    split: int  # claims that this command found and stored
+    judged: int  # claims that this command labelled
+    seconds: float
+    labels: dict[str, int]  # of the whole run
+    unscored: dict[str, int]  # of the whole run, by reason
+    stages: dict[Stage, int]  # claims of the whole run, by where they ended
+    queue: tuple[PeopleClaim, ...]  # of the whole run: those that ended with people
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def factual_precision(self) -> float | None:
+        """True per true or false claim of the run; None without one."""
+        true, false = self.labels.get("true", 0), self.labels.get("false", 0)
+        return true / (true + false) if true + false else None
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The rate over all factual claims, those without a label taken as false, and as true."""
+        true, false = self.labels.get("true", 0), self.labels.get("false", 0)
+        return bound_rate(true, false, true + false + sum(self.unscored.values()))
 
 
 class CascadeResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -101,8 +101,8 @@ class _Meter:
 class ClosedBookJudge:
     """Labels claims true, false, unverifiable or non_factual by a model's own knowledge.
 
-    ``repeat`` tells apart the rounds of a judge that is asked several times: labels carry the
-    number from the second on.
+    ``repeat`` tells apart the rounds of a judge that is asked several times: each has replies of
+    its own, and labels carry the number from the second on.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class ClosedBookJudge:
             self.labeler += f"#{repeat}"
 
     def repeat_as(self, number: int) -> ClosedBookJudge:
-        """Return the same judge for another round."""
+        """Return the same judge for another round, which is asked anew."""
         return ClosedBookJudge(
             self.client, prompt=self.prompt, split_prompt=self.split_prompt, repeat=number
         )
@@ -140,11 +140,12 @@ class ClosedBookJudge:
             "domain_hint": _show(frame.domain_hint),
             "question": _show(frame.question),
         }
-        return prompt.make_call(
+        call = prompt.make_call(
             self.model,
             max_tokens=min(_MOST_TOKENS, _BASE_TOKENS + _PIECE_TOKENS * len(texts) + length),
             **{name: inputs[name] for name in inputs if name in prompt.inputs},
         )
+        return msgspec.structs.replace(call, repeat=self.repeat)
 
     def judge_pieces(
         self, pieces: Sequence[Piece], frame: Frame = _NO_FRAME, *, fresh: bool = False

@@ -90,8 +90,8 @@ _USUAL = GroundedSettings()
 class GroundedJudge:
     """Judges claims with a language model; safe to use from many threads at once.
 
-    ``repeat`` tells apart the rounds of a judge that is asked several times: from the second on
-    replies are not taken from the cache, and labels carry the number.
+    ``repeat`` tells apart the rounds of a judge that is asked several times: each has replies of
+    its own, and labels carry the number from the second on.
     """
 
     threshold: float = 0.5
@@ -120,7 +120,7 @@ class GroundedJudge:
         self.agreement: str | None = None
 
     def repeat_as(self, number: int) -> GroundedJudge:
-        """Return the same judge for another round: from the second on past the cache."""
+        """Return the same judge for another round, which is asked anew."""
         return GroundedJudge(self._asker, self.settings, prompt=self._prompt, repeat=number)
 
     @property
@@ -212,7 +212,6 @@ class _Hearing:
         self.asked = [c for c in claims if _is_for_model(c)]
         self._judge = judge
         self._asker = asker
-        self._fresh = judge.repeat > 1
         self._context = {
             "question": request.question or _NONE_GIVEN,
             "answer": request.answer or _NONE_GIVEN,
@@ -262,7 +261,8 @@ class _Hearing:
         self, prompt: Prompt, each: int, some: Sequence[AnswerClaim], **shown: str
     ) -> LlmCall:
         room = _REPLY_TOKENS + each * len(some)
-        return prompt.make_call(self._judge.model, max_tokens=room, **self._context, **shown)
+        call = prompt.make_call(self._judge.model, max_tokens=room, **self._context, **shown)
+        return replace(call, repeat=self._judge.repeat)
 
     # Replies
 
@@ -299,7 +299,7 @@ class _Hearing:
         settle: Callable[[AnswerClaim, T | LlmFailure | str], list[C]],
     ) -> list[list[C]]:
         """Return what becomes of every claim or piece by its entry, or by why there is none."""
-        reply = ask_for(self._asker, call, reply_type, fresh=self._fresh)
+        reply = ask_for(self._asker, call, reply_type)
         if isinstance(reply, LlmFailure):
             return [settle(claim, reply) for claim in some]
         value, told = reply
@@ -308,7 +308,7 @@ class _Hearing:
         self._invented += account.invented
         settled = [settle(c, e) for c, e in zip(some, account.found, strict=True)]
         lost = any(isinstance(c, ClaimVerdict) and c.unscored for c in chain(*settled))
-        if (lost or account.invented) and not self._fresh:
+        if lost or account.invented:
             # Kept, it would be read again by the next command, and its claims never be judged.
             self._asker.reject(call, told)
         return settled
