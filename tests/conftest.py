@@ -62,6 +62,7 @@ def _own_user_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     """Nobody's settings but the tests' own are read or written, here and in processes we start."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAIMWISE_USER_FOLDER", str(tmp_path_factory.mktemp("user") / "none"))
+        patch.setenv("CLAIMWISE_CACHE_FOLDER", str(tmp_path_factory.mktemp("cache")))
         for name in ("CLAIMWISE_KEY_VARIABLES", "CLAIMWISE_TRUSTED_FOLDERS"):
             patch.delenv(name, raising=False)
         yield

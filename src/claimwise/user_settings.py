@@ -22,6 +22,7 @@ import msgspec
 from claimwise.errors import ConfigError
 
 FOLDER_VARIABLE = "CLAIMWISE_USER_FOLDER"
+CACHE_VARIABLE = "CLAIMWISE_CACHE_FOLDER"
 KEYS_VARIABLE = "CLAIMWISE_KEY_VARIABLES"  # separated by commas
 TRUST_VARIABLE = "CLAIMWISE_TRUSTED_FOLDERS"  # separated as in PATH
 
@@ -60,6 +61,21 @@ def find_user_folder() -> Path | None:
         return base / "claimwise"
     home = find_home()
     return None if home is None else home / ".config" / "claimwise"
+
+
+def find_cache_folder() -> Path | None:
+    """Return the folder for what can be made again; it need not exist.
+
+    ``$CLAIMWISE_CACHE_FOLDER``, else ``$XDG_CACHE_HOME/claimwise``, else ``~/.cache/claimwise``.
+    """
+    given = os.environ.get(CACHE_VARIABLE)
+    if given:
+        return Path(given)
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if base.is_absolute():
+        return base / "claimwise"
+    home = find_home()
+    return None if home is None else home / ".cache" / "claimwise"
 
 
 def read_user_settings() -> UserSettings:

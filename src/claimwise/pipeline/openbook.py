@@ -23,6 +23,7 @@ from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
 from claimwise.types.llm import LlmCall
 from claimwise.types.openbook import CorpusVerdict, OpenBookResult, Passage, Retrieval
 from claimwise.types.rows import ActionEntry
+from claimwise.user_settings import find_cache_folder
 from claimwise.verify.corpus import Corpus, Excerpts
 from claimwise.verify.verifier import Splitter, Verifier, load_verifier
 
@@ -67,11 +68,14 @@ def openbook(
 def read_corpus(places: Sequence[Path]) -> tuple[Corpus, list[str]]:
     """Read and index files and folders; return the corpus and what was left unread.
 
+    The index is kept in the user's cache folder, and found there as long as no document changes.
+
     Raises:
         InputError: something can't be read, or two documents have one id.
     """
     documents, warnings = read_sources(places)
-    return Corpus(documents, name=", ".join(map(str, places))), warnings
+    name = ", ".join(map(str, places))
+    return Corpus(documents, name=name, folder=_find_index_folder()), warnings
 
 
 def read_stored_corpus(store: Store, version: str | None = None) -> Corpus:
@@ -81,7 +85,13 @@ def read_stored_corpus(store: Store, version: str | None = None) -> Corpus:
         StoreError: there is no such version, or there are no documents.
     """
     chosen = choose_corpus(store, version)
-    return Corpus(read_corpus_version(store, chosen), name=store.place, version=chosen)
+    documents = read_corpus_version(store, chosen)
+    return Corpus(documents, name=store.place, version=chosen, folder=_find_index_folder())
+
+
+def _find_index_folder() -> Path | None:
+    cache = find_cache_folder()
+    return None if cache is None else cache / "corpora"
 
 
 def check_by_corpus(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from claimwise.types.checking import ClaimVerdict, Span
 from claimwise.types.openbook import CorpusInfo, Passage, Retrieval
 from claimwise.types.rows import Source
 from claimwise.verify.decide import OTHERWISE
+from claimwise.verify.kept_index import Arrays, keep_arrays, name_index, read_arrays
 from claimwise.verify.words import is_common, read_stems
 
 PASSAGE_WORDS = 100
@@ -31,6 +33,7 @@ _SATURATION = 1.2
 _LENGTH_WEIGHT = 0.75
 _RUN = re.compile(r"\S+")
 _USUAL = Retrieval()
+_WHOLE, _REAL = ("starts", "passages"), ("weights", "scores")
 
 
 class _Place(NamedTuple):
@@ -42,20 +45,24 @@ class _Place(NamedTuple):
 
 
 class Corpus:
-    """Documents, ready to be searched. Nothing in it changes: many threads may use it."""
+    """Documents, ready to be searched. Nothing in it changes: many threads may use it.
+
+    With a ``folder`` the index is kept there, and found again as long as no document changes.
+    """
 
     def __init__(
-        self, documents: Sequence[Source], *, name: str = "", version: str | None = None
+        self,
+        documents: Sequence[Source],
+        *,
+        name: str = "",
+        version: str | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.documents = tuple(documents)
         self._numbers = {d.source_id: number for number, d in enumerate(self.documents)}
         if len(self._numbers) < len(self.documents):
             raise ValueError("documents: found two with one id, expected each once")
-        self._places = [
-            _Place(number, start, end)
-            for number, document in enumerate(self.documents)
-            for start, end in cut_passages(document.source_text)
-        ]
+        self._places, self._postings = self._open_index(folder)
         self.info = CorpusInfo(
             name=name,
             version=version,
@@ -63,7 +70,36 @@ class Corpus:
             passages=len(self._places),
             characters=sum(len(document.source_text) for document in self.documents),
         )
-        self._postings = _Postings([self._read(place) for place in self._places])
+
+    def _open_index(self, folder: Path | None) -> tuple[list[_Place], _Postings]:
+        """Return the index as it was kept, or build and keep it."""
+        path = None if folder is None else folder / name_index(self.documents)
+        kept = None if path is None else read_arrays(path)
+        found = None if kept is None else self._read_index(kept)
+        if found is not None:
+            return found
+        places = [
+            _Place(number, start, end)
+            for number, document in enumerate(self.documents)
+            for start, end in cut_passages(document.source_text)
+        ]
+        postings = _Postings.build([self._read(place) for place in places])
+        if path is not None:
+            keep_arrays(path, {**postings.to_arrays(), "places": np.array(places, np.int64)})
+        return places, postings
+
+    def _read_index(self, kept: Arrays) -> tuple[list[_Place], _Postings] | None:
+        """Return a kept index, unless what is in it does not fit these documents."""
+        try:
+            places = [_Place(*place) for place in kept["places"].reshape(-1, 3).tolist()]
+            postings = _Postings.from_arrays(kept, len(places))
+            fits = all(
+                0 <= start < end <= len(self.documents[number].source_text)
+                for number, start, end in places
+            )
+        except (KeyError, ValueError, TypeError, IndexError):
+            return None
+        return (places, postings) if fits else None
 
     def _read(self, place: _Place) -> list[str]:
         document = self.documents[place.document]
@@ -222,14 +258,22 @@ class _Hit(NamedTuple):
     weight: float
 
 
-class _Postings:
-    """The inverted index: for each word a slice of ``_passages`` and ``_scores``."""
+class _Postings(NamedTuple):
+    """The inverted index: for each word a slice of ``passages`` and ``scores``."""
 
-    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
-        self._words: dict[str, int] = {}
-        self._count = count = len(texts)
+    size: int  # how many passages there are
+    words: dict[str, int]  # and where in ``starts`` and ``weights`` they are
+    starts: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    passages: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    @classmethod
+    def build(cls, texts: Sequence[Sequence[str]]) -> _Postings:
+        """Index passages by their telling words."""
+        words: dict[str, int] = {}
+        count = len(texts)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=count)
-        words = self._words
         codes = np.fromiter(
             (words.setdefault(stem, len(words)) for stems in texts for stem in stems),
             dtype=np.int64,
@@ -240,35 +284,74 @@ class _Postings:
             codes * max(count, 1) + np.repeat(np.arange(count), lengths), return_counts=True
         )
         found = keys // max(count, 1)
-        self._passages: NDArray[np.int64] = keys % max(count, 1)
+        passages = keys % max(count, 1)
         held = np.bincount(found, minlength=len(words))
-        self._starts = np.concatenate(([0], np.cumsum(held)))
-        self._weights = np.log(1 + (count - held + 0.5) / (held + 0.5))
+        weights = np.log(1 + (count - held + 0.5) / (held + 0.5))
         average = max(float(lengths.mean()), 1.0) if count else 1.0
         norms = _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengths / average)
-        gains = times * (_SATURATION + 1) / (times + norms[self._passages])
-        self._scores = self._weights[found] * gains
-        # What a word weighs that no passage has: it is as rare as can be.
-        self._unseen = float(np.log(1 + (count + 0.5) / 0.5))
+        gains = times * (_SATURATION + 1) / (times + norms[passages])
+        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(held)))
+        return cls(count, words, starts, weights, passages, weights[found] * gains)
+
+    def to_arrays(self) -> Arrays:
+        """Return the index as arrays; words as their bytes, one on a line."""
+        return {
+            "words": np.frombuffer(
+                "\n".join(self.words).encode("utf-8", "surrogatepass"), np.uint8
+            ),
+            "starts": self.starts,
+            "weights": self.weights,
+            "passages": self.passages,
+            "scores": self.scores,
+        }
+
+    @classmethod
+    def from_arrays(cls, kept: Arrays, count: int) -> _Postings:
+        """Return the index of so many passages that arrays hold.
+
+        Raises:
+            KeyError, TypeError, ValueError: they do not belong together.
+        """
+        text = (
+            kept["words"]
+            .astype(np.uint8, casting="safe")
+            .tobytes()
+            .decode("utf-8", "surrogatepass")
+        )
+        words = {word: number for number, word in enumerate(text.split("\n") if text else ())}
+        starts, passages = (kept[name].astype(np.int64, casting="safe") for name in _WHOLE)
+        weights, scores = (kept[name].astype(np.float64, casting="safe") for name in _REAL)
+        sizes = (len(starts), len(weights), len(scores))
+        if sizes != (len(words) + 1, len(words), len(passages)):
+            raise ValueError("arrays of other lengths")
+        whole = starts[0] == 0 and starts[-1] == len(passages) and (np.diff(starts) >= 0).all()
+        if not whole or ((passages < 0) | (passages >= count)).any():
+            raise ValueError("places that are not there")
+        return cls(count, words, starts, weights, passages, scores)
+
+    @property
+    def unseen(self) -> float:
+        """What a word weighs that no passage has: it is as rare as can be."""
+        return float(np.log(1 + (self.size + 0.5) / 0.5))
 
     def search(self, stems: Sequence[str], how: Retrieval) -> list[_Hit]:
         """Return the ``k`` best passages of those that reach the floor; equal ones in order."""
         telling = dict.fromkeys(stems)
-        if not telling or not self._count:
+        if not telling or not self.size:
             return []
-        scores, held, weights = np.zeros((3, self._count))
+        scores, held, weights = np.zeros((3, self.size))
         total = 0.0
         for stem in telling:
-            code = self._words.get(stem)
+            code = self.words.get(stem)
             if code is None:
-                total += self._unseen
+                total += self.unseen
                 continue
-            total += self._weights[code]
-            some = slice(self._starts[code], self._starts[code + 1])
-            places = self._passages[some]
-            scores[places] += self._scores[some]
+            total += self.weights[code]
+            some = slice(self.starts[code], self.starts[code + 1])
+            places = self.passages[some]
+            scores[places] += self.scores[some]
             held[places] += 1
-            weights[places] += self._weights[code]
+            weights[places] += self.weights[code]
         near = np.flatnonzero((weights >= how.floor * total) & (held > 0))
         if len(near) > how.k:
             # Everything as good as the k-th: which of several equal ones comes in is then sorted.
