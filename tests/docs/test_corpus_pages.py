@@ -62,7 +62,7 @@ def test_the_page_on_consistency_shows_what_is_printed(
 def test_options_that_pages_name_exist(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / page).read_text("utf-8")
     known = set()
-    for command in ("openbook", "cascade", "consistency", "check"):
+    for command in ("openbook", "cascade", "consistency", "check", "metrics"):
         run([command, "--help"])
         known |= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
     named = set(re.findall(r"--[a-z][a-z-]+", text)) - {"--chosen"}  # a benchmark's own

@@ -369,11 +369,11 @@ def test_specialist_text_without_a_hint_is_flagged() -> None:
     assert general.flags == ()
 
 
-def test_repeats_go_past_the_cache_and_show_flips() -> None:
+def test_repeats_are_asked_anew_and_show_flips() -> None:
     first = reply(piece("s1", PARIS), piece("s2", BERLIN))
     other = reply(piece("s1", PARIS), piece("s2", (BERLIN[0], "true")))
     result, asker = run(TWO, first, other, first, repeats=3)
-    assert asker.fresh == [False, True, True]
+    assert [call.repeat for call in asker.calls] == [1, 2, 3]
     assert result.factual_precision == 0.5
     assert result.repeats is not None
     assert result.repeats.factual_precision == (0.5, 1.0, 0.5)

@@ -84,13 +84,11 @@ def factcheck_answer(
 ) -> FactCheckResult:
     """Judge one answer, in one call and a second for compound claims; more for repeats.
 
-    The result is the first judgement; repeats go past the cache and only show how steady it is.
+    The result is the first judgement; repeats are asked anew and only show how steady it is.
     """
     pieces = cut_pieces(answer, frame.question)
-    rounds = [
-        judge_once(pieces, judge, frame, resplit=resplit, fresh=number > 0)
-        for number in range(repeats)
-    ]
+    judges = [judge, *(judge.repeat_as(number) for number in range(2, repeats + 1))]
+    rounds = [judge_once(pieces, each, frame, resplit=resplit) for each in judges]
     first = rounds[0]
     field = None if frame.domain_hint else find_field(answer)
     return FactCheckResult(
@@ -129,14 +127,13 @@ def judge_once(
     frame: Frame = _NO_FRAME,
     *,
     resplit: bool = True,
-    fresh: bool = False,
 ) -> Round:
     """Have pieces judged, send compound claims back once, and flag what to doubt."""
-    judged = judge.judge_pieces(pieces, frame, fresh=fresh)
+    judged = judge.judge_pieces(pieces, frame)
     claims, spent, split = judged.claims, judged.spent, 0
     compound = [claim for claim in claims if _is_compound(claim)] if resplit else []
     if compound:
-        parts, more = judge.split_claims(compound, frame, fresh=fresh)
+        parts, more = judge.split_claims(compound, frame)
         spent += more
         split = sum(len(own) > 1 for own in parts)
         waiting = iter(parts)

@@ -147,9 +147,7 @@ class ClosedBookJudge:
         )
         return msgspec.structs.replace(call, repeat=self.repeat)
 
-    def judge_pieces(
-        self, pieces: Sequence[Piece], frame: Frame = _NO_FRAME, *, fresh: bool = False
-    ) -> Judged:
+    def judge_pieces(self, pieces: Sequence[Piece], frame: Frame = _NO_FRAME) -> Judged:
         """Label the claims of an answer.
 
         Without pieces nothing is sent. A reply that can't be read is asked for twice more; then,
@@ -158,7 +156,7 @@ class ClosedBookJudge:
         if not pieces:
             return Judged([], Spent())
         call, meter = self.make_call(pieces, frame), _Meter(self.client)
-        heard = ask_for(meter, call, ClosedBookReply, fresh=fresh)
+        heard = ask_for(meter, call, ClosedBookReply)
         if isinstance(heard, LlmFailure):
             lost = [c for piece in pieces for c in _give_up(piece, heard.code, heard.detail)]
             return Judged(lost, meter.spent)
@@ -170,7 +168,7 @@ class ClosedBookJudge:
         skipped = tuple(
             c for p in pieces if found[p.id] == 1 for c in _find_skipped(p, given[p.id])
         )
-        if not fresh and (skipped or any(claim.unscored for claim in claims)):
+        if skipped or any(claim.unscored for claim in claims):
             # Only replies that serve in full are kept: the next attempt may get one.
             self.client.reject(call, raw)
         summary, shortened = cut_words(reply.summary_basis, SUMMARY_WORDS)
@@ -185,7 +183,7 @@ class ClosedBookJudge:
         )
 
     def split_claims(
-        self, claims: Sequence[FactClaim], frame: Frame = _NO_FRAME, *, fresh: bool = False
+        self, claims: Sequence[FactClaim], frame: Frame = _NO_FRAME
     ) -> tuple[list[list[FactClaim]], Spent]:
         """Send compound claims back, once; return the parts of each, in order, and what it took.
 
@@ -196,7 +194,7 @@ class ClosedBookJudge:
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
         texts = dict(zip(ids, (claim.text for claim in claims), strict=True))
         call, meter = self._make_call(self.split_prompt, texts, frame), _Meter(self.client)
-        heard = ask_for(meter, call, ClosedBookReply, fresh=fresh)
+        heard = ask_for(meter, call, ClosedBookReply)
         if isinstance(heard, LlmFailure):
             return [[claim] for claim in claims], meter.spent
         reply, raw = heard
@@ -210,7 +208,7 @@ class ClosedBookJudge:
             usable = told >= _PART_WORDS and all(part.label for part in read)
             parts.append([_move(part, claim.piece) for part in read] if usable else [claim])
             whole_reply = whole_reply and usable
-        if not fresh and not whole_reply:
+        if not whole_reply:
             self.client.reject(call, raw)
         return parts, meter.spent
 

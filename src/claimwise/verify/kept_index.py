@@ -29,7 +29,9 @@ Arrays = dict[str, Any]  # of numpy arrays
 
 _FORMAT = 1  # raised with every change of how passages are cut, read or weighed
 _ENDING = ".npz"
-_KEPT = 20  # indexes; what was not used for longest goes first
+# What was not used for longest goes first; the one in use stays, however large.
+_KEPT = 20
+_MOST_BYTES = 2 * 2**30
 
 
 def name_index(documents: Iterable[Source]) -> str:
@@ -64,6 +66,10 @@ def keep_arrays(path: Path, arrays: Arrays) -> None:
 
 
 def _drop_oldest(folder: Path) -> None:
-    found = sorted(folder.glob(f"*{_ENDING}"), key=lambda path: path.stat().st_mtime)
-    for path in found[:-_KEPT]:
-        path.unlink(missing_ok=True)
+    """Remove what was not used for longest, until few enough indexes and bytes are left."""
+    found = [(path, path.stat()) for path in folder.glob(f"*{_ENDING}")]
+    room = _MOST_BYTES
+    for number, (path, about) in enumerate(sorted(found, key=lambda one: -one[1].st_mtime_ns)):
+        room -= about.st_size
+        if number >= _KEPT or (number and room < 0):
+            path.unlink(missing_ok=True)
