@@ -80,6 +80,7 @@ HEADINGS = {
         ),
     },
     "Admin": {
+        "plugins": Entry("claimwise.cli.plugins", "List judges, readers, providers and metrics."),
         "init": Entry("claimwise.cli.init", "Create a project: claimwise.toml and an empty store."),
         "demo": Entry("claimwise.cli.demo", "Create an example project and report on it."),
         "import": Entry(

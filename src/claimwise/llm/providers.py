@@ -180,7 +180,7 @@ def find_endpoint(
     return Endpoint(
         provider=provider,
         model=name,
-        url=_make_url(provider, base.rstrip("/"), name, version, entry),
+        url=make_url(provider, base.rstrip("/"), name, version, entry),
         usual=own is not None and base == own.base_url,
         key=key,
         destination=destination,
@@ -403,9 +403,21 @@ def _check_base(base: str, name: str, named_by: str | None) -> None:
         )
 
 
-def _make_url(
+def make_url(
     provider: Provider, base: str, model: str, version: str | None, entry: Entry | None
 ) -> str:
+    """Return the address that a model is asked at.
+
+    Args:
+        provider: the provider.
+        base: its base address, without a slash at the end.
+        model: the model, as the server knows it.
+        version: of the interface, where a variable names another than the provider's.
+        entry: who brings the provider; None where a project's file does.
+
+    Raises:
+        PluginError: the provider's own ``make_url`` fails, or leaves the host.
+    """
     if provider.make_url is not None and entry is not None:
         return _ask_url(entry, provider.make_url, base, model)
     if not isinstance(provider.wire, str):

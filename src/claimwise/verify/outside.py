@@ -69,25 +69,14 @@ class OutsideVerifier:
 
     def score_claims(self, claims: Sequence[str], document: str) -> list[Scores | None]:
         """Return the judge's probabilities."""
-        found = self._entry.call(self._judge.score_claims, claims, document)
-        if len(found) != len(claims):
-            raise self._entry.fail(
-                f"score_claims returned {len(found)} scores for {len(claims)} claims"
-            )
-        for scores in found:
-            self._check_scores(scores)
-        return list(found)
+        return self._entry.call(self._score, claims, document)
 
     def judge_answer(
         self, claims: Sequence[AnswerClaim], request: CheckRequest
     ) -> tuple[list[ClaimVerdict], list[str]]:
         """Return the judge's verdicts; what makes no claim gets none."""
         asked = [claim for claim in claims if claim.not_a_claim is None]
-        given, warnings = self._entry.call(self._judge.judge_answer, asked, request)
-        if [verdict.claim for verdict in given] != asked:
-            raise self._entry.fail("judge_answer must return one verdict per claim, in order")
-        for verdict in given:
-            self._check_verdict(verdict, request)
+        given, warnings = self._entry.call(self._judge_claims, asked, request)
         named = iter([replace(v, instrument=v.instrument or self.name) for v in given])
         verdicts = [
             next(named)
@@ -95,7 +84,27 @@ class OutsideVerifier:
             else ClaimVerdict(claim=claim, instrument=self.name)
             for claim in claims
         ]
-        return verdicts, list(warnings)
+        return verdicts, warnings
+
+    def _score(self, claims: Sequence[str], document: str) -> list[Scores | None]:
+        found = list(self._judge.score_claims(claims, document))
+        if len(found) != len(claims):
+            raise self._entry.fail(
+                f"score_claims returned {len(found)} scores for {len(claims)} claims"
+            )
+        for scores in found:
+            self._check_scores(scores)
+        return found
+
+    def _judge_claims(
+        self, claims: list[AnswerClaim], request: CheckRequest
+    ) -> tuple[list[ClaimVerdict], list[str]]:
+        verdicts, warnings = self._judge.judge_answer(claims, request)
+        if [verdict.claim for verdict in verdicts] != claims:
+            raise self._entry.fail("judge_answer must return one verdict per claim, in order")
+        for verdict in verdicts:
+            self._check_verdict(verdict, request)
+        return list(verdicts), [str(warning) for warning in warnings]
 
     def _check_verdict(self, verdict: ClaimVerdict, request: CheckRequest) -> None:
         if (verdict.verdict is None) == (verdict.unscored is None):

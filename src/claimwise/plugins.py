@@ -1,0 +1,78 @@
+"""Everything that a plug-in imports from claimwise, on one page. docs/plugins.md says how.
+
+These names stay where they are; the modules behind them may move.
+
+An entry point of ``claimwise.judges`` or ``claimwise.readers`` names a :class:`Plugin` that loads a
+:class:`Judge` or a :class:`Reader`. One of ``claimwise.providers`` names a :class:`Provider`, and
+one of ``claimwise.metrics`` a package with ``.sql`` files.
+"""
+
+from claimwise.disk.input import refuse
+from claimwise.errors import InputError, PluginError, Problem
+from claimwise.ingest.outside import Reader, Record, RecordKind, Records
+from claimwise.llm.providers import Provider
+from claimwise.llm.wire import Features, Reading, Wire, read_count
+from claimwise.registry import Plugin
+from claimwise.types.checking import (
+    AnswerClaim,
+    CheckRequest,
+    ClaimVerdict,
+    Scores,
+    Span,
+)
+from claimwise.types.incidents import Passage, Trace
+from claimwise.types.llm import LlmCall, Usage
+from claimwise.types.rows import (
+    Answer,
+    Citation,
+    Claim,
+    Context,
+    GoldSpan,
+    Item,
+    ItemAttribute,
+    Label,
+    Labeler,
+    Row,
+    Run,
+    Source,
+)
+from claimwise.verify.outside import Judge
+
+__all__ = [
+    "Answer",
+    "AnswerClaim",
+    "CheckRequest",
+    "Citation",
+    "Claim",
+    "ClaimVerdict",
+    "Context",
+    "Features",
+    "GoldSpan",
+    "InputError",
+    "Item",
+    "ItemAttribute",
+    "Judge",
+    "Label",
+    "Labeler",
+    "LlmCall",
+    "Passage",
+    "Plugin",
+    "PluginError",
+    "Problem",
+    "Provider",
+    "Reader",
+    "Reading",
+    "Record",
+    "RecordKind",
+    "Records",
+    "Row",
+    "Run",
+    "Scores",
+    "Source",
+    "Span",
+    "Trace",
+    "Usage",
+    "Wire",
+    "read_count",
+    "refuse",
+]
