@@ -1,0 +1,1 @@
+"""A judge, a reader, a provider and a metric for claimwise, to copy from."""
