@@ -12,7 +12,7 @@ import pytest
 from claimwise.ingest import built_in as readers
 from claimwise.llm import built_in as providers
 from claimwise.llm.wire import Reading
-from claimwise.plugins import ClaimVerdict, Plugin, Problem, Scores, Source, Span
+from claimwise.plugins import ClaimVerdict, Plugin, Problem, Provider, Scores, Source, Span
 from claimwise.testing import check_judge, check_metric, check_provider, check_reader
 from claimwise.verify import built_in as judges
 
@@ -218,9 +218,13 @@ class Lenient(Wire):
         return Reading(text="139 m")
 
 
-def make_provider(**given: Any) -> providers.Provider:
-    usual = {"name": "own", "base_url": "https://own.example/v1", "key_env": "OWN_KEY"}
-    return providers.Provider(**{**usual, "wire": Wire(), **given})
+def make_provider(**given: Any) -> Provider:
+    usual: dict[str, Any] = {
+        "name": "own",
+        "base_url": "https://own.example/v1",
+        "key_env": "OWN_KEY",
+    }
+    return Provider(**{**usual, "wire": Wire(), **given})
 
 
 @pytest.mark.parametrize("name", ["OPENAI", "AZURE", "OPENROUTER", "OLLAMA", "OPENAI_COMPATIBLE"])

@@ -75,6 +75,17 @@ def test_a_name_that_two_packages_claim_is_refused_and_both_are_named(install: I
     assert names() == [*BUILT_IN_JUDGES, "fine"]
 
 
+def test_a_fork_that_brings_the_same_module_is_a_rival_too(
+    install: Install,
+) -> None:
+    install("acme", PLUGIN, judges={"same": "P"})
+    place = install("fork", PLUGIN, judges={"same": "P"})
+    [points] = place.glob("fork-*.dist-info/entry_points.txt")
+    points.write_text("[claimwise.judges]\nsame = acme:P\n", encoding="utf-8")
+    with pytest.raises(PluginError, match="brings the same name; uninstall one of them"):
+        find_entry("judges", "same")
+
+
 @pytest.mark.parametrize("name", ["auto", "judge", "openai:gpt", "Upper", "two words"])
 def test_names_that_mean_something_else_are_refused(install: Install, name: str) -> None:
     install("acme", PLUGIN, judges={name: "P"})
@@ -113,15 +124,21 @@ def test_a_package_that_fails_is_one_line_that_names_it(
     assert describe_entry(good).missing is None
 
 
-def test_what_a_plugin_says_of_itself_may_fail_too(install: Install) -> None:
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [
+        ("find_missing=lambda: 1 / 0", "ZeroDivisionError"),
+        ("measure_size=lambda: 'much'", "ValueError"),
+    ],
+)
+def test_what_a_plugin_says_of_itself_may_fail_too(install: Install, told: str, error: str) -> None:
     code = (
-        "from claimwise.registry import Plugin\n"
-        "P = Plugin(description='d', load=dict, find_missing=lambda: 1 / 0)\n"
+        f"from claimwise.registry import Plugin\nP = Plugin(description='d', load=dict, {told})\n"
     )
     install("broken", code, judges={"bad": "P"})
     entry = find_entry("judges", "bad")
     assert entry is not None
-    assert "ZeroDivisionError" in (describe_entry(entry).missing or "")
+    assert error in (describe_entry(entry).missing or "")
 
 
 def test_groups_do_not_mix(install: Install) -> None:

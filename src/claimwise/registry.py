@@ -32,6 +32,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _RESERVED = {"judges": ("auto", "judge"), "readers": ("auto",)}
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 def _miss_nothing() -> str | None:
@@ -43,7 +44,7 @@ def _bring_nothing() -> int:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plugin(Generic[T]):
+class Plugin(Generic[T_co]):
     """What an entry point brings: how to load the thing itself, and what to tell of it before.
 
     ``load`` returns the judge, the reader, the provider, or the folder of metric files. Everything
@@ -51,7 +52,7 @@ class Plugin(Generic[T]):
     """
 
     description: str  # one line for people
-    load: Callable[[], T]
+    load: Callable[[], T_co]
     # Says what is missing and how to get it ("pip install …", "set ACME_API_KEY"); None: nothing.
     find_missing: Callable[[], str | None] = _miss_nothing
     # Returns the bytes of models and data that come with the package.
@@ -131,12 +132,16 @@ def describe_entry(entry: Entry, load: Callable[[Entry], Plugin[Any]] | None = N
         return Listing(
             entry=entry,
             description=str(plugin.description),
-            missing=entry.call(plugin.find_missing),
-            size=entry.call(plugin.measure_size),
+            missing=entry.call(lambda: _read_text(plugin.find_missing())),
+            size=entry.call(lambda: int(plugin.measure_size())),
             card=str(plugin.card),
         )
     except PluginError as error:
         return Listing(entry=entry, description="", missing=str(error), size=0, card="")
+
+
+def _read_text(found: object) -> str | None:
+    return None if found is None else str(found)
 
 
 def load_plugin(entry: Entry) -> Plugin[Any]:
@@ -193,7 +198,7 @@ def find_refusal(entry: Entry) -> str | None:
     rivals = [
         other.origin
         for other in list_entries(entry.group)
-        if other.name == entry.name and other.point != entry.point
+        if other.name == entry.name and other != entry
     ]
     if rivals:
         return f"{' and '.join(sorted(rivals))} brings the same name; uninstall one of them"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -24,7 +24,7 @@ from typing import Any, cast
 
 from claimwise.disk.input import read_whole
 from claimwise.errors import ClaimwiseError, InputError, MetricError
-from claimwise.registry import Entry, Plugin, list_usable, load_plugin
+from claimwise.registry import OWN_PACKAGE, Entry, Plugin, list_usable, load_plugin
 from claimwise.store.parameters import trim_statement
 from claimwise.types.results import Better
 
@@ -111,24 +111,19 @@ def _load_installed(path: tuple[str, ...]) -> tuple[tuple[str, Metric], ...]:
     """
     entries = [entry for entry in list_usable("metrics") if not entry.built_in]
     found = [metric for entry in entries for metric in _read_package(entry)]
-    taken = Counter(
-        word
-        for metric in (*dict(_load_built_in()).values(), *found)
-        for word in {metric.name, *metric.aliases}
-    )
+    owners: dict[str, list[str]] = defaultdict(list)
+    for metric in (*dict(_load_built_in()).values(), *found):
+        for word in {metric.name, *metric.aliases}:
+            owners[word].append(metric.package or OWN_PACKAGE)
     kept = []
     for metric in found:
-        double = [word for word in (metric.name, *metric.aliases) if taken[word] > 1]
-        if double:
-            others = ", ".join(
-                other.package or "claimwise"
-                for other in (*dict(_load_built_in()).values(), *found)
-                if other is not metric and double[0] in (other.name, *other.aliases)
-            )
-            told = "warning: the metric “%s” of %s is left out: %s has a metric of this name"
-            _log.warning(told, double[0], metric.package, others)
-        else:
+        taken = [word for word in (metric.name, *metric.aliases) if len(owners[word]) > 1]
+        if not taken:
             kept.append((metric.name, metric))
+            continue
+        others = [owner for owner in owners[taken[0]] if owner != metric.package]
+        told = "warning: the metric “%s” of %s is left out: %s has a metric of this name"
+        _log.warning(told, taken[0], metric.package, " and ".join(others) or metric.package)
     return tuple(kept)
 
 
