@@ -64,4 +64,5 @@ def to_rows(records: Iterable[Record]) -> Iterator[Placed]:
 
 
 def load(store: Store, *records: Record, **options: Any) -> None:
-    store.load(to_rows(records), ["test.jsonl"], **options)
+    """Load records; labels may give a verdict alone, as tests of figures need no spans."""
+    store.load(to_rows(records), ["test.jsonl"], **{"lenient": True, **options})

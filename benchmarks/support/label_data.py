@@ -19,7 +19,7 @@ _SELECTS: dict[type[Row], str] = {
             repeat('Plain words that fill the page. ', 60) || 'The span of document ' || i
             || ' says what the claims rest on.' as source_text,
             null::varchar as title, null::varchar as url, null::date as valid_from,
-            null::date as valid_until, null::varchar as superseded_by
+            date '2025-12-31' as valid_until, null::varchar as superseded_by
         from range(1000) as t(i)""",
     Item: """
         select 'item-' || lpad(i::varchar, 8, '0') as item_id,
@@ -57,10 +57,13 @@ _SELECTS: dict[type[Row], str] = {
             case when hash(i, j) % 100 + hash(i) % 20 < 95 then 'supported'
                 else ['unlinked', 'overreach', 'contradicted', 'stale'][1 + (hash(j, i) % 4)::int]
             end as verdict,
-            'The span of document ' || (i % 1000) || ' says' as supporting_span,
-            'doc-' || (i % 1000) as source_id, 'verifier:bench' as labeler,
+            case when verdict <> 'unlinked'
+                then 'The span of document ' || (i % 1000) || ' says' end as supporting_span,
+            case when verdict <> 'unlinked' then 'doc-' || (i % 1000) end as source_id,
+            'verifier:bench' as labeler,
             timestamp '2026-01-02' as labeled_at, 'verifier' as label_kind,
-            null::varchar as guide_version, 1920::integer as span_start,
+            null::varchar as guide_version,
+            case when verdict <> 'unlinked' then 1920::integer end as span_start,
             0.9::double as confidence, null::varchar as reason,
             null::double as inclusion_probability, null::varchar as covered_text
         from range({items}) as t(i), range(10) as u(j) order by item_id, claim_id""",

@@ -60,11 +60,13 @@ class Problem:
 class InputError(ClaimwiseError):
     """Input files were refused; nothing was written."""
 
-    def __init__(self, problems: Sequence[Problem], *, more: bool = False) -> None:
+    def __init__(self, problems: Sequence[Problem], *, more: bool = False, hint: str = "") -> None:
         self.problems = tuple(problems)
         lines = [str(problem) for problem in self.problems]
         if more:
             lines.append("… and more of the kind")
+        if hint:
+            lines.append(hint)
         super().__init__("\n".join(lines))
 
 

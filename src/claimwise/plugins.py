@@ -20,7 +20,6 @@ from claimwise.types.checking import (
     Scores,
     Span,
 )
-from claimwise.types.incidents import Passage, Trace
 from claimwise.types.llm import LlmCall, Usage
 from claimwise.types.rows import (
     Answer,
@@ -36,6 +35,7 @@ from claimwise.types.rows import (
     Run,
     Source,
 )
+from claimwise.types.traces import Passage, Trace
 from claimwise.verify.outside import Judge
 
 __all__ = [

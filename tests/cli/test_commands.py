@@ -331,7 +331,7 @@ def test_labels_of_repeats_name_their_answer(say: Say, tmp_path: Path) -> None:
         *({"type": "answers", "run_id": "r", "item_id": "a", "sample": n, "answer_text": "x",
            "claims": [{"claim_text": "one"}]} for n in (0, 1)),
         {"type": "labels", "run_id": "r", "item_id": "a", "claim_text": "one", "sample": 1,
-         "verdict": "stale", "labeler": "ana", "labeled_at": "2026-01-01T00:00:00Z"},
+         "verdict": "unlinked", "labeler": "ana", "labeled_at": "2026-01-01T00:00:00Z"},
     ]  # fmt: skip
     (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     code, _, err = say("import", "all.jsonl")
@@ -340,7 +340,7 @@ def test_labels_of_repeats_name_their_answer(say: Say, tmp_path: Path) -> None:
         "select c.sample, l.verdict from claims c "
         "left join labels l using (run_id, item_id, claim_id) order by c.sample"
     )
-    assert found.fetchall() == [(0, None), (1, "stale")]
+    assert found.fetchall() == [(0, None), (1, "unlinked")]
 
 
 def test_report_follows_the_labels_that_decide(demo: Say) -> None:
@@ -434,9 +434,19 @@ def test_import_reports_what_it_did(demo: Say, tmp_path: Path) -> None:
     ).fetchone()
     db.close()
     Path("labels.jsonl").write_text(json.dumps({**dubious, "claim_id": claim_id}), encoding="utf-8")
-    code, out, err = demo("import", "labels.jsonl", "--dry-run")
-    assert (code, out) == (0, "labels               would add 1\n")
-    assert "1 labels say supported without a span" in err
+    code, out, err = demo("import", "labels.jsonl")
+    assert (code, out) == (1, "")
+    assert "labels.jsonl:1: supporting_span: found nothing, expected" in err
+    told = "1 label breaks the labelling guide"
+    assert f"{told}: correct the file, or import it with --lenient" in err
+    assert told not in demo("doctor")[1]
+    code, out, err = demo("import", "labels.jsonl", "--lenient")
+    assert (code, out) == (0, "labels               added 1\n")
+    assert f"warning: {told}: reports say so beside their figures" in err
+    because = f"{told} (imported with --lenient, or by an older version)"
+    assert f"advice {because}" in demo("doctor")[1]
+    for form in ("text", "markdown", "json"):
+        assert because in " ".join(demo("report", "--run", "baseline", "--format", form)[1].split())
 
 
 def test_command_runs_as_a_program(demo: Say, tmp_path: Path) -> None:

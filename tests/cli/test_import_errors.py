@@ -130,8 +130,8 @@ STORED = {
         "the source of the supporting span",
     ),
     "label_changed": Bad(
-        "labels.jsonl", line_of(Label, verdict="stale"), 1, "verdict", "another value for r1 / q1",
-        "what was said is never overwritten",
+        "labels.jsonl", line_of(Label, verdict="contradicted"), 1, "verdict",
+        "another value for r1 / q1", "what was said is never overwritten",
     ),
     "label_type_wrong": Bad(
         "labels.jsonl", line_of(Label, claim_type="action", labeler="bob"), 1, "claim_type",

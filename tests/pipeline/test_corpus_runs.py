@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from multiprocessing.context import ForkServerContext
 from typing import Any
 
 import pytest
 
 from claimwise.errors import PromptError, StoreError
-from claimwise.pipeline.cascade_run import cascade_run
+from claimwise.pipeline.cascade_run import CascadeRun, cascade_run
 from claimwise.pipeline.openbook import read_stored_corpus
 from claimwise.pipeline.openbook_run import OpenBookRun, openbook_run
 from claimwise.pipeline.run_engine import judge_run, plan_run
@@ -106,6 +107,11 @@ def test_an_outside_document_with_the_id_of_another_text_is_refused(store: Store
     assert openbook_run(store, "r", OpenBookRun(ExactVerifier(), same)).result.judged == 1
 
 
+def has_more(server: FaultyServer, requests: int) -> bool:
+    """Tell whether a server has had more requests than that."""
+    return server.count > requests
+
+
 def say(asked: Asked) -> str:
     """Know what the demo of a cascade needs: see test_a_run_goes_through_the_cascade."""
     known = {"Zeppelins flew to Quito.": "unverifiable", "Lovely!": "non_factual"}
@@ -121,6 +127,7 @@ def test_a_run_goes_through_the_cascade(place: str) -> None:
     with FaultyServer(say) as server, open_client_for(place, server.url) as (store, client):
         cascade = make_judge("cascade", client)
         assert len(list(plan_run(store, "r", cascade))) == 1
+        assert isinstance(cascade, CascadeRun)
         result, flips = cascade_run(store, "r", cascade)
         found = store.query(
             "select claim_text, label, decision_basis from closed_book_labels "
@@ -238,7 +245,7 @@ def test_killed_again_and_again_it_loses_and_repays_nothing(
                 target=judge_in_process, args=(place, server.url, way, CONCURRENCY)
             )
             process.start()
-            wait_until(lambda past=past: server.count > past, "a request waits for its reply")
+            wait_until(partial(has_more, server, past), "a request waits for its reply")
             process.kill()
             process.join(DEADLINE)
             server.admit()

@@ -266,7 +266,7 @@ BAD: dict[str, tuple[Callable[[Task], Task], str]] = {
     "no_verdict": (lambda t: annotate(t), "no verdict"),
     "two_verdicts": (lambda t: annotate(t, verdict("unlinked"), verdict("stale")), "2 choices"),
     "unknown_verdict": (lambda t: annotate(t, verdict("fine")), "expected one of supported"),
-    "no_span": (lambda t: annotate(t, verdict("supported")), "select the words"),
+    "no_span": (lambda t: annotate(t, verdict("supported")), "supported needs a span"),
     "two_spans": (
         lambda t: annotate(t, verdict("supported"), region(0, 3, "The"), region(0, 3, "The")),
         "2 spans",
@@ -301,7 +301,7 @@ BAD: dict[str, tuple[Callable[[Task], Task], str]] = {
         lambda t: annotate(t, verdict("stale"), region(0, 3, "The")), "still held",
     ),
     "overreach_without_part": (
-        lambda t: annotate(t, verdict("overreach"), region(0, 3, "The")), "mark the part",
+        lambda t: annotate(t, verdict("overreach"), region(0, 3, "The")), "the part of the claim",
     ),
     "unknown_claim": (
         lambda t: annotate({"data": {**t["data"], "claim_id": "c1:forged"}}, verdict("unlinked")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from claimwise.pipeline import export_store
 from claimwise.pipeline.verify import verify_run
 from claimwise.store import Store, open_store
 from claimwise.text import make_claim_id
+from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
 from claimwise.types.progress import JudgeProgress
 from pipeline.instruments import ExactVerifier
 from small_data import SOURCE, Record, answer, claim, item, load, run, source
@@ -423,3 +425,24 @@ def test_markers_are_bound_to_documents(tmp_path: Path, marker: str, target: str
         )  # fmt: skip
         verify_run(store, "r", ExactVerifier())
         assert store.query("select source_id, marker from citations") == [(target, marker)]
+
+
+class CarelessVerifier(ExactVerifier):
+    """Says "supported" of everything and shows nothing, as a plug-in might."""
+
+    def judge_answer(
+        self, claims: Sequence[AnswerClaim], request: CheckRequest
+    ) -> tuple[list[ClaimVerdict], list[str]]:
+        return [ClaimVerdict(claim=claim, verdict="supported") for claim in claims], []
+
+
+def test_verdict_that_breaks_the_rules_for_labels_is_unscored(store: Store) -> None:
+    told = answer("q", "The tower is 139 m tall.", contexts=[context()])
+    load(store, source(), item("q"), run(), told)
+    result = verify_run(store, "r", CarelessVerifier())
+    assert (labels(store), result.judged) == ([], 0)
+    assert unscored(store) == [("The tower is 139 m tall.", tasks.AGAINST_RULES)]
+    assert store.query("select detail from unscored_claims") == [
+        ("the judge says supported; supporting_span: found nothing, expected the words of a "
+         "document that show it: supported needs a span",)
+    ]  # fmt: skip

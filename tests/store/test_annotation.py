@@ -40,8 +40,6 @@ from claimwise.store.annotation import (
 )
 from claimwise.store.incidents import list_queue
 from claimwise.types.annotation import Choice, DecisionKey, Task
-from claimwise.types.rows import Source
-from claimwise.verify.validity import is_stale
 from small_data import SOURCE, load
 from store.builders import new_place
 from support.round_data import CLAIMS, EMOJI, NOW, UNLINKED, draw, fill, span
@@ -334,8 +332,8 @@ def test_offsets_count_characters(filled: Store) -> None:
 
 
 REFUSED = {
-    "no_span": (Choice(verdict="supported"), "select the words"),
-    "blank_span": (span(" "), "select the words"),
+    "no_span": (Choice(verdict="supported"), "supported needs a span"),
+    "blank_span": (span(" "), "supported needs a span"),
     "span_elsewhere": (span(span_start=3), "letter by letter"),
     "other_letters": (span(span_text="It opened in 1998."), "letter by letter"),
     "span_beyond_the_end": (span(span_start=10**6), "letter by letter"),
@@ -346,13 +344,17 @@ REFUSED = {
     "unknown_verdict": (Choice(verdict="fine"), "expected one of supported"),
     "closed_book_verdict": (Choice(verdict="true"), "expected one of supported"),
     "unlinked_with_span": (span(verdict="unlinked"), "rests on nothing"),
-    "overreach_without_part": (span(verdict="overreach"), "mark the part"),
-    "overreach_blank_part": (span(verdict="overreach", covered_text="  "), "mark the part"),
+    "overreach_without_part": (span(verdict="overreach"), "the part of the claim"),
+    "overreach_blank_part": (span(verdict="overreach", covered_text="  "), "the part of the claim"),
     "overreach_other_words": (span(verdict="overreach", covered_text="cows"), "not in the claim"),
     "overreach_whole": (span(verdict="overreach", covered_text=CLAIMS[1]), "the whole claim"),
     "part_of_supported": (span(covered_text="It"), "only an overreaching claim"),
-    "stale_that_holds": (span(verdict="stale"), "still held on 2026-01-01"),
-    "entry_of_no_action": (Choice(verdict="supported", entry_id="e1"), "of no action"),
+    "stale_that_holds": (span(verdict="stale"), "still held on the day of the run"),
+    "entry_of_no_action": (Choice(verdict="supported", entry_id="e1"), "only claims of an action"),
+    "span_of_no_document": (
+        Choice(verdict="unlinked", span_text="It"),
+        "expected the document of the span",
+    ),
     "null_character": (Choice(verdict="unlinked", reason="a\x00b"), "no text"),
     "half_a_character": (Choice(verdict="unlinked", reason="\ud83c"), "no text"),
     "endless_reason": (Choice(verdict="unlinked", reason="x" * 2001), "expected up to 2,000"),
@@ -375,8 +377,9 @@ def test_choice_that_breaks_a_rule_is_refused_and_nothing_changes(filled: Store,
     [
         (Choice(verdict="supported", entry_id="e9"), "no such entry"),
         (span(entry_id="e1"), "expected one of them"),
-        (Choice(verdict="stale", entry_id="e1"), "expected a span of a document"),
-        (Choice(verdict="supported"), "a span or a log entry"),
+        (Choice(verdict="stale", entry_id="e1"), "does not expire"),
+        (Choice(verdict="supported"), "an entry of the answer's action log"),
+        (span(), "an entry of the answer's action log"),
     ],
 )
 def test_rules_of_action_claims(filled: Store, choice: Choice, message: str) -> None:
@@ -392,17 +395,6 @@ def test_impossible_seconds_are_left_out(filled: Store, seconds: float) -> None:
     choice = Choice(verdict="unlinked", seconds=seconds)
     save_label(filled, take(filled).task_id, "ana", choice, NOW)
     assert filled.query("select seconds from annotation_slots where state = 'done'") == [(None,)]
-
-
-def test_stale_rule_is_the_verifiers_own() -> None:
-    from claimwise.store.choices import _Document, _is_stale
-
-    day = date(2026, 1, 1)
-    for until in (None, date(2025, 12, 31), day, date(2026, 1, 2)):
-        for after in (None, "doc"):
-            document = Source(source_id="d", corpus_ver="v", source_text="", valid_until=until,
-                              superseded_by=after)  # fmt: skip
-            assert _is_stale(_Document(0, "", until, after), day) == is_stale(document, day)
 
 
 def test_another_persons_task_is_refused(filled: Store) -> None:
@@ -800,7 +792,7 @@ def test_claim_that_all_passed_on_is_decided_and_needs_nobody_else(filled: Store
 
 def test_adjudicator_keeps_the_rules(filled: Store) -> None:
     task_id = dispute(filled)
-    with pytest.raises(RefusedError, match="select the words"):
+    with pytest.raises(RefusedError, match="supported needs a span"):
         adjudicate(filled, task_id, "eve", Choice(verdict="supported"), NOW)
     with pytest.raises(RefusedError, match="no such task"):
         adjudicate(filled, "nothing", "eve", UNLINKED, NOW)

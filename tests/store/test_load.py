@@ -270,9 +270,9 @@ def test_update_with_two_contents_for_one_key_is_refused(full: Store) -> None:
         (make(Answer, answer_text="Tea is free."), "answer_text"),
         (make(Answer, answer_text=None, failure="timeout"), "answer_text"),
         (make(Answer, context_count=2), "context_count"),
-        (make(Label, verdict="overreach"), "verdict"),
+        (make(Label, verdict="contradicted"), "verdict"),
         (make(Label, confidence=0.5), "confidence"),
-        (make(Label, supporting_span=None, source_id=None), "supporting_span"),
+        (make(Label, supporting_span="Tea is hot."), "supporting_span"),
         (make(ClosedBookLabel, label="false"), "label"),
         (make(AnswerLabel, correct=False), "correct"),
         (make(Unscored, reason="unparsable"), "reason"),
@@ -291,7 +291,7 @@ def test_changed_record_is_refused(kept: Store, row: Row, field: str) -> None:
 
 
 def test_label_at_another_time_is_a_new_record(full: Store) -> None:
-    (count,) = load(full, make(Label, verdict="stale", labeled_at=LATER))
+    (count,) = load(full, make(Label, verdict="contradicted", labeled_at=LATER))
     assert count.added == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ class Builds:
         self.documents = 0
         cut = corpora.cut_passages
 
-        def count(text: str):  # type: ignore[no-untyped-def]
+        def count(text: str) -> Iterator[tuple[int, int]]:
             self.documents += 1
             return cut(text)
 
@@ -95,7 +96,7 @@ def _spoil_arrays(path: Path, **changed: np.ndarray) -> None:
     np.savez(path, **{**arrays, **changed})
 
 
-SPOILS = {
+SPOILS: dict[str, Callable[[Path], object]] = {
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-40]),
     "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
     "empty": lambda path: path.write_bytes(b""),

@@ -43,3 +43,16 @@ def test_overlap_judges_answers() -> None:
     verdicts, warnings = OverlapVerifier().judge_answer(claims, request)
     assert [verdict.verdict for verdict in verdicts] == ["supported", "unlinked", None]
     assert warnings == []
+    span = verdicts[0].span
+    assert span is not None
+    assert (span.text, span.source_id) == ("Masons built it in 1874 from red sandstone.", "s")
+    assert TOWERS[span.start : span.end] == span.text
+
+
+def test_overlap_looks_for_actions_in_the_log() -> None:
+    text = "I have cancelled the tower."
+    claim = AnswerClaim(text=text, start=0, end=len(text), wording=text, claim_type="action")
+    source = Source(source_id="s", corpus_ver="1", source_text=text)
+    request = CheckRequest(answer=text, sources=(source,), actions=())
+    (verdict,), _ = OverlapVerifier().judge_answer([claim], request)
+    assert (verdict.verdict, verdict.span) == ("unlinked", None)

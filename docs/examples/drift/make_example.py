@@ -108,6 +108,8 @@ def _answer(
             files["labels"].append({
                 "run_id": run_id, "item_id": name, "claim_text": text, "labeler": judge,
                 "verdict": "supported" if verdict else "unlinked", "labeled_at": day,
+                "source_id": f"page-{number:03}" if verdict else None,
+                "supporting_span": f"Rule {number:03}" if verdict else None,
             })  # fmt: skip
 
 

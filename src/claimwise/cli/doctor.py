@@ -24,13 +24,11 @@ from claimwise.measure import check_settings, load_metrics
 from claimwise.measure.standing import read_standings
 from claimwise.store import Store
 from claimwise.store.checks import find_latest_time
+from claimwise.types.label_rules import describe_stored_breaches
 
 _EXTRAS = {"postgres": "asyncpg", "parquet": "duckdb"}
 
 _ADVICE = {
-    "labels that say supported without a span": (
-        "select count(*) from labels where verdict = 'supported' and supporting_span is null"
-    ),
     "labels that say supported by a source superseded, or expired when the run began": (
         "select count(*) from deciding_labels as d join runs as r on r.run_id = d.run_id "
         "join sources as s on s.source_id = d.source_id and s.corpus_ver = r.corpus_ver "
@@ -109,8 +107,8 @@ def _look_at_project(store: str | None) -> list[Finding]:
 
 
 def _look_at_store(store: Store) -> list[Finding]:
-    counts = store.count_rows()
-    filled = ", ".join(f"{count:,} {table}" for table, count in counts.items() if count)
+    rows = store.count_rows()
+    filled = ", ".join(f"{count:,} {table}" for table, count in rows.items() if count)
     findings = [
         Finding("ok", f"store {store.place} ({store.engine_name}, schema {store.schema_version})"),
         Finding("ok", f"rows: {filled or 'none yet'}"),
@@ -123,6 +121,9 @@ def _look_at_store(store: Store) -> list[Finding]:
         for table, found in store.audit()
     ]
     findings += broken or [Finding("ok", "every stored row keeps the rules")]
+    against_guide = store.count_labels_against_guide()
+    if against_guide:
+        findings.append(Finding("advice", describe_stored_breaches(against_guide)))
     for what, sql in _ADVICE.items():
         count = store.query(sql)[0][0]
         if count:

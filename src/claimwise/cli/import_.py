@@ -30,6 +30,9 @@ from claimwise.pipeline import ImportResult, import_files
     "--reader", metavar="NAME", help="Reader for the files (default: recognised by their content)."
 )
 @click.option("--update", is_flag=True, help="Update stored sources, items and runs that differ.")
+@click.option(
+    "--lenient", is_flag=True, help="Accept labels that break the labelling guide, and count them."
+)
 @click.option("--dry-run", is_flag=True, help="Check everything without writing anything.")
 @store_option
 @format_option("text", "json")
@@ -38,6 +41,7 @@ def command(
     kind: str | None,
     reader: str | None,
     update: bool,
+    lenient: bool,
     dry_run: bool,
     store: str | None,
     form: str,
@@ -59,6 +63,7 @@ def command(
             update=update,
             dry_run=dry_run,
             reader=reader,
+            lenient=lenient,
         )
     if form == "json":
         print_json(

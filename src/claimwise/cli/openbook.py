@@ -48,7 +48,7 @@ from claimwise.pipeline.openbook import (
 from claimwise.pipeline.openbook_run import OpenBookRun, OpenBookRunResult, openbook_run
 from claimwise.report.openbook import describe_corpus, print_openbook, to_openbook_document
 from claimwise.store import Store
-from claimwise.store.judging import find_run
+from claimwise.store.lookup import find_run
 from claimwise.types.openbook import OpenBookResult, Retrieval
 from claimwise.verify.corpus import Corpus
 from claimwise.verify.verifier import load_verifier
@@ -143,7 +143,9 @@ def open_run_corpus(
 def run_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that judge a stored run in place of one answer."""
     options = (
-        click.option("--run", "run_id", metavar="RUN", help="Judge a stored run instead of one answer."),
+        click.option(
+            "--run", "run_id", metavar="RUN", help="Judge a stored run instead of one answer."
+        ),
         click.option("--again", is_flag=True, help="With --run: re-judge claims already judged."),
     )
     for option in reversed(options):

@@ -101,7 +101,8 @@ def find_catches(
         tempfile.TemporaryDirectory(prefix="claimwise-") as folder,
         open_store(Path(folder) / "incidents.db", create=True) as scratch,
     ):
-        scratch.load([Placed(row, 0, 1) for row in _replay(rows, attributes)], ["incidents"])
+        placed = [Placed(row, 0, 1) for row in _replay(rows, attributes)]
+        scratch.load(placed, ["incidents"], lenient=True)  # incidents keep verdicts, not spans
         for rule in rules:
             try:
                 for incident in rows.incidents:

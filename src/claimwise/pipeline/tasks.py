@@ -27,6 +27,8 @@ from claimwise.store.judging import (
 )
 from claimwise.text import make_claim_id
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Mark
+from claimwise.types.label_rules import Evidence as RestsOn
+from claimwise.types.label_rules import LabelFacts, find_breach, has_expired
 from claimwise.types.rows import Citation, Claim, Label, Row, Source, Unscored
 from claimwise.verify.verifier import Verifier
 
@@ -34,6 +36,8 @@ from claimwise.verify.verifier import Verifier
 # documents it cites, nothing, because nobody recorded anything, or passages that were searched for.
 Basis = Literal["contexts", "corpus", "cited", "none", "searched"]
 NO_CONTEXTS = "no_contexts"
+# A verdict that breaks the rules for labels: a plug-in's "supported" without a span.
+AGAINST_RULES = "against_rules"
 # A corpus up to this size stands in for contexts that nobody recorded.
 SMALL_CORPUS = 200
 SMALL_CORPUS_CHARACTERS = 1_000_000
@@ -299,16 +303,13 @@ class Labels:
         self, task: Task, claim_id: str, verdict: ClaimVerdict, at: datetime
     ) -> Label | Unscored:
         if verdict.verdict is None:
-            return Unscored(
-                run_id=self._run_id,
-                item_id=task.key.item_id,
-                claim_id=claim_id,
-                labeler=self._labeler,
-                failed_at=at,
-                reason=verdict.unscored or "",
-                detail=verdict.reason or None,
-            )
+            code, detail = verdict.unscored or "", verdict.reason
+            return self._make_unscored(task, claim_id, code, detail, at)
         span = _place_span(task, verdict)
+        breach = find_breach(_state_facts(task, verdict, span))
+        if breach is not None:
+            detail = f"the judge says {verdict.verdict}; {breach}"
+            return self._make_unscored(task, claim_id, AGAINST_RULES, detail, at)
         return Label(
             run_id=self._run_id,
             item_id=task.key.item_id,
@@ -322,6 +323,19 @@ class Labels:
             span_start=span.start,
             confidence=_to_share(verdict.confidence),
             reason=self._word_reason(verdict, span) or None,
+        )
+
+    def _make_unscored(
+        self, task: Task, claim_id: str, code: str, detail: str, at: datetime
+    ) -> Unscored:
+        return Unscored(
+            run_id=self._run_id,
+            item_id=task.key.item_id,
+            claim_id=claim_id,
+            labeler=self._labeler,
+            failed_at=at,
+            reason=code,
+            detail=detail or None,
         )
 
     def _word_reason(self, verdict: ClaimVerdict, span: PlacedSpan) -> str:
@@ -364,6 +378,30 @@ def _place_span(task: Task, verdict: ClaimVerdict) -> PlacedSpan:
             text = None if place is None else span.text
             return PlacedSpan(text, span.source_id, place)
     return PlacedSpan()
+
+
+def _state_facts(task: Task, verdict: ClaimVerdict, span: PlacedSpan) -> LabelFacts:
+    """Return what the rules for labels look at, of a verdict that is about to become one."""
+    evidence: RestsOn = "nothing"
+    if span.source_id is not None:
+        evidence = "document" if span.text is None else "span"
+    elif span.text is not None:
+        evidence = "entry"
+    documents = [one.document for one in task.evidence]
+    as_of = task.job.request.as_of
+    return LabelFacts(
+        verdict=str(verdict.verdict),
+        is_action=verdict.claim.claim_type == "action",
+        by_judge=True,
+        evidence=evidence,
+        covered=False,
+        expired=as_of is not None
+        and any(
+            has_expired(one.valid_until, one.superseded_by, as_of)
+            for one in documents
+            if one.source_id == span.source_id
+        ),
+    )
 
 
 def _text_of(claim: AnswerClaim) -> str:

@@ -13,7 +13,8 @@ from claimwise.errors import InputError, Problem
 from claimwise.ingest import KINDS, is_data_file, read_rows, write_files
 from claimwise.store import LoadCount, Store
 from claimwise.types.calibrating import Probability
-from claimwise.types.rows import QUERY_TYPES, ROW_TYPES, Item, Label, Placed
+from claimwise.types.label_rules import describe_breaches
+from claimwise.types.rows import QUERY_TYPES, ROW_TYPES, Item, Placed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +34,7 @@ def import_files(
     update: bool = False,
     dry_run: bool = False,
     reader: str | None = None,
+    lenient: bool = False,
 ) -> ImportResult:
     """Read files into the store, all or nothing.
 
@@ -45,6 +47,7 @@ def import_files(
         dry_run: check everything and write nothing.
         reader: the name of the reader for all paths, which may then be folders of its format;
             else each file's format is recognised.
+        lenient: take labels that break the labelling guide; the warnings say how many.
 
     Raises:
         ClaimwiseError: something is wrong with a file, or the reader can't be used; nothing was
@@ -54,10 +57,18 @@ def import_files(
     doubts: Counter[str] = Counter()
     notes: list[str] = []
     found = read_rows(files, kind=kind, query_types=query_types, reader=reader, notes=notes)
-    rows = _watch(found, doubts)
-    counts = store.load(rows, [str(path) for path in files], update=update, dry_run=dry_run)
-    warnings = (*notes, *(f"{count:,} {what}" for what, count in doubts.items()))
-    return ImportResult(counts=tuple(counts), warnings=warnings)
+    counts = store.load(
+        _watch(found, doubts),
+        [str(path) for path in files],
+        update=update,
+        dry_run=dry_run,
+        lenient=lenient,
+    )
+    warnings = [*notes, *(f"{count:,} {what}" for what, count in doubts.items())]
+    against_guide = sum(count.against_guide for count in counts)
+    if against_guide:
+        warnings.append(f"{describe_breaches(against_guide)}: reports say so beside their figures")
+    return ImportResult(counts=tuple(counts), warnings=tuple(warnings))
 
 
 def export_store(
@@ -116,9 +127,6 @@ def _watch(rows: Iterable[Placed], doubts: Counter[str]) -> Iterator[Placed]:
     """Count what is allowed but looks like a mistake."""
     for placed in rows:
         row = placed.row
-        if isinstance(row, Label):
-            if row.verdict == "supported" and row.supporting_span is None:
-                doubts["labels say supported without a span: the guide asks for one"] += 1
-        elif isinstance(row, Item) and row.answerable and row.query_type == "unanswerable":
+        if isinstance(row, Item) and row.answerable and row.query_type == "unanswerable":
             doubts["items of type unanswerable are marked answerable: metrics go by the mark"] += 1
         yield placed

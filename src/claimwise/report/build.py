@@ -12,6 +12,7 @@ from claimwise.measure.standing import Standings, read_standings
 from claimwise.run_report.values import Report, Worst
 from claimwise.store import Store
 from claimwise.types.calibrating import CorrectedRate, RunProbabilities
+from claimwise.types.label_rules import describe_stored_breaches
 from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
 from claimwise.types.rows import Judgement, Run
 
@@ -62,6 +63,7 @@ def build_report(
         corrected = _correct(store, run_id, settings)
         run = _read_run(store, run_id)
         bare, failed = _count_gaps(store, run_id)
+        against_guide = store.count_labels_against_guide(run_id)
     return Report(
         run=run,
         store=store.place,
@@ -74,7 +76,7 @@ def build_report(
         unscored=tuple(row for row in unscored if row.numerator),
         answers_without_claims=bare,
         failed_answers=failed,
-        warnings=_find_warnings(instruments, contested, settings),
+        warnings=_find_warnings(instruments, contested, against_guide, settings),
         corrected=corrected,
         probabilities=probabilities,
     )
@@ -215,9 +217,11 @@ def _excludes(row: Estimate, value: float) -> bool:
 
 
 def _find_warnings(
-    instruments: tuple[Instrument, ...], contested: Estimate, settings: Settings
+    instruments: tuple[Instrument, ...], contested: Estimate, against_guide: int, settings: Settings
 ) -> tuple[str, ...]:
     found = []
+    if against_guide:
+        found.append(f"{describe_stored_breaches(against_guide)}.")
     # With one labeler or instruments alone deciding, what people disagree on decides nothing.
     if contested.numerator and settings.labels in ("default", "human"):
         found.append(

@@ -1,9 +1,8 @@
-"""The rules that a person's label keeps, whatever page or file it comes from.
+"""Reads what a person chose, on the labelling desk or in Label Studio, and checks it.
 
-Supported, overreach, contradicted and stale rest on a span of a document of the run's corpus,
-letter by letter, or on an entry of the action log when the claim is of an action; unlinked rests
-on nothing. Overreach says which part of the claim is covered. Stale needs a document that did not
-hold on the day of the run. Closed-book labels take no span.
+The rules are those of ``types/label_rules.py``. Here the choice is compared with what is stored: a
+span stands in a document of the run's corpus letter by letter, a log entry is in the answer's log,
+and what an overreach covers is a part of its claim. Closed-book labels take no span.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from claimwise.store.store import Store
 from claimwise.store.tasks import StoredClaim
 from claimwise.types.annotation import Choice
 from claimwise.types.checking import CHOICES
+from claimwise.types.label_rules import Evidence, LabelFacts, find_breach, has_expired
 
 _LONGEST_REASON = 2_000
 _LONGEST_SECONDS = 86_400.0
@@ -57,15 +57,18 @@ def rule_choice(store: Store, task: StoredClaim, choice: Choice) -> Ruling:
             f"verdict: found {choice.verdict[:40]!r}, expected one of {', '.join(known)}"
         )
     reason = (choice.reason or "").strip() or None
-    if task.judgement == "closed_book" or choice.verdict == "unlinked":
+    if task.judgement == "closed_book":
         _refuse_evidence(choice)
         return Ruling(choice.verdict, reason=reason)
+    document = _read_document(store, task, choice)
+    _check_rules(task, choice, document)
     covered = _read_covered(task, choice)
     if choice.entry_id is not None:
-        span = _read_entry(store, task, choice)
-        return Ruling(choice.verdict, None, span, None, covered, reason)
-    source_id, start, span = _read_span(store, task, choice)
-    return Ruling(choice.verdict, source_id, span, start, covered, reason)
+        entry = _read_entry(store, task, choice)
+        return Ruling(choice.verdict, None, entry, None, covered, reason)
+    _check_span(task, choice, document)
+    span = choice.source_id, choice.span_text, choice.span_start
+    return Ruling(choice.verdict, *span, covered, reason)
 
 
 def read_seconds(choice: Choice) -> float | None:
@@ -108,22 +111,45 @@ def _refuse_evidence(choice: Choice) -> None:
     given = next((name for name, value in fields.items() if value is not None), None)
     if given is not None:
         raise RefusedError(
-            f"{given}: found a value, expected none: {choice.verdict} rests on nothing"
+            f"{given}: found a value, expected none: a closed-book label rests on nothing"
         )
 
 
+def _check_rules(task: StoredClaim, choice: Choice, document: _Document | None) -> None:
+    """Refuse a choice that breaks a rule of the guide."""
+    if choice.entry_id is not None and (choice.source_id or choice.span_text) is not None:
+        raise RefusedError("found a log entry and a span, expected one of them")
+    if choice.source_id is None and (choice.span_text or choice.span_start) is not None:
+        raise RefusedError("source_id: found nothing, expected the document of the span")
+    as_of = task.started_at.date()
+    facts = LabelFacts(
+        verdict=choice.verdict,
+        is_action=task.claim_type == "action",
+        by_judge=False,
+        evidence=_name_evidence(choice),
+        covered=bool((choice.covered_text or "").strip()),
+        expired=document is not None
+        and has_expired(document.valid_until, document.superseded_by, as_of),
+    )
+    breach = find_breach(facts)
+    if breach is not None:
+        raise RefusedError(str(breach))
+
+
+def _name_evidence(choice: Choice) -> Evidence:
+    if choice.entry_id is not None:
+        return "entry"
+    if choice.source_id is None:
+        return "nothing"
+    whole = choice.span_start is not None and (choice.span_text or "").strip()
+    return "span" if whole else "document"
+
+
 def _read_covered(task: StoredClaim, choice: Choice) -> str | None:
-    """Return the part of the claim that is covered: a proper part, and only of an overreach."""
+    """Return the part of the claim that is covered: a proper part of it."""
     covered = choice.covered_text
-    if choice.verdict != "overreach":
-        if covered is not None:
-            raise RefusedError(
-                f"covered_text: found a value, expected none with {choice.verdict}: only an "
-                "overreaching claim is covered in part"
-            )
+    if choice.verdict != "overreach" or covered is None:
         return None
-    if covered is None or not covered.strip():
-        raise RefusedError("overreach: mark the part of the claim that the span covers")
     if covered not in task.claim_text:
         raise RefusedError(
             "covered_text: found text that is not in the claim, expected a part of it, letter by "
@@ -139,61 +165,41 @@ def _read_covered(task: StoredClaim, choice: Choice) -> str | None:
 
 def _read_entry(store: Store, task: StoredClaim, choice: Choice) -> str:
     """Return the text of the log entry that an action claim rests on."""
-    if task.claim_type != "action":
-        raise RefusedError("entry_id: found one, expected a span: the claim is of no action")
-    if choice.source_id is not None or choice.span_text is not None:
-        raise RefusedError("found a log entry and a span, expected one of them")
-    if choice.verdict == "stale":
-        raise RefusedError("stale: found a log entry, expected a span of a document that expired")
     for entry_id, entry_text, _ in store.query(query_of("log"), task.params):
         if entry_id == choice.entry_id:
             return str(entry_text)
     raise RefusedError("entry_id: found no such entry in the answer's action log")
 
 
-def _read_span(store: Store, task: StoredClaim, choice: Choice) -> tuple[str, int, str]:
-    """Return document, offset and text of the span, which stands there letter by letter."""
-    source_id, start, span = choice.source_id, choice.span_start, choice.span_text
-    if source_id is None or start is None or not (span or "").strip():
-        needed = "a span or a log entry" if task.claim_type == "action" else "a span"
-        raise RefusedError(f"{choice.verdict} needs {needed}: select the words that show it")
-    assert span is not None
-    document = _read_document(store, task, source_id, start, len(span))
+def _check_span(task: StoredClaim, choice: Choice, document: _Document | None) -> None:
+    """Refuse a span that does not stand in its document, at its place, letter by letter."""
+    if choice.source_id is None:  # unlinked
+        return
     if document is None:
         raise RefusedError(
-            f"source_id: found {source_id[:80]!r}, expected a document of corpus version "
+            f"source_id: found {choice.source_id[:80]!r}, expected a document of corpus version "
             f"{task.corpus_ver}"
         )
-    if document.found != span:
+    if document.found != choice.span_text:
         raise RefusedError(
-            f"span_text: found text that does not stand in {source_id} at offset {start}, "
-            "expected it letter by letter; select it again"
+            f"span_text: found text that does not stand in {choice.source_id} at offset "
+            f"{choice.span_start}, expected it letter by letter; select it again"
         )
-    if choice.verdict == "stale" and not _is_stale(document, task.started_at.date()):
-        raise RefusedError(
-            f"stale: {source_id} still held on {task.started_at:%Y-%m-%d}, the day of the run; "
-            "expected a document that was replaced or had expired"
-        )
-    return source_id, start, span
 
 
-def _read_document(
-    store: Store, task: StoredClaim, source_id: str, start: int, length: int
-) -> _Document | None:
+def _read_document(store: Store, task: StoredClaim, choice: Choice) -> _Document | None:
+    """Return what a choice needs of the document that it names, if it is in the run's corpus."""
+    if choice.source_id is None:
+        return None
+    start = choice.span_start or 0
     if not 0 <= start <= _LARGEST_OFFSET:
         raise RefusedError(f"span_start: found {start}, expected an offset into the document")
     params = {
         "corpus_ver": task.corpus_ver,
-        "source_id": source_id,
+        "source_id": choice.source_id,
         "span_start": start,
-        "span_length": length,
+        "span_length": len(choice.span_text or ""),
     }
     rows = store.query(query_of("document"), params)
     names = _Document.__struct_fields__
     return msgspec.convert(dict(zip(names, rows[0], strict=True)), _Document) if rows else None
-
-
-def _is_stale(document: _Document, as_of: date) -> bool:
-    """Tell whether a document no longer held: the rule that verifiers go by, too."""
-    expired = document.valid_until is not None and document.valid_until < as_of
-    return expired or document.superseded_by is not None

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from claimwise.errors import InputError, Problem, StoreError
+from claimwise.store.breaches import count_breaches, list_breaches
 from claimwise.store.checks import (
     Violation,
     audit_store,
@@ -27,6 +28,7 @@ from claimwise.store.checks import (
 from claimwise.store.engine import NO_PARAMS, Engine, Record
 from claimwise.store.files import read_sql
 from claimwise.store.tables import REFERENCES
+from claimwise.types.label_rules import describe_breaches
 from claimwise.types.rows import (
     ROW_TYPES,
     AnswerLabel,
@@ -70,6 +72,7 @@ class LoadCount:
     added: int
     updated: int
     unchanged: int
+    against_guide: int = 0  # labels that break the guide, taken all the same
 
 
 @dataclass(slots=True)
@@ -96,6 +99,7 @@ def load_rows(
     dry_run: bool = False,
     judged_since: datetime | None = None,
     then: Callable[[], object] | None = None,
+    lenient: bool = False,
 ) -> list[LoadCount]:
     """Add rows to the store, or raise and leave it as it was.
 
@@ -109,6 +113,7 @@ def load_rows(
             labels and failures of claims that their labeler has judged since then (UTC). Looked
             up inside the transaction, so that processes sharing the work double nothing.
         then: what else belongs to the same transaction, done last; when it raises, no row stays.
+        lenient: take labels that break the guide (``types/label_rules.py``), and count them.
 
     Raises:
         InputError: a row breaks a rule; the error lists the first problems.
@@ -123,6 +128,7 @@ def load_rows(
             dry_run=dry_run,
             judged_since=judged_since,
             then=then,
+            lenient=lenient,
         )
     finally:
         engine.drop_stages()
@@ -141,6 +147,7 @@ def _merge_stages(
     dry_run: bool,
     judged_since: datetime | None,
     then: Callable[[], object] | None,
+    lenient: bool,
 ) -> list[LoadCount]:
     counts: list[LoadCount] = []
     try:
@@ -149,7 +156,8 @@ def _merge_stages(
                 if row_type in stages:
                     if judged_since is not None:
                         _drop_done(engine, stages[row_type], judged_since)
-                    counts.append(_merge(engine, stages[row_type], paths, update=update))
+                    stage = stages[row_type]
+                    counts.append(_merge(engine, stage, paths, update=update, lenient=lenient))
             if update and any(count.updated for count in counts):
                 _refuse(_stored_violations(engine), [engine.place])
             if then is not None:
@@ -238,7 +246,9 @@ def _flush(engine: Engine, stage: _Stage) -> None:
     stage.buffer.clear()
 
 
-def _merge(engine: Engine, stage: _Stage, paths: Sequence[str], *, update: bool) -> LoadCount:
+def _merge(
+    engine: Engine, stage: _Stage, paths: Sequence[str], *, update: bool, lenient: bool
+) -> LoadCount:
     """Check one type's rows and add them. Assumes that its parents are in the store."""
     table = stage.row_type.table
     staged = f"select * from {stage.name}"
@@ -250,6 +260,9 @@ def _merge(engine: Engine, stage: _Stage, paths: Sequence[str], *, update: bool)
     if stage.row_type in _LABELS:
         _refuse(_list_ahead(engine, stage), paths)
     _refuse(find_violations(engine, table, staged, limit=_SHOWN_PROBLEMS + 1), paths)
+    against_guide = 0
+    if stage.row_type is Label:
+        against_guide = _check_guide(engine, staged, paths, lenient=lenient)
     stored = _count_stored(engine, stage, ready)
     updated = 0
     if stored:
@@ -275,7 +288,17 @@ def _merge(engine: Engine, stage: _Stage, paths: Sequence[str], *, update: bool)
         added=added,
         updated=updated,
         unchanged=stored - updated,
+        against_guide=against_guide,
     )
+
+
+def _check_guide(engine: Engine, staged: str, paths: Sequence[str], *, lenient: bool) -> int:
+    """Count incoming labels that break the guide; refuse them unless they are to be taken."""
+    found = count_breaches(engine, staged)
+    if found.total and not lenient:
+        hint = f"{describe_breaches(found.total)}: correct the file, or import it with --lenient"
+        _refuse(list_breaches(engine, staged, found, limit=_SHOWN_PROBLEMS + 1), paths, hint)
+    return found.total
 
 
 def _register_labelers(engine: Engine, stage: _Stage) -> None:
@@ -412,7 +435,7 @@ def _stored_violations(engine: Engine) -> list[Violation]:
     ]
 
 
-def _refuse(violations: Sequence[Violation], paths: Sequence[str]) -> None:
+def _refuse(violations: Sequence[Violation], paths: Sequence[str], hint: str = "") -> None:
     """Raise when there are violations."""
     if not violations:
         return
@@ -426,7 +449,7 @@ def _refuse(violations: Sequence[Violation], paths: Sequence[str]) -> None:
         )
         for found in violations[:_SHOWN_PROBLEMS]
     ]
-    raise InputError(problems, more=len(violations) > _SHOWN_PROBLEMS)
+    raise InputError(problems, more=len(violations) > _SHOWN_PROBLEMS, hint=hint)
 
 
 def _shorten(value: Any) -> str:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from claimwise.errors import StoreError
+from claimwise.store.breaches import count_breaches
 from claimwise.store.checks import Violation, audit_store
 from claimwise.store.engine import BUSY_SECONDS, NO_PARAMS, Engine, Params, Record
 from claimwise.store.files import list_views
@@ -102,6 +103,7 @@ class Store:
         dry_run: bool = False,
         judged_since: datetime | None = None,
         then: Callable[[], object] | None = None,
+        lenient: bool = False,
     ) -> list[LoadCount]:
         """Add rows, all or none; see :func:`claimwise.store.load.load_rows`."""
         return load_rows(
@@ -112,6 +114,7 @@ class Store:
             dry_run=dry_run,
             judged_since=judged_since,
             then=None if then is None else lambda: self._join(then),
+            lenient=lenient,
         )
 
     def _join(self, work: Callable[[], object]) -> None:
@@ -182,6 +185,13 @@ class Store:
     def audit(self) -> list[tuple[str, Violation]]:
         """Return stored rows that break a rule, with their tables."""
         return list(audit_store(self._engine))
+
+    def count_labels_against_guide(self, run_id: str | None = None) -> int:
+        """Count the labels, of one run or of all, that break the guide and still stand."""
+        chosen = "" if run_id is None else " where l.run_id = :run_id"
+        subject = f"select l.*, 0 as file_no, 0 as line_no from standing_labels as l{chosen}"
+        params = {} if run_id is None else {"run_id": run_id}
+        return count_breaches(self._engine, subject, params).total
 
     def count_rows(self) -> dict[str, int]:
         """Return the number of rows of every table."""

@@ -7,13 +7,19 @@ hard to beat on long answers, which is why no accuracy is printed without it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores
+from msgspec.structs import replace
+
+from claimwise.text.sentences import find_sentences
+from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
+from claimwise.types.rows import Source
+from claimwise.verify.decide import decide_action
 from claimwise.verify.words import is_common, read_stems
 
 
 class OverlapVerifier:
-    """Counts the words of a claim that its document holds; offers no spans and no reasons."""
+    """Counts the words of a claim that its document holds, and points at the likeliest sentence."""
 
     name: str = "overlap"
     version: str = "1"
@@ -36,10 +42,22 @@ class OverlapVerifier:
     ) -> tuple[list[ClaimVerdict], list[str]]:
         """Return "supported" or "unlinked" for every claim by the words of all sources together.
 
+        A supported claim rests on the sentence that holds most of its words, an action on the log.
         What makes no claim gets no verdict. There is no confidence: a share is no probability.
         """
         stems = frozenset(read_stems("\n".join(source.source_text for source in request.sources)))
-        return [self._judge(claim, stems) for claim in claims], []
+        sentences: list[_Sentence] = []
+        verdicts = []
+        for claim in claims:
+            if claim.claim_type == "action" and claim.not_a_claim is None:
+                verdicts.append(decide_action(claim, request.actions))
+                continue
+            verdict = self._judge(claim, stems)
+            if verdict.verdict == "supported":
+                sentences = sentences or _read_sentences(request.sources)
+                verdict = replace(verdict, span=_find_likeliest(claim.wording, sentences))
+            verdicts.append(verdict)
+        return verdicts, []
 
     def _judge(self, claim: AnswerClaim, stems: frozenset[str]) -> ClaimVerdict:
         if claim.not_a_claim is not None:
@@ -52,6 +70,27 @@ class OverlapVerifier:
             reason=f"the sources hold {share:.0%} of the claim's words",
             instrument=self.name,
         )
+
+
+class _Sentence(NamedTuple):
+    span: Span
+    stems: frozenset[str]
+
+
+def _read_sentences(sources: Sequence[Source]) -> list[_Sentence]:
+    found = []
+    for source in sources:
+        text = source.source_text
+        for start, end in find_sentences(text):
+            words = text[start:end]
+            span = Span(source_id=source.source_id, start=start, end=end, text=words)
+            found.append(_Sentence(span, frozenset(read_stems(words))))
+    return found
+
+
+def _find_likeliest(claim: str, sentences: Sequence[_Sentence]) -> Span:
+    """Return the sentence that holds most of a claim's words, the first of several."""
+    return max(sentences, key=lambda sentence: share_found(claim, sentence.stems)).span
 
 
 def share_found(claim: str, stems: frozenset[str]) -> float:

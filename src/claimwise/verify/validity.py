@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date
 from typing import Protocol
 
+from claimwise.types.label_rules import has_expired
+
 
 class Dated(Protocol):
     """A document as far as it says how long it holds."""
@@ -20,8 +22,7 @@ class Dated(Protocol):
 
 def is_stale(source: Dated, as_of: date) -> bool:
     """Tell whether a source was replaced, or held only until before that day."""
-    expired = source.valid_until is not None and source.valid_until < as_of
-    return expired or source.superseded_by is not None
+    return has_expired(source.valid_until, source.superseded_by, as_of)
 
 
 def say_why_stale(source: Dated) -> str:
