@@ -21,6 +21,7 @@ from claimwise.cli.main import LazyGroup, cli, run
 from claimwise.ingest.problems import describe
 from claimwise.ingest.records import NESTED
 from claimwise.measure import load_metrics
+from claimwise.measure.catalogue import list_metrics
 from claimwise.store.files import list_sql, list_views
 from claimwise.types.bench import Accuracy, VerifierAccuracy
 from claimwise.types.rows import ROW_TYPES, Row
@@ -85,13 +86,18 @@ def write_schema() -> None:
 
 def write_metrics() -> None:
     """Write the catalogue of metrics."""
-    for metric in load_metrics().values():
+    metrics = load_metrics()
+    for metric in list_metrics(metrics, "main", "detail", "measurement"):
         better = metric.better_for(None)
-        facts = [f"Grain: {metric.grain}.", f"Unit: {metric.unit}."]
+        facts = [f"Role: {metric.role}.", f"Grain: {metric.grain}.", f"Unit: {metric.unit}."]
         if better:
             facts.append(f"{better.capitalize()} is better.")
         if metric.series:
             facts.append(f"Series: `{metric.series}`.")
+        if metric.labels:
+            facts.append(f"Labels: {', '.join(f'`{view}`' for view in metric.labels)}.")
+        if metric.needs_people:
+            facts.append("Needs people's labels.")
         meaning = metric.meaning[0].upper() + metric.meaning[1:]
         cog.outl(f"\n### {metric.name}\n\n**{metric.title}.** {meaning}. {' '.join(facts)}")
         if metric.notes:

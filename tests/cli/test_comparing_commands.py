@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,23 @@ def test_bad_input_gets_one_line_and_exit_1(demo: Say, arguments: list[str], sai
     assert err.startswith("error: ")
     assert said in err
     assert len([line for line in err.splitlines() if not line.startswith("help:")]) == 1
+
+
+def test_a_projects_main_metric_is_reported_and_compared_without_being_asked_for(demo: Say) -> None:
+    written = files("claimwise.demo").joinpath("metrics", "overreach_share.sql")
+    text = written.read_text("utf-8")
+    path = Path("metrics/overreach_share.sql")
+    path.parent.mkdir()
+    path.write_text(text, "utf-8")
+    Path("claimwise.toml").write_text("", "utf-8")
+
+    def list_found(*arguments: str) -> list[str]:
+        code, out, err = demo(*arguments, "--format", "json")
+        assert code == 0, err
+        return [one["metric"] for one in json.loads(out)["metrics"]]
+
+    assert "overreach_share" not in list_found("compare", "baseline", "candidate")
+    assert list_found("report", "--run", "baseline")[-1] == "overreach_share"
+    path.write_text(text.replace("-- role: detail", "-- role: main\n-- order: 15"), "utf-8")
+    assert list_found("compare", "baseline", "candidate")[1] == "overreach_share"
+    assert list_found("report", "--run", "baseline")[1] == "overreach_share"

@@ -6,7 +6,7 @@ import pytest
 
 from claimwise.errors import MetricError
 from claimwise.measure import find_metric, load_metrics
-from claimwise.measure.catalogue import parse_metric
+from claimwise.measure.catalogue import list_metrics, parse_metric
 
 HEADER = "-- title: T\n-- meaning: first\n--   and second line\n-- grain: one row per item\n"
 
@@ -23,6 +23,9 @@ def test_header_is_read() -> None:
     assert metric.notes == {"a": "what a is"}
     assert metric.aliases == ("x", "y")
     assert metric.unit == "claim"
+    assert (metric.role, metric.order, metric.labels, metric.needs_people) == (
+        "detail", None, (), False,
+    )  # fmt: skip
     assert metric.sql.endswith("select 1")
 
 
@@ -33,6 +36,13 @@ def test_header_is_read() -> None:
         ("-- title: T\n-- grain: g\nselect 1", "the header lacks -- meaning"),
         (HEADER + "-- colour: red\nselect 1", "own.sql:5: found '-- colour: red'"),
         (HEADER + "-- better: bigger\nselect 1", "found 'bigger', expected higher or lower"),
+        (HEADER + "-- role: star\nselect 1", "role: found 'star', expected main or detail or"),
+        (HEADER + "-- order: first\nselect 1", "order: found 'first', expected a whole number"),
+        (HEADER + "-- order: -1\nselect 1", "order: found '-1', expected a whole number"),
+        (HEADER + "-- labels: mine\nselect 1", "labels: found 'mine', expected none, or of decid"),
+        (HEADER + "-- labels:\nselect 1", "labels: found '', expected none, or of deciding"),
+        (HEADER + "-- needs: luck\nselect 1", "needs: found 'luck', expected people"),
+        (HEADER + "-- title: U\nselect 1", "own.sql:5: found a second -- title"),
     ],
 )
 def test_bad_headers_get_one_line(text: str, message: str) -> None:
@@ -99,3 +109,37 @@ def test_built_in_metrics_document_themselves(name: str) -> None:
             "unscored_reasons",
         )
     )
+
+
+def test_header_says_how_a_metric_is_treated() -> None:
+    more = "-- role: main\n-- order: 15\n-- labels: deciding_labels, candidate_labels\n"
+    metric = parse_metric("own", f"{HEADER}{more}-- needs: people\nselect 1", "own.sql")
+    assert (metric.role, metric.order, metric.needs_people) == ("main", 15, True)
+    assert metric.labels == ("deciding_labels", "candidate_labels")
+    quiet = parse_metric("own", f"{HEADER}-- labels: none\nselect 1 from labels", "own.sql")
+    assert quiet.labels == ()
+
+
+@pytest.mark.parametrize("name", load_metrics())
+def test_built_in_metrics_name_the_labels_that_their_sql_reads(name: str) -> None:
+    metric = load_metrics()[name]
+    lines = [line for line in metric.sql.splitlines() if not line.startswith("-- labels:")]
+    assert len(lines) == len(metric.sql.splitlines()) - 1
+    read = parse_metric(name, "\n".join(lines), name).labels
+    assert set(metric.labels) == (set() if metric.role == "measurement" else set(read))
+    assert metric.order is not None
+
+
+def test_metrics_stand_in_the_order_of_their_headers() -> None:
+    headers = {"a": "", "b": "-- role: main\n-- order: 20\n", "c": "-- order: 10\n", "d": "",
+               "m": "-- role: measurement\n-- order: 1\n"}  # fmt: skip
+    metrics = {n: parse_metric(n, f"{HEADER}{h}select 1", n) for n, h in headers.items()}
+    assert [one.name for one in list_metrics(metrics, "main", "detail")] == ["c", "b", "a", "d"]
+    assert [one.name for one in list_metrics(metrics, "main")] == ["b"]
+    assert [one.name for one in list_metrics(metrics, "measurement")] == ["m"]
+
+
+def test_comparisons_go_by_the_main_metrics() -> None:
+    found = [one.name for one in list_metrics(load_metrics(), "main")]
+    assert found[:2] == ["faithfulness", "factual_precision"]
+    assert not {"quadrant", "verdict_shares", "unscored_share", "contested_share"} & set(found)

@@ -20,7 +20,8 @@ from claimwise.cli.common import (
     write_output,
 )
 from claimwise.measure import Metric, find_metric, load_metrics
-from claimwise.measure.compare import MAIN_METRICS, compare_runs
+from claimwise.measure.catalogue import list_metrics
+from claimwise.measure.compare import compare_runs
 from claimwise.report.comparing import (
     print_comparison,
     render_comparison_html,
@@ -96,7 +97,7 @@ def command(
 
 def choose_metrics(metrics: dict[str, Metric], names: tuple[str, ...]) -> list[Metric]:
     """Return the metrics of some names, in their order and each once; the main ones by default."""
-    found = [find_metric(metrics, name) for name in names or MAIN_METRICS]
+    found = [find_metric(metrics, name) for name in names] or list_metrics(metrics, "main")
     return list({metric.name: metric for metric in found}.values())
 
 

@@ -91,5 +91,6 @@ def _list_metrics(metrics: dict[str, Metric], form: str) -> None:
         )
         return
     for metric in metrics.values():
+        needs = " (needs people's labels)" if metric.needs_people else ""
         package = f" ({metric.package})" if metric.package else ""
-        click.echo(f"{metric.name:<20} {metric.meaning}{package}")
+        click.echo(f"{metric.name:<20} {metric.meaning}{needs}{package}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,21 +23,6 @@ from claimwise.types.gating import Gate
 from claimwise.types.rows import Item
 
 PREVIOUS: Final = "previous"
-
-# These describe the measurement itself: whether a label is right is not what they are about.
-_ABOUT_MEASURING: Final = frozenset(
-    {"unscored_share", "unscored_reasons", "verifier_agreement", "contested_share"}
-)
-_COMMENT = re.compile(r"--[^\n]*")
-# Whose labels a metric reads: the view in which to look for instruments, by a name in its SQL.
-_VIEWS: Final = {
-    "deciding_closed_book_labels": r"deciding_closed_book_labels",
-    "candidate_closed_book_labels": r"(?:candidate_|standing_)?closed_book_labels",
-    "deciding_answer_labels": r"deciding_answer_labels",
-    "candidate_answer_labels": r"(?:candidate_)?answer_labels",
-    "deciding_labels": r"deciding_labels|claim_labels",
-    "candidate_labels": r"(?:candidate_|standing_)?labels",
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,7 +154,7 @@ class _Reader:
 
     def doubt(self, counted: Mapping[str, _Counted]) -> None:
         """Mark units that an instrument judged which may not decide, and say why."""
-        views = _find_views(self._rule.metric)
+        views = self._rule.metric.labels
         deciders = {run: self._list_deciders(run, views) for run in counted}
         labelers = {labeler for found in deciders.values() for labeler in found}
         foreign = {one for one in labelers if not all(one in found for found in deciders.values())}
@@ -248,7 +232,7 @@ class _Reader:
         self.asked[run_id] = frozenset(row.item_id for row in rows)
         unsplit = [row for row in rows if row.numerator]
         metric = self._rule.metric
-        if metric.unit != "claim" or metric.name in _ABOUT_MEASURING or not unsplit:
+        if metric.unit != "claim" or metric.role == "measurement" or not unsplit:
             return
         answers = round(sum(row.numerator for row in unsplit))
         if not self._sliced_by_items:
@@ -346,14 +330,6 @@ def _load_own(name: str, view: str) -> Metric:
     path = files("claimwise.gate").joinpath("sql", f"{name}.sql")
     metric = parse_metric(name, path.read_text("utf-8").replace("{view}", view), f"{name}.sql")
     return replace(metric, series="labeler") if view else metric
-
-
-def _find_views(metric: Metric) -> list[str]:
-    """Return where to look for the labels that a metric rests on; none: it rests on none."""
-    if metric.name in _ABOUT_MEASURING:
-        return []
-    sql = _COMMENT.sub("", metric.sql).lower()  # SQL reads names in either case
-    return [view for view, names in _VIEWS.items() if re.search(rf"\b(?:{names})\b", sql)]
 
 
 def _describe_doubt(labeler: str, found: Agreement, wanted: float) -> str:

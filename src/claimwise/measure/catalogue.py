@@ -3,8 +3,10 @@
 A metric is a select of one contract: any slice columns, ``cluster_id`` (the item),
 ``numerator`` and ``denominator``; and, where claims can go unscored, ``asked`` (claims asked)
 and ``scored`` (when that is not the denominator). Its header is a comment of ``-- key: value``
-lines. Built-in metrics lie in ``measure/sql``, a project's own in its metrics folder, and packages
-bring theirs by entry points (group ``claimwise.metrics``); all are the same to what follows.
+lines: what the metric means, and how reports, comparisons and gates treat it. Built-in metrics lie
+in ``measure/sql``, a project's own in its metrics folder, and packages bring theirs by entry points
+(group ``claimwise.metrics``); all are the same to everything that follows, so no other module keeps
+a list of metrics.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, Final, Literal, cast, get_args
 
 from claimwise.disk.input import read_whole
 from claimwise.errors import ClaimwiseError, InputError, MetricError
@@ -31,7 +33,20 @@ from claimwise.types.results import Better
 _HEADER_LINE = re.compile(r"--\s?(?P<key>[a-z]+)(?: (?P<member>[\w-]+))?:\s*(?P<value>.*)\Z")
 _CONTINUATION = re.compile(r"--\s{2,}(?P<value>\S.*)\Z")
 _REQUIRED = ("title", "meaning", "grain")
-_KNOWN = (*_REQUIRED, "unit", "better", "series", "aliases", "note")
+_KNOWN = (
+    *_REQUIRED,
+    "role",
+    "order",
+    "unit",
+    "better",
+    "series",
+    "labels",
+    "needs",
+    "aliases",
+    "note",
+)
+_COMMENT = re.compile(r"--[^\n]*")
+_WORD = re.compile(r"\w+")
 _LARGEST_FILE = 1024 * 1024
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _log = logging.getLogger("claimwise")
@@ -41,6 +56,21 @@ BUILT_IN = Plugin(
     load=lambda: files("claimwise.measure").joinpath("sql"),
     card="docs/metrics.md",
 )
+
+
+# main: reports show it, and runs are compared by it; detail: reports show it; measurement: it is
+# about the labels, not about the system, and stands in a part of the report of its own.
+Role = Literal["main", "detail", "measurement"]
+
+# The views that a metric may take labels from, with their other names.
+_LABELS: Final = {
+    "deciding_closed_book_labels": (),
+    "candidate_closed_book_labels": ("standing_closed_book_labels", "closed_book_labels"),
+    "deciding_answer_labels": (),
+    "candidate_answer_labels": ("answer_labels",),
+    "deciding_labels": ("claim_labels",),
+    "candidate_labels": ("standing_labels", "labels"),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +85,10 @@ class Metric:
     grain: str
     unit: str
     series: str | None
+    role: Role = "detail"
+    order: int | None = None  # its place in reports; those without come last, by name
+    labels: tuple[str, ...] = ()  # the views whose labels it rests on
+    needs_people: bool = False  # without people's labels it measures nothing
     aliases: tuple[str, ...] = ()
     better: dict[str | None, Better] = field(default_factory=dict)  # by member of the series
     notes: dict[str, str] = field(default_factory=dict)
@@ -165,6 +199,12 @@ def load_metrics_plugin(entry: Entry) -> Plugin[Any]:
     return Plugin(description=told, load=lambda: files(found))
 
 
+def list_metrics(metrics: dict[str, Metric], *roles: Role) -> list[Metric]:
+    """Return the metrics of some roles in the order of reports: as headers say, then by name."""
+    chosen = [metric for metric in metrics.values() if metric.role in roles]
+    return sorted(chosen, key=lambda m: (m.order is None, m.order or 0, m.name))
+
+
 def find_metric(metrics: dict[str, Metric], name: str) -> Metric:
     """Return a metric by its name or an alias.
 
@@ -190,9 +230,12 @@ def parse_metric(name: str, sql: str, path: str) -> Metric:
     if missing:
         raise MetricError(f"{path}: the header lacks -- {missing[0]}: …")
     better = {member: value for (key, member), value in header.items() if key == "better"}
-    wrong = set(better.values()) - {"higher", "lower"}
-    if wrong:
-        raise MetricError(f"{path}: better: found {wrong.pop()!r}, expected higher or lower")
+    for value in better.values():
+        _check_value(path, "better", value, ("higher", "lower"))
+    role = header.get(("role", None), "detail")
+    _check_value(path, "role", role, get_args(Role))
+    needs = header.get(("needs", None), "")
+    _check_value(path, "needs", needs, ("", "people"))
     return Metric(
         name=name,
         path=path,
@@ -202,10 +245,44 @@ def parse_metric(name: str, sql: str, path: str) -> Metric:
         grain=header["grain", None],
         unit=header.get(("unit", None), "claim"),
         series=header.get(("series", None)),
+        role=cast(Role, role),
+        order=_read_order(path, header.get(("order", None))),
+        labels=_read_labels(path, header.get(("labels", None)), sql),
+        needs_people=needs == "people",
         aliases=tuple(header.get(("aliases", None), "").replace(",", " ").split()),
         better=cast(dict[str | None, Better], better),
         notes={str(member): text for (key, member), text in header.items() if key == "note"},
     )
+
+
+def _check_value(path: str, key: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        expected = " or ".join(one for one in known if one)
+        raise MetricError(f"{path}: {key}: found {value!r}, expected {expected}")
+
+
+def _read_order(path: str, value: str | None) -> int | None:
+    if value is not None and not re.fullmatch(r"[0-9]{1,6}", value):
+        raise MetricError(f"{path}: order: found {value!r}, expected a whole number")
+    return None if value is None else int(value)
+
+
+def _read_labels(path: str, value: str | None, sql: str) -> tuple[str, ...]:
+    """Return the views whose labels a metric rests on, as its header says.
+
+    Metrics written before there was such a line rest on the views that they name.
+    """
+    if value == "none":
+        return ()
+    if value is None:
+        names = set(_WORD.findall(_COMMENT.sub("", sql).lower()))  # SQL reads either case
+        return tuple(view for view, others in _LABELS.items() if names & {view, *others})
+    views = tuple(value.replace(",", " ").split())
+    wrong = next((view for view in views if view not in _LABELS), None)
+    if wrong is not None or not views:
+        known = ", ".join(_LABELS)
+        raise MetricError(f"{path}: labels: found {wrong or value!r}, expected none, or of {known}")
+    return views
 
 
 def _parse_header(sql: str, path: str) -> dict[tuple[str, str | None], str]:
@@ -223,5 +300,7 @@ def _parse_header(sql: str, path: str) -> dict[tuple[str, str | None], str]:
             known = ", ".join(_KNOWN)
             raise MetricError(f"{path}:{number}: found {line!r}, expected -- KEY: … out of {known}")
         last = (entry["key"], entry["member"])
+        if last in header:
+            raise MetricError(f"{path}:{number}: found a second {line.partition(':')[0]}: …")
         header[last] = entry["value"].strip()
     return header

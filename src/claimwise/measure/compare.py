@@ -45,11 +45,6 @@ from claimwise.types.comparing import (
 from claimwise.types.results import Better, Settings
 from claimwise.types.rows import Item, Run
 
-MAIN_METRICS = (
-    "faithfulness", "factual_precision", "citation_precision", "citation_recall", "abstention",
-    "context_recall", "answer_correctness", "stale_share",
-)  # fmt: skip
-
 _NOTHING = ItemCounts("", (), 0.0, 0.0, 0, 0)
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from claimwise.measure import Metric, estimate_metric, find_metric, narrow_labels
 from claimwise.measure.calibrated import measure_probabilities
+from claimwise.measure.catalogue import list_metrics
 from claimwise.measure.correcting import correct_run
 from claimwise.measure.standing import Standings, read_standings
 from claimwise.run_report.values import Report, Worst
@@ -17,17 +18,6 @@ from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
 from claimwise.types.rows import Judgement, Run
 
 DEFAULT_BY: Final = ("query_type", "stakes")
-
-# In the order of the page; a project's own metrics come after them.
-SHOWN: Final = (
-    "faithfulness", "factual_precision", "citation_precision", "citation_recall", "abstention",
-    "context_recall", "answer_correctness", "quadrant", "verdict_shares", "stale_share",
-)  # fmt: skip
-
-# These describe the measurement, and stand in parts of the page of their own.
-_ABOUT_MEASURING: Final = (
-    "unscored_share", "unscored_reasons", "verifier_agreement", "contested_share",
-)  # fmt: skip
 
 
 def build_report(
@@ -45,11 +35,10 @@ def build_report(
         MetricError: run, slice or settings are unknown, or a metric breaks its contract.
     """
     settings = settings or Settings()
-    own = sorted(set(metrics) - set(SHOWN) - set(_ABOUT_MEASURING))
     with store.snapshot():
         tables = tuple(
-            estimate_metric(store, metrics[name], run_id, by, settings, margins=True)
-            for name in (*SHOWN, *own)
+            estimate_metric(store, metric, run_id, by, settings, margins=True)
+            for metric in list_metrics(metrics, "main", "detail")
         )
         standings = read_standings(store)
         instruments = _find_instruments(store, metrics, run_id, settings, standings)

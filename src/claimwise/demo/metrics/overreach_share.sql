@@ -2,7 +2,9 @@
 -- meaning: share of scored claims that say more than their span does; a metric of this project,
 --   to show how one is added
 -- grain: one row per item
+-- role: detail
 -- unit: claim
+-- labels: deciding_labels
 -- better: lower
 select
     c.item_id as cluster_id,

@@ -2,7 +2,10 @@
 -- meaning: abstentions on unanswerable items (correct) and on answerable ones (over-refusal),
 --   always together, so that a system that abstains on everything looks as bad as it is
 -- grain: one row per item
+-- role: main
+-- order: 50
 -- unit: answer
+-- labels: none
 -- series: measure
 -- aliases: correct_abstention, over_refusal
 -- better correct_abstention: higher

@@ -2,7 +2,10 @@
 -- meaning: share of the labelled answers that match the gold answer, where there is one;
 --   abstentions are counted by the abstention pair instead
 -- grain: one row per item
+-- role: main
+-- order: 70
 -- unit: answer
+-- labels: deciding_answer_labels
 -- better: higher
 select
     e.query_type,

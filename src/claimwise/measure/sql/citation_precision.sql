@@ -2,7 +2,10 @@
 -- meaning: share of scored cited claims that a source they cite supports; a claim supported only
 --   by a source it does not cite counts as not
 -- grain: one row per item
+-- role: main
+-- order: 30
 -- unit: claim
+-- labels: deciding_labels
 -- better: higher
 with cited as (
     select c.item_id, c.claim_id

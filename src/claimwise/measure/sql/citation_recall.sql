@@ -2,7 +2,10 @@
 -- meaning: share of the claims that require a citation (claim type citation_required) that carry
 --   one; a marker that points at no source is none
 -- grain: one row per item
+-- role: main
+-- order: 40
 -- unit: claim
+-- labels: none
 -- better: higher
 select
     e.query_type,

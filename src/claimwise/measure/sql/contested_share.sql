@@ -2,7 +2,11 @@
 -- meaning: share of the claims labelled by several people on which they disagree and nobody has
 --   adjudicated; the latest label decides these for now
 -- grain: one row per item
+-- role: measurement
+-- order: 140
 -- unit: claim
+-- labels: none
+-- needs: people
 -- better: lower
 with latest as (
     select l.item_id, l.claim_id, l.labeler, l.verdict

@@ -2,7 +2,10 @@
 -- meaning: share of the required gold spans that lie whole within one retrieved passage; answers
 --   whose retrieval nobody recorded are unscored
 -- grain: one row per item
+-- role: main
+-- order: 60
 -- unit: gold span
+-- labels: none
 -- better: higher
 with answered as (
     select

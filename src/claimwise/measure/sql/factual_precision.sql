@@ -2,7 +2,10 @@
 -- meaning: closed-book: true over true and false; unverifiable and non-factual claims count for
 --   neither, and without a true or false claim there is no rate
 -- grain: one row per item
+-- role: main
+-- order: 20
 -- unit: claim
+-- labels: deciding_closed_book_labels
 -- better: higher
 with judged as (
     select

@@ -1,7 +1,10 @@
 -- title: Faithfulness
 -- meaning: share of scored claims that a span of the sources supports; claims without a verdict are unscored
 -- grain: one row per item
+-- role: main
+-- order: 10
 -- unit: claim
+-- labels: deciding_labels
 -- better: higher
 with counted as (
     select c.item_id, count(*) as asked, 0 as scored, 0 as supported

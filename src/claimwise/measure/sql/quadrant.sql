@@ -3,7 +3,10 @@
 --   they match it; without a label, without claims, or with nothing unsupported but something
 --   unscored, an answer is unscored; abstentions are counted by the abstention pair instead
 -- grain: one row per item and cell
+-- role: detail
+-- order: 80
 -- unit: answer
+-- labels: deciding_labels, deciding_answer_labels
 -- series: cell
 -- note faithful_correct: grounded and right: as it should be
 -- note faithful_wrong: the corpus is wrong: the answer follows it

@@ -1,7 +1,10 @@
 -- title: Stale share
 -- meaning: share of scored claims that only a superseded or expired source supports
 -- grain: one row per item
+-- role: main
+-- order: 100
 -- unit: claim
+-- labels: deciding_labels
 -- better: lower
 with counted as (
     select c.item_id, count(*) as asked, 0 as scored, 0 as stale

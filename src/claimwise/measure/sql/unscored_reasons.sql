@@ -1,7 +1,10 @@
 -- title: Unscored claims by reason
 -- meaning: share of the claims asked that have no verdict, by the reason of the last failure
 -- grain: one row per item and reason
+-- role: measurement
+-- order: 120
 -- unit: claim
+-- labels: none
 -- better: lower
 -- series: reason
 -- note no_label: nobody and nothing has judged the claim

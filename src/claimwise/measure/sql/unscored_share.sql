@@ -1,7 +1,10 @@
 -- title: Unscored share
 -- meaning: share of the claims asked that have no verdict: not judged, or the judgement failed
 -- grain: one row per item
+-- role: measurement
+-- order: 110
 -- unit: claim
+-- labels: none
 -- better: lower
 with counted as (
     select c.item_id, count(*) as asked, 0 as scored

@@ -1,7 +1,10 @@
 -- title: Verdict shares
 -- meaning: how the scored claims divide over the five verdicts
 -- grain: one row per item and verdict
+-- role: detail
+-- order: 90
 -- unit: claim
+-- labels: deciding_labels
 -- series: verdict
 -- note supported: a span entails the claim
 -- note unlinked: no span supports or contradicts it, true or not

@@ -3,7 +3,11 @@
 --   deciding verdict (closed-book: their label); the accuracy to read beside every figure that
 --   verifier made
 -- grain: one row per item and verifier
+-- role: measurement
+-- order: 130
 -- unit: claim
+-- labels: none
+-- needs: people
 -- better: higher
 -- series: labeler
 with judged as (
