@@ -22,7 +22,7 @@ from claimwise.ingest.problems import describe
 from claimwise.ingest.records import NESTED
 from claimwise.measure import load_metrics
 from claimwise.measure.catalogue import list_metrics
-from claimwise.store.files import list_sql, list_views
+from claimwise.store.files import SqlFolder, list_views
 from claimwise.types.bench import Accuracy, VerifierAccuracy
 from claimwise.types.rows import ROW_TYPES, Row
 from claimwise.verify.card import Card, load_card
@@ -77,7 +77,7 @@ def _field_lines(row_type: type[Row]) -> list[str]:
 
 def write_schema() -> None:
     """Write the migrations and the views."""
-    for name, sql in list_sql("schema"):
+    for name, sql in SqlFolder("claimwise.store", "sql/schema").items():
         cog.outl(f"\n## {name}.sql\n\n```sql\n{sql}\n```")
     cog.outl("\n## Views\n\nWritten anew with every migration.")
     for name, sql in list_views():

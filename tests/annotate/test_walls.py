@@ -19,7 +19,7 @@ from claimwise.demo import list_demo_files
 from claimwise.pipeline import import_files
 from claimwise.pipeline.rounds import draw_round
 from claimwise.store import Store, open_store
-from claimwise.store.files import list_sql
+from claimwise.store.files import SqlFolder
 from claimwise.store.rounds import add_guide
 from support.app_server import PASSWORD, RunningApp, fill_path, run_app, utc_now
 
@@ -41,7 +41,8 @@ HOSTILE = (
 
 def count_everything(store: Store) -> dict[str, int]:
     """Return the number of rows of every table there is."""
-    tables = [n for _, sql in list_sql("schema") for n in re.findall(r"create table (\w+)", sql)]
+    schema = SqlFolder("claimwise.store", "sql/schema").values()
+    tables = [n for sql in schema for n in re.findall(r"create table (\w+)", sql)]
     return {name: store.query(f"select count(*) from {name}")[0][0] for name in tables}
 
 

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 from claimwise.store.checks import Violation
 from claimwise.store.engine import NO_PARAMS, Engine, Params
-from claimwise.store.files import read_sql
+from claimwise.store.files import SqlFolder
 from claimwise.types.label_rules import Breach, LabelFacts, find_breach
+
+_SQL = SqlFolder("claimwise.store", "sql/labels")
 
 _FACTS = ", ".join(LabelFacts._fields)
 
@@ -63,8 +65,7 @@ def list_breaches(
 
 
 def _select_facts(subject: str) -> str:
-    sql = read_sql("labels", "facts")
-    assert sql is not None
+    sql = _SQL["facts"]
     return f"with subject as ({subject}), facts as (\n{sql}\n)"
 
 

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from claimwise.errors import MetricError, StoreError
-from claimwise.store.files import read_query
+from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
 from claimwise.types.calibrating import OVERALL, Calibration, JudgedClaim
 from claimwise.types.rows import Item, Judgement
+
+_SQL = SqlFolder("claimwise.store", "sql/calibrating")
 
 _MOST_LISTED = 20
 _BOOLEANS = ("answerable",)
@@ -107,7 +109,7 @@ def find_instrument(store: Store, name: str) -> Instrument:
 
 def list_measurable(store: Store, judgement: Judgement) -> list[str]:
     """Return the instruments that judged a claim which people labelled too."""
-    return [row[0] for row in store.query(read_query("calibrating", "measurable", judgement))]
+    return [row[0] for row in store.query(_SQL.for_judgement("measurable", judgement))]
 
 
 def list_baselines(store: Store) -> list[str]:
@@ -128,7 +130,7 @@ def read_judged(
     params = {"labeler": labeler, "judgement": judgement}
     ratings = _read_ratings(store, judgement)
     found = LabelledClaims([], {}, {}, {})
-    for row in store.query(read_query("calibrating", "pairs", judgement), params):
+    for row in store.query(_SQL.for_judgement("pairs", judgement), params):
         run_id, item_id, claim_id, told, kind, at, probability, said, confidence, failed = row
         if chosen and run_id not in chosen:
             continue
@@ -161,7 +163,7 @@ def _read_ratings(store: Store, judgement: Judgement) -> dict[Key, tuple[str, ..
     """
     given: dict[Key, dict[str | None, list[str]]] = defaultdict(lambda: defaultdict(list))
     for run_id, item_id, claim_id, guide, verdict in store.query(
-        read_query("calibrating", "ratings", judgement)
+        _SQL.for_judgement("ratings", judgement)
     ):
         given[run_id, item_id, claim_id][guide].append(verdict)
     most = {key: max(by_guide.values(), key=len) for key, by_guide in given.items()}
@@ -244,7 +246,7 @@ def read_samples(store: Store, judgement: Judgement) -> list[Sample]:
 
 def read_sample(store: Store, drawn: DrawnRound, judgement: Judgement) -> Sample:
     """Return a round as a sample: the claims that people labelled in it, and those left out."""
-    rows = store.query(read_query("calibrating", "drawn", judgement), {"round_id": drawn.round_id})
+    rows = store.query(_SQL.for_judgement("drawn", judgement), {"round_id": drawn.round_id})
     labelled = {(item_id, claim_id): stratum for item_id, claim_id, stratum in rows}
     return Sample(drawn.run_id, drawn.strata, labelled, _list_left_out(store, drawn, judgement))
 
@@ -259,8 +261,7 @@ def _list_left_out(
     """
     params = {"run_id": drawn.run_id, "round_id": drawn.round_id, "created_at": drawn.created_at}
     found = tuple(
-        (row[0], row[1])
-        for row in store.query(read_query("calibrating", "left_out", judgement), params)
+        (row[0], row[1]) for row in store.query(_SQL.for_judgement("left_out", judgement), params)
     )
     asked = store.query(
         "select count(*) from claims where run_id = :run_id and claim_type <> 'non_factual'", params
@@ -273,7 +274,7 @@ def read_told(
 ) -> dict[tuple[str, str], tuple[str, str | None]]:
     """Return what people decided of a run's claims, and what an instrument says; by item, claim."""
     rows = store.query(
-        read_query("calibrating", "told", judgement), {"run_id": run_id, "labeler": labeler}
+        _SQL.for_judgement("told", judgement), {"run_id": run_id, "labeler": labeler}
     )
     return {(item_id, claim_id): (told, said) for item_id, claim_id, told, said in rows}
 
@@ -285,7 +286,7 @@ def count_verdicts_by_item(
     found: dict[str, dict[str | None, int]] = defaultdict(dict)
     params = {"run_id": run_id, "labeler": labeler}
     for item_id, verdict, count in store.query(
-        read_query("calibrating", "run_verdicts", judgement), params
+        _SQL.for_judgement("run_verdicts", judgement), params
     ):
         found[item_id][verdict] = count
     return dict(found)
@@ -293,13 +294,13 @@ def count_verdicts_by_item(
 
 def read_scores(store: Store, run_id: str, labeler: str) -> list[GivenScore]:
     """Return how sure an instrument is of its grounded verdicts on a run, counted."""
-    rows = store.query(read_query("calibrating", "scores"), {"run_id": run_id, "labeler": labeler})
+    rows = store.query(_SQL.for_judgement("scores"), {"run_id": run_id, "labeler": labeler})
     return [GivenScore(*row) for row in rows]
 
 
 def read_given(store: Store, run_id: str, labeler: str) -> list[GivenLabel]:
     """Return an instrument's grounded labels on a run, as far as they have a confidence."""
-    rows = store.query(read_query("calibrating", "given"), {"run_id": run_id, "labeler": labeler})
+    rows = store.query(_SQL.for_judgement("given"), {"run_id": run_id, "labeler": labeler})
     return [
         GivenLabel(item, claim, msgspec.convert(at, datetime, strict=False), said, sure, domain)
         for item, claim, at, said, sure, domain in rows
@@ -309,7 +310,7 @@ def read_given(store: Store, run_id: str, labeler: str) -> list[GivenLabel]:
 
 def add_calibrations(store: Store, calibrations: Sequence[Calibration]) -> None:
     """Keep calibrations, all or none; older ones of the instrument no longer stand."""
-    sql = read_query("calibrating", "add")
+    sql = _SQL.for_judgement("add")
     store.execute_all((sql, _to_params(one)) for one in calibrations)
 
 
@@ -321,7 +322,7 @@ def list_calibrations(store: Store) -> list[Calibration]:
     """
     if store.schema_version is None:
         return []
-    return [_decode(row[0]) for row in store.query(read_query("calibrating", "latest"))]
+    return [_decode(row[0]) for row in store.query(_SQL.for_judgement("latest"))]
 
 
 def read_calibration(store: Store, calibration_id: str) -> Calibration | None:

@@ -15,8 +15,10 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from claimwise.store.engine import Engine
-from claimwise.store.files import list_sql
+from claimwise.store.files import SqlFolder
 from claimwise.types.rows import ROW_TYPES
+
+_CHECKS = SqlFolder("claimwise.store", "sql/checks")
 
 MOST_AHEAD: Final = timedelta(days=1)  # of a label's time: clocks and zones differ by less
 
@@ -41,7 +43,7 @@ class Violation(NamedTuple):
 @cache
 def _checks_by_table() -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {row_type.table: [] for row_type in ROW_TYPES}
-    for name, sql in list_sql("checks"):
+    for name, sql in _CHECKS.items():
         header = _TABLES.match(sql)
         if header is None:
             raise ValueError(f"{name}.sql: the first line must name its tables")

@@ -79,30 +79,10 @@ def _read_folder(folder: Traversable) -> Iterator[tuple[str, str]]:
             yield path.name.removesuffix(".sql"), path.read_text(encoding="utf-8").strip()
 
 
-def read_sql(folder: str, name: str) -> str | None:
-    """Return one SQL file of the store's own, or None when there is none of that name."""
-    return _OF_STORE[folder].get(name)
-
-
 _FRAGMENTS = SqlFolder("claimwise.store", "sql/fragments")
-_OF_STORE = {
-    name: SqlFolder("claimwise.store", f"sql/{name}")
-    for name in (
-        "annotation", "calibrating", "checks", "judging", "once", "ready", "schema", "views",
-    )
-}  # fmt: skip
-
-
-def read_query(folder: str, name: str, judgement: Judgement = "grounded") -> str:
-    """Return a query of the store's own on the labels of a way of judging."""
-    return _OF_STORE[folder].for_judgement(name, judgement)
-
-
-def list_sql(folder: str) -> tuple[tuple[str, str], ...]:
-    """Return name and text of all SQL files of a folder, in the order of their names."""
-    return tuple(_OF_STORE[folder].items())
+_VIEWS = SqlFolder("claimwise.store", "sql/views")
 
 
 def list_views() -> tuple[tuple[str, str], ...]:
     """Return the views in the order in which they build on each other: name, select."""
-    return tuple((name.partition("_")[2], sql) for name, sql in list_sql("views"))
+    return tuple((name.partition("_")[2], sql) for name, sql in _VIEWS.items())

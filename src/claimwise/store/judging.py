@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 import msgspec
 
 from claimwise.errors import StoreError
-from claimwise.store.files import read_query
+from claimwise.store.files import SqlFolder
 from claimwise.store.lookup import find_run, read_rows, to_row
 from claimwise.store.store import Store
 from claimwise.types.rows import (
@@ -30,6 +30,8 @@ from claimwise.types.rows import (
     Run,
     Source,
 )
+
+_SQL = SqlFolder("claimwise.store", "sql/judging")
 
 R = TypeVar("R", bound=Row)
 State = Literal["failed", "abstained", "open", "done"]
@@ -107,7 +109,7 @@ def begin_judging(
     judging = Judging(run=find_run(store, run_id), labeler=labeler, judgement=judgement)
     if not again:
         return judging
-    last = store.query(read_query("judging", "last_time", judgement), judging.params)[0][0]
+    last = store.query(_SQL.for_judgement("last_time", judgement), judging.params)[0][0]
     since = datetime.now(UTC).replace(tzinfo=None)
     if last is not None:
         given = msgspec.convert(last, datetime)  # SQLite gives text
@@ -122,7 +124,7 @@ def begin_judging(
 
 def list_answers(store: Store, judging: Judging) -> list[tuple[AnswerKey, State]]:
     """Return all answers of a run in order, each with what is left to do."""
-    rows = store.query(read_query("judging", "answers", judging.judgement), judging.params)
+    rows = store.query(_SQL.for_judgement("answers", judging.judgement), judging.params)
     return [(AnswerKey(row[0], row[1]), row[2]) for row in rows]
 
 
@@ -137,7 +139,7 @@ def read_answers(store: Store, judging: Judging, first: str, last: str) -> list[
         citations[citation.item_id, citation.claim_id].append(citation)
     labelled: dict[str, set[str]] = defaultdict(set)
     for item_id, claim_id in store.query(
-        read_query("judging", "labelled", judging.judgement), between
+        _SQL.for_judgement("labelled", judging.judgement), between
     ):
         labelled[item_id].add(claim_id)
     asked = "select item_id, query from eval_items where item_id between :first and :last"
@@ -179,7 +181,7 @@ def read_documents(store: Store, run: Run, first: str, last: str) -> dict[str, S
         "run_id": run.run_id, "corpus_ver": run.corpus_ver, "first": first, "last": last,
     }  # fmt: skip
     rows = [
-        to_row(Source, record) for record in store.query(read_query("judging", "documents"), params)
+        to_row(Source, record) for record in store.query(_SQL.for_judgement("documents"), params)
     ]
     return {row.source_id: row for row in rows}
 
@@ -223,19 +225,19 @@ def find_labeler(store: Store, labeler: str) -> Labeler | None:
 
 def has_labels(store: Store, judging: Judging) -> bool:
     """Tell whether a labeler has labelled anything, in any run."""
-    sql = read_query("judging", "any_label", judging.judgement)
+    sql = _SQL.for_judgement("any_label", judging.judgement)
     return bool(store.query(sql, judging.params))
 
 
 def update_labeler(store: Store, row: Labeler) -> None:
     """Register the settings that a labeler has from now on."""
     params = msgspec.structs.asdict(row)
-    store.execute_all([(read_query("judging", "update_labeler"), params)])
+    store.execute_all([(_SQL.for_judgement("update_labeler"), params)])
 
 
 def list_older(store: Store, judging: Judging) -> list[tuple[str, int]]:
     """Return the runs with claims that a labeler last judged before ``since``, and how many."""
-    sql = read_query("judging", "older", judging.judgement)
+    sql = _SQL.for_judgement("older", judging.judgement)
     return [(row[0], row[1]) for row in store.query(sql, judging.params)]
 
 
@@ -253,25 +255,25 @@ def list_compared(store: Store, judging: Judging) -> list[ComparedClaim]:
 
     Rounds are labelers of one name, the later ones with a number behind it: ``judge:…#2``.
     """
-    sql = read_query("judging", "flips", judging.judgement)
+    sql = _SQL.for_judgement("flips", judging.judgement)
     return [ComparedClaim(*row) for row in store.query(sql, judging.params)]
 
 
 def is_overtaken(store: Store, judging: Judging) -> bool:
     """Tell whether a later round of a judge has labels that would decide before the first's."""
-    sql = read_query("judging", "overtaken", judging.judgement)
+    sql = _SQL.for_judgement("overtaken", judging.judgement)
     return bool(store.query(sql, judging.params))
 
 
 def count_reason(store: Store, judging: Judging, reason: str) -> int:
     """Return how many claims of the run the labeler's latest label gives this reason for."""
-    sql = read_query("judging", "silent", judging.judgement)
+    sql = _SQL.for_judgement("silent", judging.judgement)
     return int(store.query(sql, {**judging.params, "reason": reason})[0][0])
 
 
 def count_stages(store: Store, judging: Judging, closed_book: str, corpus: str) -> dict[str, int]:
     """Return how many claims of the run each of a cascade's stages settled."""
-    sql = read_query("judging", "stages", judging.judgement)
+    sql = _SQL.for_judgement("stages", judging.judgement)
     params = {**judging.params, "closed_book": closed_book, "corpus": corpus}
     return dict(store.query(sql, params))
 
@@ -280,20 +282,20 @@ def list_left_over(
     store: Store, judging: Judging, reason: str
 ) -> list[tuple[str, str, str, str | None]]:
     """Return the claims left without a label for a reason: item, id, text, and the detail."""
-    sql = read_query("judging", "left_over", judging.judgement)
+    sql = _SQL.for_judgement("left_over", judging.judgement)
     rows = store.query(sql, {**judging.params, "reason": reason})
     return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
 def count_verdicts(store: Store, judging: Judging) -> dict[str, int]:
     """Return how many claims of the run the labeler gave each verdict, by its latest labels."""
-    return dict(store.query(read_query("judging", "verdicts", judging.judgement), judging.params))
+    return dict(store.query(_SQL.for_judgement("verdicts", judging.judgement), judging.params))
 
 
 def count_unscored(store: Store, judging: Judging) -> dict[str, int]:
     """Return how many claims of the run the labeler left without a verdict, by reason."""
     return dict(
-        sorted(store.query(read_query("judging", "unscored", judging.judgement), judging.params))
+        sorted(store.query(_SQL.for_judgement("unscored", judging.judgement), judging.params))
     )
 
 

@@ -26,7 +26,7 @@ from claimwise.store.checks import (
     find_violations,
 )
 from claimwise.store.engine import NO_PARAMS, Engine, Record
-from claimwise.store.files import read_sql
+from claimwise.store.files import SqlFolder
 from claimwise.store.tables import REFERENCES
 from claimwise.types.label_rules import describe_breaches
 from claimwise.types.rows import (
@@ -45,6 +45,9 @@ from claimwise.types.rows import (
     Unscored,
     column_types,
 )
+
+_ONCE = SqlFolder("claimwise.store", "sql/once")
+_READY = SqlFolder("claimwise.store", "sql/ready")
 
 _BATCH = 20_000
 _SHOWN_PROBLEMS = 20
@@ -171,7 +174,7 @@ def _merge_stages(
 
 def _drop_done(engine: Engine, stage: _Stage, since: datetime) -> None:
     """Take out incoming rows that say again what another process has said already."""
-    done = read_sql("once", stage.row_type.table)
+    done = _ONCE.get(stage.row_type.table)
     if done is not None:
         params = {"since": since} if ":since" in done else NO_PARAMS
         stage.read -= engine.execute(f"delete from {stage.name} as s where {done}", params)
@@ -254,7 +257,7 @@ def _merge(
     staged = f"select * from {stage.name}"
     if stage.row_type in _LABELLED:
         _register_labelers(engine, stage)
-    ready = read_sql("ready", table) or staged
+    ready = _READY.get(table) or staged
     if stage.row_type not in _JOINED:
         _refuse(_missing(engine, stage), paths)
     if stage.row_type in _LABELS:

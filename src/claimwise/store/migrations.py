@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 
 from claimwise.errors import NewerSchemaError, NotAStoreError
 from claimwise.store.engine import Engine
-from claimwise.store.files import list_sql, list_views
+from claimwise.store.files import SqlFolder, list_views
+
+_SCHEMA = SqlFolder("claimwise.store", "sql/schema")
 
 _LEDGER = "schema_migrations"
 
@@ -19,7 +21,7 @@ _LEDGER = "schema_migrations"
 def list_migrations() -> list[tuple[int, str, str]]:
     """Return number, name and SQL of every migration, in order."""
     found = []
-    for file_name, sql in list_sql("schema"):
+    for file_name, sql in _SCHEMA.items():
         number, _, name = file_name.partition("_")
         found.append((int(number), name, sql))
     return found

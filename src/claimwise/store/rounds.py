@@ -10,11 +10,13 @@ import msgspec
 
 from claimwise.errors import RefusedError
 from claimwise.store.engine import Record
-from claimwise.store.files import read_query
+from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
 from claimwise.text import make_content_id
 from claimwise.types.annotation import Progress, Round
 from claimwise.types.rows import Judgement
+
+_SQL = SqlFolder("claimwise.store", "sql/annotation")
 
 
 class Stratum(NamedTuple):
@@ -244,4 +246,4 @@ def list_judges(store: Store, run_id: str, judgement: Judgement) -> list[str]:
 
 def query_of(name: str, judgement: Judgement = "grounded") -> str:
     """Return a query on rounds, and on the labels of a way of judging."""
-    return read_query("annotation", name, judgement)
+    return _SQL.for_judgement(name, judgement)
