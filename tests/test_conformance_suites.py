@@ -240,7 +240,7 @@ def test_the_anthropic_provider_conforms() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"wire": Forgetful()}, "the request body lacks the prompt's text 'Be «brief».'"),
+        ({"wire": Forgetful()}, "the request body lacks the prompt's text 'Be “brief”.'"),
         ({"wire": Trusting()}, "read_body failed on b''"),
         ({"wire": Lenient()}, "read_body took b'' for a reply"),
         ({"base_url": "http://own.example"}, "prompts and keys need https"),

@@ -199,7 +199,7 @@ def _check_address(provider: Provider) -> str:
 
 
 def _check_wire(endpoint: Endpoint, reply: bytes, text: str) -> None:
-    call = LlmCall(model="p:model-1", prompt="p@1", system="Be «brief».", user="How tall is it?")
+    call = LlmCall(model="p:model-1", prompt="p@1", system="Be “brief”.", user="How tall is it?")
     features = [
         endpoint.features,
         msgspec.structs.replace(endpoint.features, schema=False, temperature=False),
