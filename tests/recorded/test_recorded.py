@@ -1,8 +1,8 @@
 """Stores, JSON and exit codes of released versions: today's code reads and prints them the same.
 
-``record`` made what is compared. A recorded key must still be there with its value; new keys may
-come. What changed on purpose is listed in CHANGED with its reason, and a line that excuses nothing
-is an error.
+``v0_6_0/record`` made what is compared. A recorded key must still be there with its value; new
+keys may come. What changed on purpose is listed in CHANGED with its reason, and a line that excuses
+nothing is an error.
 """
 
 from __future__ import annotations
