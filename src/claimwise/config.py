@@ -162,11 +162,11 @@ def read_config(path: Path) -> Config:
         _refuse_secrets(path, found)
         config = msgspec.convert(found, Config)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: {error}; mend or remove the file") from error
+        raise ConfigError(f"{path}: {error}; fix or delete the file") from error
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path}: {error}; `claimwise init` shows the known keys") from error
     if config.store.path and config.store.url:
-        raise ConfigError(f"{path}: [store] has path and url; keep one")
+        raise ConfigError(f"{path}: [store] has both path and url; keep one")
     _check_llm(path, config.llm)
     return config
 
@@ -181,8 +181,8 @@ def _refuse_secrets(path: Path, found: dict[str, Any]) -> None:
         for field in provider if isinstance(provider, dict) else ():
             if field != "key_env" and _SECRET.search(field):
                 raise ConfigError(
-                    f"{path}: [llm.providers.{name}] has {field}; keys are read from the "
-                    "environment alone: remove it, and name the variable in key_env"
+                    f"{path}: [llm.providers.{name}] has {field}, but keys are only read "
+                    "from the environment: remove it, and name the variable in key_env"
                 )
 
 
@@ -191,10 +191,10 @@ def _check_llm(path: Path, section: LlmSection) -> None:
         if provider.key_env is not None and not _VARIABLE.fullmatch(provider.key_env):
             # Not shown: it may be the key itself.
             raise ConfigError(
-                f"{path}: [llm.providers.{name}] key_env is no name of an environment variable; "
-                'expected one like key_env = "MY_API_KEY"'
+                f"{path}: [llm.providers.{name}] key_env must name an environment variable, "
+                'such as key_env = "MY_API_KEY"'
             )
     if section.concurrency < 1 or section.attempts < 1 or section.timeout <= 0:
         raise ConfigError(f"{path}: [llm] concurrency, attempts and timeout must be above 0")
     if any(price.input < 0 or price.output < 0 for price in section.prices.values()):
-        raise ConfigError(f"{path}: [llm.prices] has a price below 0; expected US$ per million")
+        raise ConfigError(f"{path}: [llm.prices] has a negative price; give US$ per million tokens")

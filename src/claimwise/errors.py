@@ -17,17 +17,20 @@
         ├── StoreFullError    no space left
         └── StoreReplacedError  its file was deleted or replaced while it was in use
 
-A message says where, what was found, what was expected and what to do.
+A message is one line that says what is wrong, why, and how to fix it. The same mistake has the same
+wording everywhere: :func:`describe_unknown` writes it for names that are not known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+_MOST_LISTED = 20
 
 
 class ClaimwiseError(Exception):
-    """The base of all errors that a user can mend."""
+    """The base of all errors that a user can fix."""
 
 
 class ConfigError(ClaimwiseError):
@@ -41,9 +44,28 @@ def make_printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def describe_unknown(
+    thing: str, name: str, known: Iterable[str], *, where: str = "", advice: str = ""
+) -> str:
+    """Return the message for a name that is not known, with the names that are.
+
+    Args:
+        thing: what is named, in the singular: "metric".
+        name: the name that was given.
+        known: the names to choose from; the first twenty are listed.
+        where: the store or file that was searched, if there could be another.
+        advice: what to do if none of the known names will do, as a sentence.
+    """
+    names = list(known)
+    listed = ", ".join(names[:_MOST_LISTED]) + (", …" if len(names) > _MOST_LISTED else "")
+    choice = f"Known {thing}s: {listed}." if names else f"There are no {thing}s yet."
+    place = f" in {where}" if where else ""
+    return " ".join(filter(None, (f"Unknown {thing} {name!r}{place}.", choice, advice)))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """One thing that is wrong with an input file."""
+    """One thing that is wrong with an input file; ``expected`` may be empty if it goes without."""
 
     path: str
     line: int | None
@@ -54,7 +76,8 @@ class Problem:
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         field = f" {self.field}:" if self.field else ""
-        return make_printable(f"{place}:{field} found {self.found}, expected {self.expected}")
+        wrong = f"found {self.found}, expected {self.expected}" if self.expected else self.found
+        return make_printable(f"{place}:{field} {wrong}")
 
 
 class InputError(ClaimwiseError):
@@ -64,7 +87,7 @@ class InputError(ClaimwiseError):
         self.problems = tuple(problems)
         lines = [str(problem) for problem in self.problems]
         if more:
-            lines.append("… and more of the kind")
+            lines.append("… and more like these")
         if hint:
             lines.append(hint)
         super().__init__("\n".join(lines))
@@ -82,7 +105,7 @@ class MissingExtraError(ClaimwiseError):
     """A feature needs a package that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra: pip install 'claimwise[{extra}]'")
+        super().__init__(f"{feature} needs the extra “{extra}”: pip install 'claimwise[{extra}]'")
 
 
 class PluginError(ClaimwiseError):

@@ -188,7 +188,7 @@ def allow_host(project: Path, origin: str, key_variable: str | None) -> Path:
     """
     path = _find_answer(project, origin, key_variable)
     if path is None:
-        raise ConfigError(f"found no home directory to keep it in; set {FOLDER_VARIABLE}")
+        raise ConfigError(f"there is no home directory to store it in; set {FOLDER_VARIABLE}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")  # of mode 0600

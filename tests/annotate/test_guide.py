@@ -86,9 +86,9 @@ def test_rules_end_where_the_next_heading_begins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("No head.", "expected a head"),
+        ("No head.", "a guide starts with a head"),
         (HEAD.format(version="ours-1").replace('["R1"]', '["R7"]'), "names R7"),
-        (HEAD.format(version="other"), "expected the file's name"),
+        (HEAD.format(version="other"), "must be the file's name"),
         (HEAD.format(version="ours-1").replace("grounded", "taste"), "judgement"),
         (HEAD.format(version="ours-1").replace("title", "titel"), "titel"),
     ],
@@ -102,12 +102,12 @@ def test_wrong_files_are_refused_with_their_place(tmp_path: Path, text: str, mes
 
 def test_name_of_a_built_in_guide_is_taken(tmp_path: Path) -> None:
     write_own(tmp_path, "grounded-1")
-    with pytest.raises(ConfigError, match="name of a built-in guide"):
+    with pytest.raises(ConfigError, match="a built-in guide has this name"):
         list_guides(tmp_path)
 
 
 def test_unknown_version_names_the_known() -> None:
-    with pytest.raises(ConfigError, match="expected one of grounded-1"):
+    with pytest.raises(ConfigError, match="Known grounded guides: grounded-1"):
         read_guide("grounded", "grounded-99")
 
 

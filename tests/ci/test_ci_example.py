@@ -157,7 +157,7 @@ def test_script_works_from_elsewhere(tmp_path: Path) -> None:
     )
     # The latest run was not judged: nothing to decide by.
     assert done.returncode == 1
-    assert "found nothing scored" in done.stderr
+    assert "nothing is scored" in done.stderr
     assert (tmp_path / "repository/results/gates").is_dir()
 
 

@@ -84,11 +84,11 @@ def test_an_export_can_be_measured_too(say: Say) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--run", "nope"), "found the run 'nope', expected one of: baseline, candidate"),
+        (("--run", "nope"), "Unknown run 'nope'"),
         (("--round", "nope"), "round 'nope'"),
-        (("--by", "nope"), "found the slice 'nope', expected one of"),
-        (("--confidence", "1"), "found the confidence 1.0"),
-        (("--confidence", "nan"), "found the confidence nan"),
+        (("--by", "nope"), "Unknown column 'nope'"),
+        (("--confidence", "1"), "confidence must be above 0.5 and at most 0.9999, not 1.0"),
+        (("--confidence", "nan"), "confidence must be above 0.5 and at most 0.9999, not nan"),
     ],
 )
 def test_bad_options_are_one_line(say: Say, arguments: tuple[str, ...], told: str) -> None:

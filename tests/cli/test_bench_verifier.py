@@ -354,7 +354,7 @@ def test_broken_rows_are_refused_with_their_place(
     assert (code, out) == (1, "")
     assert err.startswith(f"error: {folder / 'one.jsonl'}:49: ")
     assert words in err
-    assert "mend or remove the line" in err
+    assert "fix or delete the line" in err
 
 
 def test_a_file_of_nonsense_is_refused_and_its_first_lines_named(say: Say, folder: Path) -> None:
@@ -363,7 +363,7 @@ def test_a_file_of_nonsense_is_refused_and_its_first_lines_named(say: Say, folde
     assert code == 1
     assert "bad.jsonl:1: found" in err
     assert err.count("bad.jsonl") == 20
-    assert "… and more of the kind" in err
+    assert "… and more like these" in err
 
 
 def test_a_damaged_file_is_refused(say: Say, folder: Path) -> None:

@@ -78,15 +78,15 @@ def test_markdown_and_a_dry_run(demo: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_closed_book(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["calibrate", "--verifier", "judge", "--closed-book"]) == 1
-    assert "found no closed-book verdict of it on claims that people" in capsys.readouterr().err
+    assert "has no closed-book verdict on claims that people" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--verifier", "nope"], "found no instrument 'nope', expected one of:"),
-        (["--verifier", "overlap", "--by", "colour"], "found the slice 'colour'"),
-        (["--verifier", "overlap", "--run", "nope"], "found the run 'nope'"),
+        (["--verifier", "nope"], "Unknown judge 'nope'"),
+        (["--verifier", "overlap", "--by", "colour"], "Unknown column 'colour'"),
+        (["--verifier", "overlap", "--run", "nope"], "Unknown run 'nope'"),
         (["--verifier", "overlap", "--level", "nan"], "nan is not a finite number"),
         ([], "Missing option '--verifier'"),
     ],
@@ -200,7 +200,8 @@ def test_a_calibration_that_can_t_be_read_stops_neither_check_nor_verify(
         captured = capsys.readouterr()
         assert "supported" in captured.out
         assert (
-            "warning: probabilities are not calibrated: found a calibration of anot" in captured.err
+            "warning: probabilities are not calibrated: a calibration was made by an"
+            in captured.err
         )
 
 
@@ -216,11 +217,11 @@ def test_what_can_t_be_read_is_a_warning_where_no_store_is_needed(
     captured = capsys.readouterr()
     assert "labels.jsonl" in captured.out
     assert "probabilities.jsonl" not in captured.out
-    assert "warning: probabilities are not calibrated: found a calib" in captured.err
+    assert "warning: probabilities are not calibrated: a calibration was" in captured.err
     Path("a.txt").write_text("Dogs may come in.", encoding="utf-8")
     check = ["check", "--answer", "a.txt", "--source", "a.txt", "--verifier", "lexical"]
     for arguments, why in (
-        ([], "found a calibration of another version"),
+        ([], "a calibration was made by another version"),
         (["--store", "typo.db"], "typo.db: no store there"),
     ):
         assert run(["verifiers", "--format", "json", *arguments]) == 0

@@ -160,8 +160,8 @@ def test_empty_source_is_told(say: Say) -> None:
     [
         (["--answer", "answer.txt"], "Missing option '--source'"),
         (["--source", "policy.md"], "Missing option '--answer'"),
-        (["--answer", "nope.txt", "--source", "policy.md"], "nope.txt: found no such file"),
-        (["--answer", "answer.txt", "--source", "nope.md"], "nope.md: found no such file"),
+        (["--answer", "nope.txt", "--source", "policy.md"], "nope.txt: no such file"),
+        (["--answer", "answer.txt", "--source", "nope.md"], "nope.md: no such file"),
         (["--answer", "answer.txt", "--source", "x.pdf"], "x.pdf: found a PDF, expected UTF-8"),
         (["--answer", "x.pdf", "--source", "policy.md"], "x.pdf: found a PDF, expected UTF-8"),
         (["--answer", "answer.txt", "--source", "latin.txt"], "latin.txt:1: found the byte 0xe9"),

@@ -116,11 +116,14 @@ def test_openbook_over_a_pipe_and_over_the_store(say: Say, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--corpus", "nowhere"), "nowhere: found no such file"),
+        (("--corpus", "nowhere"), "nowhere: no such file"),
         (("--corpus", "docs", "--corpus", "store"), "can't be combined"),
         (("--corpus", "docs", "--corpus-version", "v1"), "--corpus-version needs --corpus store"),
         (("--corpus", "store"), "no store there"),
-        (("--corpus", "docs", "--verifier", "x"), "unknown, expected one of"),
+        (
+            ("--corpus", "docs", "--verifier", "x"),
+            "Unknown judge 'x'. Known judges: auto, embedded",
+        ),
         (("--corpus", "docs", "--verifier", "lexical", *JUDGE), "--verifier and --judge"),
         (("--corpus", "docs", "--dry-run"), "--dry-run needs a language model"),
         (("--corpus", "-", "--answer", "-"), "standard input named twice"),
@@ -241,7 +244,7 @@ def test_cascade_refuses_a_judge_that_failed_its_probe(
 ) -> None:
     write_demo(tmp_path / "demo")
     probe = {
-        "judge": f"judge:closed-book@1:{MODEL}",
+        "judge": f"judge:closed-book@2:{MODEL}",
         "limit": 0.05,
         "seed": 0,
         "verdict": "not_trusted",

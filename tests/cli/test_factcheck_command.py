@@ -18,7 +18,7 @@ from support.closed_book import label_pieces
 from support.faulty_server import Asked, FaultyServer
 
 MODEL = "openai-compatible:any"
-LABELER = f"judge:closed-book@1:{MODEL}"
+LABELER = f"judge:closed-book@2:{MODEL}"
 ANSWER = "Paris is the capital of France. Berlin is in Spain. The tower is 330 m tall."
 KINDS = {claim.text: claim.kind for claim in make_probe(120, seed=0)}
 
@@ -59,7 +59,7 @@ def test_an_answer_as_text(say: Say, server: FaultyServer) -> None:
     assert code == 0
     assert "✓ true  Paris is the capital of France." in out
     assert "✗ false  Berlin is in Spain." in out
-    assert "2 true, 1 false; factual precision 0.667; by judge:closed-book@1" in out
+    assert "2 true, 1 false; factual precision 0.667; by judge:closed-book@2" in out
     assert "agreement unknown" in out
     assert "called true with a number or a date: 1 claim to look at again" in out
     assert "has not been tested on made-up facts" in err
@@ -145,8 +145,8 @@ def test_text_of_answer_and_model_cannot_steer_the_terminal(
         (("--answer", "answer.txt"), "Missing option '--judge'"),
         (("--answer", "answer.txt", "--judge", "nobody:x"), "nobody"),
         (("--answer", "no.txt", "--judge", MODEL), "no.txt"),
-        ((*ONE[1:], "--price", "cheap"), "expected US$ per million tokens"),
-        ((*ONE[1:], "--prompt", "nonsense"), "found the prompt 'nonsense'"),
+        ((*ONE[1:], "--price", "cheap"), "write US$ per million tokens"),
+        ((*ONE[1:], "--prompt", "nonsense"), "Unknown prompt 'nonsense'"),
         ((*ONE[1:], "--queue", "no/such/file"), "no such folder: no/such"),
         (("--run", "r", "--judge", MODEL), "no store there"),
     ],
@@ -169,7 +169,7 @@ def test_a_cost_ceiling_without_a_price_is_refused(
     judge = ("factcheck", "--answer", "answer.txt", "--judge", "openai:any")
     code, _, err = say(*judge, "--max-cost", "1")
     assert code == 1
-    assert "a cost ceiling needs the price" in err
+    assert "--max-cost needs the price" in err
     assert server.count == 0
 
 
@@ -316,7 +316,7 @@ def test_a_judge_that_fails_is_refused(demo: Say, server: FaultyServer) -> None:
     assert server.count == asked
     code, out, err = demo(*ONE, "--untrusted-ok")
     assert code == 0
-    assert "warning: judge:closed-book@1" in err
+    assert "warning: judge:closed-book@2" in err
     other = demo(*ONE[:-1], "vllm:other", "--dry-run")
     assert other[0] == 0  # the probe is of one judge, not of all
 

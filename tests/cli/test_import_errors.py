@@ -248,7 +248,7 @@ def test_every_problem_has_a_line_of_its_own(project: Path, capsys: Capture) -> 
     (project / "items.jsonl").write_bytes(line_of(Item, stakes="?") * 30)
     lines = refuse(project, capsys, "items.jsonl")
     assert len(lines) == 21
-    assert lines[-1] == "error: … and more of the kind"
+    assert lines[-1] == "error: … and more like these"
 
 
 def test_many_missing_claims_are_cut_short(project: Path, capsys: Capture) -> None:
@@ -280,7 +280,7 @@ def test_empty_file_is_no_error(project: Path, capsys: Capture) -> None:
 
 def test_missing_file_gets_one_line(project: Path, capsys: Capture) -> None:
     (line,) = refuse(project, capsys, "items.jsonl")
-    assert line.startswith("error: items.jsonl: found no such file")
+    assert line.startswith("error: items.jsonl: no such file")
 
 
 def test_folder_without_data_gets_one_line(project: Path, capsys: Capture) -> None:

@@ -62,7 +62,7 @@ def test_check_says_who_judged_and_what_it_took(say: Say, server: FaultyServer) 
     assert "policy.md:25–44 «Entry costs 5 euros»" in out
     assert out.endswith(
         "3 claims: 1 supported, 1 unlinked, 1 contradicted · rate 0.33 (supported / judged, micro)"
-        f" · judged by judge:grounded@1:{MODEL}, agreement unknown\n"
+        f" · judged by judge:grounded@2:{MODEL}, agreement unknown\n"
     )
     assert "1 request sent, 0 replies from the cache" in err
     assert "US$ 0.00" in err
@@ -75,7 +75,7 @@ def test_check_as_json(say: Say, server: FaultyServer) -> None:
     assert code == 0
     assert [c["verdict"] for c in found["claims"]] == ["supported", "contradicted", "unlinked"]
     assert found["bounds"] == [1 / 3, 1 / 3]
-    assert found["judge"]["settings"].startswith("split@1+grounded@1; mode two-pass, batch 2")
+    assert found["judge"]["settings"].startswith("split@2+grounded@2; mode two-pass, batch 2")
     assert (found["judge"]["sent"], server.count) == (4, 4)
     assert found["judge"]["cost"] is None
 
@@ -138,10 +138,10 @@ def test_dry_run_sends_nothing(say: Say, server: FaultyServer) -> None:
             (*JUDGE, "--mode", "single", "--repeats", "2"),
             "--repeats judges the same claims several times",
         ),
-        ((*JUDGE, "--max-cost", "1"), "a cost ceiling needs the price"),
-        ((*JUDGE, "--prompt", "nope"), "found the prompt 'nope'"),
-        ((*JUDGE, "--prompt", "split"), "prompt split@1: found the inputs"),
-        (("--verifier", MODEL), "a language model is named with --judge"),
+        ((*JUDGE, "--max-cost", "1"), "--max-cost needs the price"),
+        ((*JUDGE, "--prompt", "nope"), "Unknown prompt 'nope'"),
+        ((*JUDGE, "--prompt", "split"), "prompt split@2: found the inputs"),
+        (("--verifier", MODEL), "To use a language model, name it with --judge"),
         (("--judge", "nobody:m"), "nobody"),
         (("--judge", "m"), "m"),
     ],
@@ -157,7 +157,7 @@ def test_errors_are_one_line_and_nothing_is_sent(
 
 def test_python_front_door(say: Say, server: FaultyServer) -> None:
     result = claimwise.check("It is 139 m tall.", "It is 139 m tall.", judge=MODEL)
-    assert (result.rate, result.verifier) == (1.0, f"judge:grounded@1:{MODEL}")
+    assert (result.rate, result.verifier) == (1.0, f"judge:grounded@2:{MODEL}")
     assert result.claims[0].span is not None
     assert result.agreement is None
 
@@ -177,8 +177,8 @@ def test_verify_judges_resumes_and_measures_agreement(demo: Say, server: FaultyS
     assert (plan["cached"], server.count) == (0, 0)
     code, out, err = demo(*VERIFY)
     assert (code, server.count) == (0, plan["calls"])
-    assert f"the run baseline by judge:grounded@1:{MODEL}, agrees with people on 0." in out
-    assert "grounded@1; mode claims, batch all" in err
+    assert f"the run baseline by judge:grounded@2:{MODEL}, agrees with people on 0." in out
+    assert "grounded@2; mode claims, batch all" in err
     assert "requests sent" in err
     again = json.loads(demo(*VERIFY, "--format", "json")[1])
     assert (again["judged"], server.count) == (0, plan["calls"])
@@ -290,7 +290,7 @@ def test_bench_measures_a_judge(say: Say, server: FaultyServer, labelled: str) -
     code, out, _ = say(*bench, "--format", "json")
     found = json.loads(out)
     assert (code, server.count) == (0, 20)
-    assert found["labeler"] == f"judge:grounded@1:{MODEL}"
+    assert found["labeler"] == f"judge:grounded@2:{MODEL}"
     assert (found["macro"]["balanced_accuracy"], found["macro"]["n"]) == (1.0, 40)
     assert found["baseline"]["labeler"] == "verifier:overlap-1"
     assert found["judge"]["sent"] == 20

@@ -94,7 +94,10 @@ def test_promote_a_stored_answer(project: Path, capsys: pytest.CaptureFixture[st
         (["nothing", "--as", "x"], "neither a file nor an answer"),
         (["trace.json", "--as", "lookup-01", "--answerable"], "which asks 'What does a day ticket"),
         (["trace.json"], "Missing option '--as'"),
-        (["trace.json", "--as", "x", "--answerable", "--verifier", "magic"], "unknown"),
+        (
+            ["trace.json", "--as", "x", "--answerable", "--verifier", "magic"],
+            "Unknown judge 'magic'",
+        ),
     ],
 )
 def test_refusals_are_one_line_and_write_nothing(

@@ -66,15 +66,15 @@ def test_audit_trail_names_what_was_done(say: Say) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("create", "--run", "none"), "found no run 'none'"),
+        (("create", "--run", "none"), "Unknown run 'none'"),
         (("create", "--run", "r", "--overlap", "2"), "2.0 is not in the range"),
         (("create", "--run", "r", "--overlap", "nan"), "nan is not a finite number"),
         (("create", "--run", "r", "--size", "0"), "0 is not in the range"),
-        (("create", "--run", "r", "--verifier", "x"), "nothing judged the run"),
-        (("create", "--run", "r", "--guide", "x"), "found the guide 'x'"),
-        (("create", "--run", "r", "--seed", "9999999999"), "seed: found 9999999999"),
-        (("show", "none"), "a round: `claimwise rounds create` draws one"),
-        (("close", "none"), "a round: `claimwise rounds create` draws one"),
+        (("create", "--run", "r", "--verifier", "x"), "There are no judges yet"),
+        (("create", "--run", "r", "--guide", "x"), "guide 'x'. Known grounded guides: grounded-1"),
+        (("create", "--run", "r", "--seed", "9999999999"), "not 9999999999"),
+        (("show", "none"), "Create one with `claimwise rounds create`"),
+        (("close", "none"), "Create one with `claimwise rounds create`"),
     ],
 )
 def test_what_can_t_be_done_is_said_in_one_line(
@@ -117,7 +117,7 @@ def test_label_studio_files_go_and_come(say: Say, tmp_path: Path) -> None:
     [
         (("export", "x.json"), "Give either --round or --run."),
         (("export", "--run", "r", "--round", "x", "x.json"), "Give either --round or --run."),
-        (("export", "--run", "none", "x.json"), "found no run 'none'"),
+        (("export", "--run", "none", "x.json"), "Unknown run 'none'"),
         (("import", "--run", "r", "nothing.json"), "no such file"),
         (("import", "--run", "r", "--labeler", "ana", "x.json"), "write it as ID=NAME"),
     ],

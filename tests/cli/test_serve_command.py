@@ -107,7 +107,7 @@ def test_a_taken_port_is_one_line(place: str, capsys: pytest.CaptureFixture[str]
         port = taken.getsockname()[1]
         assert run(["serve", "--port", str(port), "--store", place]) == 1
     told = capsys.readouterr().err
-    assert told == f"error: 127.0.0.1:{port}: something else is using it; choose another --port\n"
+    assert told == f"error: 127.0.0.1:{port}: already in use; choose another --port\n"
 
 
 def test_an_address_that_is_not_ours_is_one_line() -> None:

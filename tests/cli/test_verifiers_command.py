@@ -142,7 +142,7 @@ def test_without_the_extra_it_says_what_to_install(
 
 def test_unknown_name(say: Say) -> None:
     message = say("nonsense\x1b[2J", code=1)
-    assert "unknown, expected one of embedded, lexical, overlap" in message
+    assert "Known judges: embedded, lexical, overlap" in message
     assert "\x1b" not in message
 
 

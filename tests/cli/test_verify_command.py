@@ -93,7 +93,7 @@ def test_labels_reach_the_report(demo: Say) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--run", "nope"], "found no run 'nope', expected one of candidate, baseline"),
+        (["--run", "nope"], "Unknown run 'nope'"),
         (["--verifier", "nope"], "found no verifier 'nope'"),
         (["--jobs", "0"], "--jobs"),
         (["--store", "nope.db"], "nope.db: no store there"),

@@ -41,17 +41,17 @@ def test_a_gate_has_a_name_and_defaults(tmp_path: Path) -> None:
     [
         ("min = 0.9\nmax = 0.2", "above max = 0.2"),
         ("min = 0.2\nmax = 0.9", "write two gates"),
-        ("min = 1.2", "found min = 1.2"),
-        ("min = 1.0", "found min = 1"),
-        ("max = 0.0", "found max = 0"),
-        ("min = nan", "found min = nan"),
-        ("min = 0.9\nmargin = 0.05", "margin without baseline"),
-        ('min = 0.9\nbaseline = "x"', "found baseline and min"),
-        ("", "found no limit"),
-        ('baseline = "x"\nmargin = -0.1', "found margin = -0.1"),
-        ("min = 0.9\nconfidence = 1.5", "found confidence = 1.5"),
-        ("min = 0.9\nmin_items = 0", "found min_items = 0"),
-        ("min = 0.9\nmin_agreement = 2.0", "found min_agreement = 2"),
+        ("min = 1.2", "min must be above 0 and below 1, not 1.2"),
+        ("min = 1.0", "min must be above 0 and below 1, not 1"),
+        ("max = 0.0", "max must be above 0 and below 1, not 0"),
+        ("min = nan", "min must be above 0 and below 1, not nan"),
+        ("min = 0.9\nmargin = 0.05", "margin but no baseline"),
+        ('min = 0.9\nbaseline = "x"', "has both baseline and min"),
+        ("", "has no limit"),
+        ('baseline = "x"\nmargin = -0.1', "margin must be at least 0 and below 1, not -0.1"),
+        ("min = 0.9\nconfidence = 1.5", "confidence must be above 0.5 and at most 0.9999, not 1.5"),
+        ("min = 0.9\nmin_items = 0", "min_items must be 2 or more, not 0"),
+        ("min = 0.9\nmin_agreement = 2.0", "min_agreement must be at least 0 and below 1, not 2"),
         ('min = 0.9\non_inconclusive = "ignore"', "ignore"),
         ('min = 0.9\nthreshold = "x"', "threshold"),
         ('min = "high"', "Expected `float"),
@@ -65,7 +65,7 @@ def test_contradictions_are_refused_in_one_line(tmp_path: Path, gate: str, words
 
 
 def test_two_gates_may_not_share_a_name(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="a second gate 'faithfulness'"):
+    with pytest.raises(ConfigError, match="another gate named 'faithfulness'"):
         read(tmp_path, *['metric = "faithfulness"\nmin = 0.8'] * 2)
 
 
@@ -95,10 +95,10 @@ def test_both_halves_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("gate", "words"),
     [
-        (Gate(metric="faithfullness", name="g", min=0.8), "expected one of abstention"),
+        (Gate(metric="faithfullness", name="g", min=0.8), "Known metrics: abstention"),
         (Gate(metric="faithfulness", name="g", max=0.8), "higher is better"),
         (Gate(metric="stale_share", name="g", min=0.8), "lower is better"),
-        (Gate(metric="faithfulness", name="g", member="x", min=0.8), "has none"),
+        (Gate(metric="faithfulness", name="g", member="x", min=0.8), "has no members"),
         (Gate(metric="abstention", name="g", min=0.8), "correct_abstention, over_refusal"),
         (
             Gate(metric="over_refusal", name="g", member="correct_abstention", min=0.8),
@@ -106,7 +106,7 @@ def test_both_halves_are_read(tmp_path: Path) -> None:
         ),
         (
             Gate(metric="verdict_shares", name="g", member="stale", baseline="b"),
-            "rise or fall",
+            "higher or lower is better",
         ),
     ],
 )

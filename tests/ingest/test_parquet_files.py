@@ -81,7 +81,7 @@ def test_parquet_file_is_the_one_that_its_path_names(name: str, other: str) -> N
 def test_missing_parquet_file_is_not_another_one(name: str, other: str) -> None:
     write_parquet(Path(other), f"select {PLAIN}")
     assert not Path(name).exists()
-    with pytest.raises(InputError, match="found no such file"):
+    with pytest.raises(InputError, match="no such file"):
         list(read_rows([Path(name)]))
 
 

@@ -151,7 +151,7 @@ def test_problems_of_several_records_and_files_are_all_told(tmp_path: Path) -> N
 def test_many_problems_are_cut_short(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
     path.write_bytes(line_of(Item, stakes="?") * 50)
-    with pytest.raises(InputError, match="and more of the kind") as caught:
+    with pytest.raises(InputError, match="and more like these") as caught:
         list(read_rows([path]))
     assert len(caught.value.problems) == 20
     assert len(str(caught.value).splitlines()) == 21

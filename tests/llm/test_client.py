@@ -308,7 +308,7 @@ def test_concurrency_halves_when_the_server_is_overloaded(connect: Opener) -> No
 def test_a_ceiling_needs_a_price() -> None:
     with pytest.raises(LlmError) as caught:
         open_client("openai:m", max_cost=1.0, environ={"OPENAI_API_KEY": KEY})
-    assert str(caught.value).startswith("a cost ceiling needs the price of openai:m: give --price")
+    assert str(caught.value).startswith("--max-cost needs the price of openai:m: give --price")
     with open_client("ollama:m", max_cost=1.0, environ={}) as local:
         assert local.price == Price(input=0.0, output=0.0)
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,15 @@ FILE = HEAD + "## system\nBe strict.\n\n## user\nA: {{a}}\nB: {{b}} {{a}}\n"
 BUILT_IN = [
     f"{name}@{version}" for name, versions in list_prompts().items() for version in versions
 ]
+# The texts that released versions stand for: labels carry their names, so they never change.
+RELEASED = {
+    "closed-book-split/1.md": "e5123ee5797d",
+    "closed-book/1.md": "6e9b27f01814",
+    "grounded-split/1.md": "8964883a5530",
+    "grounded/1.md": "ff71eba437ad",
+    "ping/1.md": "15e76c085cdd",
+    "split/1.md": "e63ee94ebe45",
+}
 
 
 def write(tmp_path: Path, text: str, schema: object = None) -> Path:
@@ -31,6 +42,27 @@ def test_newest_version_is_the_default() -> None:
     assert load_prompt("ping") == load_prompt("ping@1")
     assert load_prompt("ping").label == "ping@1"
     assert name_judge(load_prompt("ping"), "openai:m") == "judge:ping@1:openai:m"
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_released_prompts_never_change(name: str) -> None:
+    text = files("claimwise.llm").joinpath("prompts", name).read_bytes()
+    assert sha256(text).hexdigest()[:12] == RELEASED[name]
+
+
+@pytest.mark.parametrize("name", sorted(set(list_prompts()) - {"ping"}))
+def test_second_versions_ask_for_the_same(name: str) -> None:
+    """Only the English is new: inputs, form of the reply, labels and the guard stay."""
+    first, second = load_prompt(f"{name}@1"), load_prompt(f"{name}@2")
+    assert load_prompt(name) == second
+    assert (first.inputs, first.schema) == (second.inputs, second.schema)
+    example = [line for line in first.system.splitlines() if line.startswith("{")]
+    assert example == [line for line in second.system.splitlines() if line.startswith("{")]
+    terms = [line.partition(":")[0] for line in first.system.splitlines() if line.startswith("- ")]
+    for term in (term for term in terms if " " not in term):
+        assert f"{term}:" in second.system
+    assert "continue" in second.system
+    assert "task described here" in " ".join(second.system.split())
 
 
 def check_strict(schema: dict[str, Any], place: str) -> None:
@@ -106,13 +138,13 @@ def test_inputs_must_be_exactly_those_of_the_head(inputs: dict[str, str]) -> Non
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("no head", "expected a head between"),
+        ("no head", "a prompt has a head between"),
         (HEAD + "## user\n{{a}}{{b}}\n", "then ## system and ## user"),
-        (FILE.replace('"b"]', '"c"]'), "the head has the inputs a, c, the text a, b"),
-        (FILE.replace("version = 3", "version = 0"), "a version from 1"),
-        (FILE.replace('"mine"', '"My Prompt"'), "small letters, digits and hyphens"),
+        (FILE.replace('"b"]', '"c"]'), "the head lists the inputs a, c, but the text uses a, b"),
+        (FILE.replace("version = 3", "version = 0"), "a version of 1 or more"),
+        (FILE.replace('"mine"', '"My Prompt"'), "lower-case letters, digits and hyphens"),
         (FILE.replace("version", "verison"), "verison"),
-        (FILE.replace('"mine"', '"ping"'), "name of a built-in prompt, 'ping'"),
+        (FILE.replace('"mine"', '"ping"'), "'ping' is the name of a built-in prompt"),
         (FILE.replace("version = 3", "version = "), "Invalid value"),
     ],
 )
@@ -133,9 +165,9 @@ def test_wrong_schema_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("which", "told"),
     [
-        ("nonsense", "found the prompt 'nonsense', expected one of "),
-        ("ping@99", "found the prompt 'ping@99', expected one of ping@1"),
-        ("ping@x", "expected one of ping@1"),
+        ("nonsense", "Unknown prompt 'nonsense'"),
+        ("ping@99", "Unknown prompt 'ping@99'"),
+        ("ping@x", "Known prompts: ping@1"),
         (Path("/nowhere/x.md"), "/nowhere/x.md: "),
     ],
 )

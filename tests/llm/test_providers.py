@@ -409,15 +409,15 @@ def test_settings_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (f'[llm.providers.openai]\napi_key = "{KEY}"\n', "keys are read from the environment"),
-        (f'[llm.providers.openai]\nkey = "{KEY}"\n', "keys are read from the environment alone"),
-        (f'[llm.providers.x]\nauth_token = "{KEY}"\n', "keys are read from the environment alone"),
-        (f'[llm.providers.openai]\nkey_env = "{KEY}"\n', "no name of an environment variable"),
+        (f'[llm.providers.openai]\napi_key = "{KEY}"\n', "keys are only read from the environment"),
+        (f'[llm.providers.openai]\nkey = "{KEY}"\n', "keys are only read from the environment"),
+        (f'[llm.providers.x]\nauth_token = "{KEY}"\n', "keys are only read from the environment"),
+        (f'[llm.providers.openai]\nkey_env = "{KEY}"\n', "must name an environment variable"),
         ('[llm.providers.x]\nwire = "grpc"\n', "claimwise init"),
         ("[llm]\nproviders = 3\n", "claimwise init"),
         ("llm = 3\n", "claimwise init"),
         ("[llm]\nconcurrency = 0\n", "must be above 0"),
-        ('[llm.prices."a:b"]\ninput = -1\noutput = 2\n', "a price below 0"),
+        ('[llm.prices."a:b"]\ninput = -1\noutput = 2\n', "a negative price"),
         ('[llm.prices."a:b"]\ninput = 1\n', "output"),
     ],
 )

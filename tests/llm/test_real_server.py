@@ -153,7 +153,7 @@ def test_factcheck_accounts_for_every_claim(say: Say) -> None:
     assert {(claim["start"], claim["end"]) for claim in claims} == set(PLACES)
     assert all(claim["label"] in FACT_LABELS for claim in found["claims"])
     assert sum(ours["counts"].values()) == len(found["claims"]) + len(ours["unscored"])
-    assert ours["judge"] == f"judge:closed-book@1:{MODEL}"
+    assert ours["judge"] == f"judge:closed-book@2:{MODEL}"
     assert ours["spent"]["calls"] >= 1
     assert ours["spent"]["output_tokens"] > 0
 

@@ -67,7 +67,7 @@ def test_project_metrics_join_the_built_in_ones(tmp_path: Path) -> None:
 
 def test_project_metric_may_not_take_a_built_in_name(tmp_path: Path) -> None:
     (tmp_path / "faithfulness.sql").write_text(HEADER + "select 1", encoding="utf-8")
-    with pytest.raises(MetricError, match="second metric named faithfulness"):
+    with pytest.raises(MetricError, match="another metric named faithfulness"):
         load_metrics(tmp_path)
 
 
@@ -79,7 +79,7 @@ def test_what_follows_the_statement_is_dropped(end: str) -> None:
 
 def test_unreadable_project_metrics_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "own.sql").write_bytes(b"-- title: caf\xe9")
-    with pytest.raises(MetricError, match=r"own.sql: .* expected a readable UTF-8 file"):
+    with pytest.raises(MetricError, match=r"own.sql: .* save the file as UTF-8"):
         load_metrics(tmp_path)
     (tmp_path / "own.sql").unlink()
     (tmp_path / "folder.sql").mkdir()
@@ -91,7 +91,7 @@ def test_abstention_answers_to_both_names() -> None:
     metrics = load_metrics()
     assert find_metric(metrics, "correct_abstention") is metrics["abstention"]
     assert find_metric(metrics, "over_refusal") is metrics["abstention"]
-    with pytest.raises(MetricError, match="expected one of abstention, answer_correctness"):
+    with pytest.raises(MetricError, match="Known metrics: abstention, answer_correctness"):
         find_metric(metrics, "vibes")
 
 

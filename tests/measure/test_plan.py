@@ -152,8 +152,8 @@ def test_a_rate_without_room_needs_what_nobody_has(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("goal", "said"),
-    [({"drop": 0.0}, "found the drop 0.0"), ({"drop": 1.5}, "found the drop 1.5"),
-     ({"power": 1.0}, "found the power 1.0"), ({"confidence": 0.2}, "found the confidence 0.2")],
+    [({"drop": 0.0}, "such as 0.05, not 0.0"), ({"drop": 1.5}, "not 1.5"),
+     ({"power": 1.0}, "power must be at least 0.5"), ({"confidence": 0.2}, "0.9999, not 0.2")],
 )  # fmt: skip
 def test_goals_that_make_no_sense_are_refused(store: Store, goal: Any, said: str) -> None:
     fill(store, items=2)

@@ -211,7 +211,7 @@ def test_what_another_version_wrote_is_not_passed_over(store: Store) -> None:
     load(store, VERIFIER, source(), run(), *make_judged(40))
     calibrate(store)
     store.execute_all([("update calibrations set detail = :text", {"text": "{}"})])
-    with pytest.raises(StoreError, match="make it again: claimwise calibrate"):
+    with pytest.raises(StoreError, match="make it again with `claimwise calibrate`"):
         list_calibrations(store)
     calibrate_verifier(store, "v-1", now=NOW + timedelta(days=1))
     assert len(list_calibrations(store)) == 1
@@ -277,16 +277,16 @@ def test_closed_book_verdicts_have_calibrations_of_their_own(store: Store) -> No
     assert (found.bins, found.fit, found.thresholds) == ((), None, ())
     assert list_measurable(store, "closed_book") == ["verifier:v-1"]
     assert list_measurable(store, "grounded") == []
-    with pytest.raises(MetricError, match="found no grounded verdict of it on claims"):
+    with pytest.raises(MetricError, match="has no grounded verdict on claims"):
         calibrate(store)
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nope", "found no instrument 'nope', expected one of: verifier:v-1, verifier:v-10"),
-        ("v-", "found 2 instruments with 'v-', expected one of: verifier:v-1, verifier:v-10"),
-        ("", "found no instrument ''"),
+        ("nope", "Unknown judge 'nope'"),
+        ("v-", "2 judges match 'v-': verifier:v-1, verifier:v-10"),
+        ("", "Unknown judge ''"),
         ("verifier:v-10", "let people label claims that it judged"),
     ],
 )
@@ -304,9 +304,9 @@ def test_an_exact_name_is_not_ambiguous(store: Store) -> None:
 
 def test_unknown_slice_and_run(store: Store) -> None:
     load(store, VERIFIER, source(), run(), *make_judged(2))
-    with pytest.raises(MetricError, match="found the slice 'colour'"):
+    with pytest.raises(MetricError, match="Unknown column 'colour'"):
         calibrate(store, by=("colour",))
-    with pytest.raises(MetricError, match="found the run 'nope'"):
+    with pytest.raises(MetricError, match="Unknown run 'nope'"):
         calibrate(store, runs=("nope",))
 
 

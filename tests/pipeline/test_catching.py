@@ -123,7 +123,7 @@ def test_gate_that_can_not_be_told_is_named(golden: Store, tmp_path: Path) -> No
         tmp_path, Config(gates=write_gates(gate("odd", by=("nonsense",)), gate("all")))
     )
     [status], [warning] = list_incidents(golden, project)
-    assert warning.startswith("gate odd: can't be told: found the slice 'nonsense'")
+    assert warning.startswith("gate odd: can't be told: Unknown column 'nonsense'")
     assert [catch.gate for catch in status.caught_by] == ["all"]
 
 

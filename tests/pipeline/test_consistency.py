@@ -207,7 +207,7 @@ def test_a_run_without_samples_is_refused(store: Store) -> None:
     load(store, source(), run(), item("i"), answer("i", TALL))
     with pytest.raises(StoreError, match="no item of run 'r' with two answers"):
         compare_run(store, "r", ExactVerifier())
-    with pytest.raises(StoreError, match="found no run 'x'"):
+    with pytest.raises(StoreError, match="Unknown run 'x'"):
         compare_run(store, "x", ExactVerifier())
 
 

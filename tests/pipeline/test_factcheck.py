@@ -95,7 +95,7 @@ def test_the_worked_example_of_the_spec() -> None:
     assert "Egyptology, general knowledge" in asker.calls[0].user
     assert asker.calls[0].temperature == 0.0
     assert asker.calls[0].schema is not None
-    assert ours["judge"] == "judge:closed-book@1:scripted:one"
+    assert ours["judge"] == "judge:closed-book@2:scripted:one"
     assert ours["agreement"] == "agreement unknown"
     assert ours["bounds"] == [0.6, 0.6]
     assert ours["second_look"] == ["c1"]
@@ -280,7 +280,7 @@ def test_a_compound_claim_is_sent_back_once() -> None:
     assert [(claim.text, claim.label) for claim in result.claims] == list(PARTS)
     assert [claim.piece for claim in result.claims] == ["s1", "s1"]
     assert len(asker.calls) == 2
-    assert asker.calls[1].prompt == "closed-book-split@1"
+    assert asker.calls[1].prompt == "closed-book-split@2"
     assert read_pieces(asker.calls[1].user) == {"c1": COMPOUND}
     assert "resplit" in result.flags
 

@@ -29,7 +29,7 @@ from support.faulty_server import Asked, FaultyServer
 from support.waiting import DEADLINE, wait_until
 
 MODEL = "openai-compatible:any"
-JUDGE = f"judge:closed-book@1:{MODEL}"
+JUDGE = f"judge:closed-book@2:{MODEL}"
 
 
 def judge_plainly(text: str) -> str:
@@ -96,7 +96,7 @@ def test_stored_claims_are_labelled_as_they_are(store: Store) -> None:
     [known] = store.query(
         "select labeler_kind, model, prompt_ver from labelers where labeler = :l", {"l": JUDGE}
     )
-    assert known == ("verifier", MODEL, "closed-book@1")
+    assert known == ("verifier", MODEL, "closed-book@2")
 
 
 def test_answers_without_claims_are_split_as_verify_would(store: Store) -> None:
@@ -413,7 +413,7 @@ def test_a_run_that_is_not_there(store: Store) -> None:
     with FaultyServer(plain) as server, connect(server) as client:
         with pytest.raises(StoreError, match="found no answers of run 'r'"):
             judge_run(store, client)
-        with pytest.raises(StoreError, match="found no run 'x'"):
+        with pytest.raises(StoreError, match="Unknown run 'x'"):
             factcheck_run(store, "x", ClosedBookRun(ClosedBookJudge(client)))
 
 

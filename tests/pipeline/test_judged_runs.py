@@ -22,7 +22,7 @@ from support.faulty_server import Asked, FaultyServer
 from support.grounded_model import reply_to_request
 from support.waiting import DEADLINE, wait_until
 
-LABELER = f"judge:grounded@1:{MODEL}"
+LABELER = f"judge:grounded@2:{MODEL}"
 
 
 def count(store: Store, table: str, where: str = "1 = 1") -> int:
@@ -56,7 +56,7 @@ def test_every_answer_is_one_call_and_none_is_paid_twice(place: str) -> None:
             (
                 LABELER,
                 MODEL,
-                "grounded@1; mode claims, batch all, sources up to 60000 tokens, "
+                "grounded@2; mode claims, batch all, sources up to 60000 tokens, "
                 "missing quote unscored",
             )
         ]
@@ -101,7 +101,7 @@ def test_claims_that_the_model_split_are_stored_with_their_place(tmp_path: Path)
         # Known now: judged as they are, by the prompt for claims, which the label says.
         verify_run(store, "r", judge, again=True)
         told = store.query("select reason from labels order by labeled_at")
-        assert [("judged by grounded@1" in reason) for (reason,) in told] == [False] * 3 + [
+        assert [("judged by grounded@2" in reason) for (reason,) in told] == [False] * 3 + [
             True
         ] * 3
         assert count(store, "claims") == 3

@@ -87,7 +87,7 @@ def test_everything_is_drawn_when_the_size_is_large() -> None:
 
 
 def test_fewer_claims_than_strata_are_refused() -> None:
-    with pytest.raises(ClaimwiseError, match=r"found 1, expected at least 2: .* \(a, b\)"):
+    with pytest.raises(ClaimwiseError, match=r"at least 2, one claim per stratum \(a, b\), not 1"):
         allocate_sample({"a": Share(3, 0.5), "b": Share(4, 0.2)}, 1, 20)
 
 
@@ -240,7 +240,7 @@ def test_nothing_left_is_said(store: Store) -> None:
         draw(store)
     with pytest.raises(ClaimwiseError, match="found no claims to label"):
         draw(store, run_id="empty")
-    with pytest.raises(ClaimwiseError, match="found no run 'none'"):
+    with pytest.raises(ClaimwiseError, match="Unknown run 'none'"):
         draw(store, run_id="none")
     assert list_rounds(store) == []
 
@@ -281,9 +281,9 @@ def test_verifier_is_found_by_a_part_of_its_name(store: Store) -> None:
     assert draw(store, verifier="oth").strata_by == "judge:other"
     assert draw(store, verifier=VERIFIER, seed=1).strata_by == VERIFIER
     for unclear in ("nobody", "e", ":"):
-        with pytest.raises(ClaimwiseError, match="expected one of"):
+        with pytest.raises(ClaimwiseError, match=r"2 judges match|Unknown judge"):
             draw(store, verifier=unclear, seed=2)
-    with pytest.raises(ClaimwiseError, match="nothing judged the run"):
+    with pytest.raises(ClaimwiseError, match="There are no judges yet"):
         draw(store, verifier="v", judgement="closed_book")
 
 

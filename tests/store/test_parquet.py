@@ -86,7 +86,7 @@ def test_parquet_store_without_a_file_is_refused(folder: Path) -> None:
 def test_folder_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotAStoreError) as caught:
         open_store(tmp_path)
-    assert "found no runs.parquet" in str(caught.value)
+    assert "no runs.parquet" in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
 
 

@@ -278,8 +278,8 @@ def test_store_of_a_newer_claimwise_is_left_alone(place: str) -> None:
             open_store(place, create=create)
         latest = migrations.list_migrations()[-1][0]
         assert str(caught.value) == (
-            f"{shown}: found schema 99, written by a newer claimwise; this one knows up to "
-            f"{latest}: upgrade claimwise"
+            f"{shown}: written by a newer claimwise (schema 99; this version knows up to "
+            f"{latest}); upgrade claimwise"
         )
     engine = store_engine(place)
     try:
@@ -390,7 +390,10 @@ def test_pipe_is_no_store(tmp_path: Path, create: bool) -> None:
     path = tmp_path / "store.db"
     os.mkfifo(path)
     message = refusal(path, create=create)
-    assert message == f"{path}: found a pipe or a device, expected a SQLite file"
+    assert (
+        message
+        == f"{path}: this is a pipe or a device, not a SQLite file; name another with --store"
+    )
 
 
 # What is no store.
@@ -414,7 +417,7 @@ def test_missing_store_is_told_and_not_made(tmp_path: Path) -> None:
 
 def test_missing_store_on_a_server_is_told(postgres_server: str) -> None:
     message = refusal(f"{postgres_server}?schema=nobody_made_this")
-    assert "no claimwise store there yet; `claimwise init` makes one" in message
+    assert "no store there yet; create one with `claimwise init`" in message
 
 
 @pytest.mark.parametrize("create", [False, True])
@@ -423,7 +426,7 @@ def test_other_file_is_told_and_left_alone(tmp_path: Path, content: bytes, creat
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
     message = refusal(path, create=create)
-    assert message == f"{path}: found another kind of file, expected SQLite"
+    assert message == f"{path}: not a SQLite file; name another with --store"
     assert path.read_bytes() == content
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -431,7 +434,7 @@ def test_other_file_is_told_and_left_alone(tmp_path: Path, content: bytes, creat
 def test_empty_file_is_no_store(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.touch()
-    assert "no claimwise store there yet" in refusal(path)
+    assert "no store there yet" in refusal(path)
 
 
 def test_empty_file_is_left_empty(tmp_path: Path) -> None:
@@ -443,7 +446,7 @@ def test_empty_file_is_left_empty(tmp_path: Path) -> None:
 
 def test_empty_folder_is_no_store(tmp_path: Path) -> None:
     message = refusal(tmp_path, create=True)
-    assert message.startswith(f"{tmp_path}: found no runs.parquet")
+    assert message.startswith(f"{tmp_path}: no runs.parquet")
 
 
 def make_other_database(path: Path) -> bytes:
@@ -456,7 +459,7 @@ def make_other_database(path: Path) -> bytes:
 def test_other_database_is_no_store(tmp_path: Path) -> None:
     path = tmp_path / "places.sqlite"
     make_other_database(path)
-    assert "no claimwise store there yet" in refusal(path)
+    assert "no store there yet" in refusal(path)
 
 
 def test_other_database_is_left_alone(tmp_path: Path) -> None:
@@ -469,4 +472,6 @@ def test_other_database_is_left_alone(tmp_path: Path) -> None:
 
 def test_unknown_scheme_is_told_without_its_password() -> None:
     message = refusal("mysql://ann:secret@host/db")
-    assert message == "mysql://…: found a store of kind 'mysql', expected a path or postgresql://"
+    assert (
+        message == "mysql://…: stores of this kind are not supported; use a path or postgresql://"
+    )

@@ -158,7 +158,7 @@ def test_verifiers_by_name() -> None:
         assert found.name == name
         assert found.labeler.startswith(f"verifier:{name}-")
         assert 0 < found.threshold < 1
-    with pytest.raises(VerifierError, match="unknown, expected one of auto, embedded"):
+    with pytest.raises(VerifierError, match="Known judges: auto, embedded"):
         load_verifier("oracle\n")
 
 

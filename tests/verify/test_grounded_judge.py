@@ -100,15 +100,15 @@ def test_names_and_settings() -> None:
     instrument = GroundedJudge(asker)
     assert (instrument.name, instrument.labeler) == (
         "openai:gpt-x",
-        "judge:grounded@1:openai:gpt-x",
+        "judge:grounded@2:openai:gpt-x",
     )
     assert isinstance(instrument, Splitter)
     assert not instrument.splits
     single = GroundedJudge(asker, GroundedSettings(mode="single", batch=5), repeat=2)
-    assert single.labeler == "judge:grounded-split@1:openai:gpt-x#2"
-    assert single.prompt_ver.startswith("grounded-split@1; mode single, batch 5, ")
+    assert single.labeler == "judge:grounded-split@2:openai:gpt-x#2"
+    assert single.prompt_ver.startswith("grounded-split@2; mode single, batch 5, ")
     two = GroundedJudge(asker, GroundedSettings(mode="two-pass"))
-    assert two.prompt_ver.startswith("split@1+grounded@1; mode two-pass")
+    assert two.prompt_ver.startswith("split@2+grounded@2; mode two-pass")
 
 
 @pytest.mark.parametrize(
@@ -409,7 +409,7 @@ def test_single_call_splits_and_judges() -> None:
         ("Dogs may come in.", PIECES[0], "supported"),
         ("Entry costs 9 euros.", PIECES[1], "contradicted"),
     ]
-    assert [call.prompt for call in asker.calls] == ["grounded-split@1"]
+    assert [call.prompt for call in asker.calls] == ["grounded-split@2"]
 
 
 def test_a_claim_with_two_verdicts_has_none() -> None:
@@ -434,7 +434,7 @@ def say_for_every_piece(mode: str, *texts: str) -> Script:
 
     def say(call: LlmCall) -> dict[str, Any]:
         fences = read_fences(call.user)
-        if call.prompt == "grounded@1":
+        if call.prompt == "grounded@2":
             asked = [n for n in range(1, 100) if f"c{n}" in fences]
             return reply(*(entry(n, "supported", quote) for n in asked))
         single = mode == "single"
@@ -473,7 +473,7 @@ def test_most_of_a_piece_that_is_passed_over_is_unscored(mode: str) -> None:
 
 def test_two_calls_split_then_judge() -> None:
     def say(call: LlmCall) -> dict[str, Any]:
-        if call.prompt == "split@1":
+        if call.prompt == "split@2":
             return {"pieces": [piece(1, "The tower is 139 m tall.", "Dogs may come in."),
                                piece(2, "Entry costs 9 euros.")]}  # fmt: skip
         assert "c3" in read_fences(call.user)
@@ -482,7 +482,7 @@ def test_two_calls_split_then_judge() -> None:
 
     verdicts, asker = split(say, "two-pass")
     assert [v.verdict for v in verdicts] == ["supported", "unlinked", "contradicted"]
-    assert [call.prompt for call in asker.calls] == ["split@1", "grounded@1"]
+    assert [call.prompt for call in asker.calls] == ["split@2", "grounded@2"]
     assert "d1" not in read_fences(asker.calls[0].user)
 
 
@@ -519,9 +519,9 @@ def test_every_piece_is_accounted_for_in_two_passes(pieces: list[Any], codes: li
 
 
 @pytest.mark.parametrize(("mode", "prompts"), [
-    ("claims", ["grounded@1"]),
-    ("single", ["grounded-split@1"]),
-    ("two-pass", ["split@1", "grounded@1"]),
+    ("claims", ["grounded@2"]),
+    ("single", ["grounded-split@2"]),
+    ("two-pass", ["split@2", "grounded@2"]),
 ])  # fmt: skip
 def test_plan_lists_the_calls(mode: Any, prompts: list[str]) -> None:
     asker = ScriptedAsker(lambda _: "")

@@ -34,7 +34,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from claimwise.errors import ConfigError
+from claimwise.errors import ConfigError, describe_unknown
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 
@@ -108,8 +108,8 @@ def read_guide(
     for guide in fitting:
         if guide.version == version:
             return guide
-    names = ", ".join(guide.version for guide in fitting)
-    raise ConfigError(f"found the guide {version!r} for {judgement}, expected one of {names}")
+    names = [guide.version for guide in fitting]
+    raise ConfigError(describe_unknown(f"{judgement} guide", version, names))
 
 
 def list_guides(folder: Path | None = None) -> list[Guide]:
@@ -124,8 +124,8 @@ def list_guides(folder: Path | None = None) -> list[Guide]:
     for guide in own:
         if guide.version in taken:
             raise ConfigError(
-                f"{FOLDER}/{guide.version}.md: found the name of a built-in guide, expected "
-                "another; copy the text under a new name"
+                f"{FOLDER}/{guide.version}.md: a built-in guide has this name; rename the file "
+                "and its version"
             )
     return built_in + own
 
@@ -147,7 +147,9 @@ def parse_guide(text: str, place: str) -> Guide:
     """
     found = _FILE.match(text)
     if found is None:
-        raise ConfigError(f"{place}: expected a head between +++ lines, then the guide in Markdown")
+        raise ConfigError(
+            f"{place}: a guide starts with a head between +++ lines, then comes its Markdown text"
+        )
     try:
         head = msgspec.convert(tomllib.loads(found["head"]), _Head)
     except ValueError as error:
@@ -157,7 +159,7 @@ def parse_guide(text: str, place: str) -> Guide:
     if named - set(rules):
         missing = ", ".join(sorted(named - set(rules)))
         raise ConfigError(
-            f"{place}: the head names {missing}, expected headings «## R1 · Title» for them"
+            f"{place}: the head names {missing}; add headings such as “## R1 · Title” for them"
         )
     return Guide(text=text, body=found["body"], rules=rules, **msgspec.structs.asdict(head))
 
@@ -206,7 +208,7 @@ def _read_folder(folder: Traversable) -> Iterator[Guide]:
                 raise ConfigError(f"{place}: {error}") from error
             if f"{guide.version}.md" != path.name or not _NAME.fullmatch(guide.version):
                 raise ConfigError(
-                    f"{place}: the head says version {guide.version!r}, expected the file's name"
+                    f"{place}: the head says version {guide.version!r}; it must be the file's name"
                 )
             yield guide
 

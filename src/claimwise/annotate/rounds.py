@@ -125,8 +125,8 @@ def _refuse_twin(call: Call, made: Round) -> None:
         )
         if same and other.round_id != made.round_id:
             raise ClaimwiseError(
-                f"there is an open round «{made.title}» already ({other.round_id}); give this one "
-                "another title, or close that one"
+                f"there is already an open round “{made.title}” ({other.round_id}); choose another "
+                "title, or close that one"
             )
 
 
@@ -137,7 +137,7 @@ def _read_number(filled: dict[str, str], name: str, kind: Callable[[str], N]) ->
         return kind(filled[name])
     except ValueError as error:
         found = filled[name][:40]
-        raise ClaimwiseError(f"«{_NAMES[name]}»: found {found!r}, expected a number") from error
+        raise ClaimwiseError(f"“{_NAMES[name]}” must be a number, not {found!r}") from error
 
 
 def _show(call: Call, filled: dict[str, str], *, problem: str | None = None) -> Response:

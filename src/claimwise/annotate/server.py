@@ -98,7 +98,7 @@ def bind_socket(options: ServeOptions) -> socket.socket:
     except OSError as error:
         bound.close()
         if error.errno == errno.EADDRINUSE:
-            found = "something else is using it; choose another --port"
+            found = "already in use; choose another --port"
         else:
             found = f"can't be used: {error.strerror or error}"
         raise ClaimwiseError(f"{options.host}:{options.port}: {found}") from error
@@ -113,7 +113,9 @@ def _announce(
     first_page: str,
 ) -> None:
     if store.schema_version is None:
-        raise StoreError(f"{store.place}: the store is read-only; the app needs one it can write")
+        raise StoreError(
+            f"{store.place}: the store is read-only; the app needs a SQLite or PostgreSQL store"
+        )
     base = _write_base(bound, options)
     if not security.is_loopback(options.host):
         say(_warn_of_reach(options))

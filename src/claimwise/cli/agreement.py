@@ -16,6 +16,7 @@ from claimwise.cli.common import (
     store_option,
 )
 from claimwise.errors import MetricError
+from claimwise.measure.estimate import check_confidence
 from claimwise.measure.raters import measure_people
 from claimwise.report.agreeing import (
     print_agreement,
@@ -57,10 +58,7 @@ def command(
     """
     project = current_project()
     columns = read_columns(by, project.config.metrics.by)
-    if not 0.5 < confidence <= 0.9999:
-        raise MetricError(
-            f"found the confidence {confidence}, expected a share above 0.5, up to 0.9999"
-        )
+    check_confidence(confidence)
     with open_project_store(project, store) as opened, opened.snapshot():
         chosen, judgement = choose_labels(opened, run_id, round_id, closed_book=closed_book)
         agreement = measure_people(
@@ -89,7 +87,6 @@ def choose_labels(
     found = read_round(store, round_id)
     if run_id not in (None, found.run_id):
         raise MetricError(
-            f"round {round_id}: found the run {run_id!r}, expected {found.run_id!r}; leave out "
-            "--run"
+            f"round {round_id} belongs to run {found.run_id!r}, not {run_id!r}; leave out --run"
         )
     return found.run_id, found.judgement

@@ -20,8 +20,9 @@ from rich.text import Text
 
 from claimwise.config import Project, find_project
 from claimwise.disk.output import replace_file
-from claimwise.errors import ClaimwiseError, MetricError, NotAStoreError, make_printable
+from claimwise.errors import ClaimwiseError, NotAStoreError, make_printable
 from claimwise.store import Store, open_store
+from claimwise.store.runs import find_latest_run
 from claimwise.types.results import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -153,11 +154,9 @@ def choose_run(store: Store, run_id: str | None) -> str:
     """Return the run that was asked for, or the latest."""
     if run_id is not None:
         return run_id
-    latest = store.query("select run_id from runs order by started_at desc, run_id limit 1")
-    if not latest:
-        raise MetricError(f"{store.place}: found no runs; import one first")
-    click.echo(f"Using latest run {make_printable(latest[0][0])} (change with --run)", err=True)
-    return str(latest[0][0])
+    latest = find_latest_run(store)
+    click.echo(f"Using latest run {make_printable(latest)} (change with --run)", err=True)
+    return latest
 
 
 def console() -> Console:

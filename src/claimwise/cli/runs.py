@@ -15,6 +15,7 @@ from claimwise.cli.common import (
     store_option,
 )
 from claimwise.store import Store
+from claimwise.store.runs import NO_RUNS
 from claimwise.types.rows import Run
 
 _COUNTS = ("items", "claims", "labelled")
@@ -46,7 +47,7 @@ def command(store: str | None, form: str) -> None:
         print_json({"runs": runs})
         return
     if not runs:
-        click.echo(f"{place}: no runs yet; import one with `claimwise import FILE…`")
+        click.echo(f"{place}: {NO_RUNS}")
         return
     columns = [name.removesuffix("_ver").removesuffix("_at") for name in runs[0]]
     print_table(columns, [list(run.values()) for run in runs], right=_COUNTS)

@@ -129,9 +129,7 @@ def _choose_entries(name: str | None) -> list[Entry]:
     entries = list_usable("judges")
     known = [entry.name for entry in entries]
     if name is not None and name not in known:
-        raise VerifierError(
-            f"verifier {make_printable(name)!r}: unknown, expected one of {', '.join(known)}"
-        )
+        raise VerifierError(describe_unknown("judge", name, known))
     return [entry for entry in entries if name in (None, entry.name)]
 
 

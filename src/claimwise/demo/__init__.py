@@ -29,7 +29,7 @@ def write_demo(folder: Path) -> Path:
         ConfigError: the folder holds something else, or a project of the user's.
     """
     if folder.exists() and not _is_ours(folder):
-        raise ConfigError(f"{folder}: found something else there, expected a new or empty folder")
+        raise ConfigError(f"{folder}: not empty; name a new or empty folder for the demo")
     folder.mkdir(parents=True, exist_ok=True)
     for name in (FILE_NAME, "metrics/overreach_share.sql", *_CHECKED):
         _copy(name, folder / name)

@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 
 WRITER_SECONDS = 10.0
 SILENT_SECONDS = 600.0
-_READABLE = "a file that can be read"
 
 
-def refuse(path: Path, found: str, expected: str, *, line: int | None = None) -> InputError:
+def refuse(path: Path, found: str, expected: str = "", *, line: int | None = None) -> InputError:
     """Return the error for a file that can't be read at all."""
     problem = Problem(path=str(path), line=line, field=None, found=found, expected=expected)
     return InputError([problem])
+
+
+def describe_failure(error: OSError) -> str:
+    """Return in words why a file can't be read."""
+    return f"can't be read: {error.strerror or error}"
 
 
 def open_input(path: Path) -> BinaryIO:
@@ -42,12 +46,13 @@ def open_input(path: Path) -> BinaryIO:
             return cast(BinaryIO, io.BufferedReader(_Pipe(path)))
         return path.open("rb")
     except FileNotFoundError as error:
-        raise refuse(path, "no such file", _READABLE) from error
+        raise refuse(path, "no such file") from error
     except IsADirectoryError as error:
         raise refuse(path, "a folder", "a file") from error
     except OSError as error:
-        found = "a socket" if error.errno == errno.ENXIO else error.strerror or str(error)
-        raise refuse(path, found, _READABLE) from error
+        if error.errno == errno.ENXIO:
+            raise refuse(path, "a socket", "a file") from error
+        raise refuse(path, describe_failure(error)) from error
 
 
 def read_whole(path: Path, most: int, advice: str = "split the file") -> bytes:
@@ -60,7 +65,7 @@ def read_whole(path: Path, most: int, advice: str = "split the file") -> bytes:
         try:
             data = file.read(most + 1)
         except OSError as error:
-            raise refuse(path, error.strerror or str(error), _READABLE) from error
+            raise refuse(path, describe_failure(error)) from error
     return check_length(path, data, most, advice)
 
 

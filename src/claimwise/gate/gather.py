@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from claimwise.errors import MetricError
+from claimwise.errors import MetricError, describe_unknown
 from claimwise.gate.bounds import bound_to_pass
 from claimwise.gate.counts import Counts, ItemRow
 from claimwise.gate.rules import Rule
@@ -112,14 +112,14 @@ class _Reader:
         if not found:
             where = "".join(f" where {name}={value}" for name, value in gate.where.items())
             raise MetricError(
-                f"gate {gate.name}: found nothing of {rule.metric.name} in the run "
-                f"{run_id!r}{where}; expected at least one item"
+                f"gate {gate.name}: run {run_id!r} has no item for {rule.metric.name}{where}; "
+                "check the gate's metric and where"
             )
         if not any(row.units for row in found):
             unscored = round(sum(row.unscored for row in found))
             raise MetricError(
-                f"gate {gate.name}: found nothing scored in the run {run_id!r} ({unscored:,} "
-                f"unscored, labels: {rule.labels}); judge it (claimwise verify) or import labels"
+                f"gate {gate.name}: nothing is scored in run {run_id!r} ({unscored:,} unscored, "
+                f"labels: {rule.labels}); run `claimwise verify` or import labels"
             )
         return dict(counted)
 
@@ -200,8 +200,8 @@ class _Reader:
         if rows and not chosen:
             known = sorted({str(row.key[place]) for row in rows} | set(rule.metric.notes))
             raise MetricError(
-                f"gate {rule.gate.name}: found no {rule.member!r} of {rule.metric.name} in the "
-                f"run {run_id!r}, expected one of: {', '.join(known)}"
+                f"gate {rule.gate.name}: "
+                + describe_unknown("member", str(rule.member), known, where=rule.metric.name)
             )
         return chosen
 
@@ -364,24 +364,23 @@ def _find_baseline(store: Store, rule: Rule, run_id: str) -> str:
         ]
         if not earlier:
             raise MetricError(
-                f"gate {gate.name}: found no run of {system!r} before {run_id!r}; expected one to "
-                "compare with: import it, or name a baseline"
+                f"gate {gate.name}: {system!r} has no run before {run_id!r} to compare with; "
+                "import one, or name a baseline"
             )
         wanted = max(earlier)[1]
     if wanted not in runs:
         raise MetricError(
-            f"gate {gate.name}: found the baseline {wanted!r}, expected one of: "
-            f"{', '.join(sorted(runs)[:20])}"
+            f"gate {gate.name}: {describe_unknown('run', wanted, sorted(runs), where=store.place)}"
         )
     if wanted == run_id:
         raise MetricError(
-            f"gate {gate.name}: found the baseline {wanted!r}, which is the run itself; name "
-            "another run, or another baseline"
+            f"gate {gate.name}: the baseline {wanted!r} is the run itself; check another run, or "
+            "name another baseline"
         )
     if runs[wanted][1] != corpus:
         raise MetricError(
-            f"gate {gate.name}: found the baseline {wanted!r} on corpus {runs[wanted][1]!r} and "
-            f"the run {run_id!r} on {corpus!r}, expected one corpus: their difference is not the "
-            f"system's alone (claimwise drift {wanted} {run_id} takes it apart)"
+            f"gate {gate.name}: the baseline {wanted!r} used corpus {runs[wanted][1]!r} and run "
+            f"{run_id!r} used {corpus!r}, so their difference is not the system's alone; "
+            f"`claimwise drift {wanted} {run_id}` explains it"
         )
     return str(wanted)

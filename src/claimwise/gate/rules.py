@@ -59,15 +59,15 @@ def resolve_gate(gate: Gate, metrics: dict[str, Metric], labels: str) -> Rule:
     if better and limit and better != limit:
         wanted, found = ("min", "max") if better == "higher" else ("max", "min")
         raise ConfigError(
-            f"[[gates]] {gate.name}: found {found}, but {better} is better for "
-            f"{member or metric.name}; expected {wanted}"
+            f"[[gates]] {gate.name}: {better} is better for {member or metric.name}; use {wanted} "
+            f"instead of {found}"
         )
     direction = better or limit
     if direction is None:
         raise ConfigError(
-            f"[[gates]] {gate.name}: nothing says whether {member or metric.name} should rise or "
-            "fall, so it can't be worse than a baseline; expected min or max, or a metric with "
-            "-- better: … in its header"
+            f"[[gates]] {gate.name}: {member or metric.name} doesn't say whether higher or lower "
+            "is better, so it can't be compared with a baseline; use min or max, or add "
+            "-- better: … to the metric's header"
         )
     return Rule(
         gate=gate, metric=metric, member=member, better=direction, labels=gate.labels or labels
@@ -80,20 +80,18 @@ def _find_member(gate: Gate, metric: Metric) -> str | None:
         if gate.member is None:
             return None
         raise ConfigError(
-            f"[[gates]] {gate.name}: found member = {gate.member!r}, but {metric.name} has none; "
-            "remove it"
+            f"[[gates]] {gate.name}: {metric.name} has no members; remove member = {gate.member!r}"
         )
     alias = gate.metric if gate.metric != metric.name else None
     if gate.member and alias and gate.member != alias:
         raise ConfigError(
-            f"[[gates]] {gate.name}: found metric = {alias!r} with member = {gate.member!r}; "
-            "keep one"
+            f"[[gates]] {gate.name}: metric = {alias!r} and member = {gate.member!r} contradict "
+            "each other; keep one"
         )
     member = gate.member or alias
     if member is None:
         listed = ", ".join(metric.notes) or f"a value of {metric.series}"
         raise ConfigError(
-            f"[[gates]] {gate.name}: {metric.name} has several rates; expected member = one of: "
-            f"{listed}"
+            f"[[gates]] {gate.name}: {metric.name} has several rates; add member = one of: {listed}"
         )
     return member

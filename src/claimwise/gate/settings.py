@@ -39,7 +39,7 @@ def _name_gates(path: Path, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
             raise ConfigError(f"{path}: [[gates]] {number} ({name}): {wrong}")
         if name in named:
             raise ConfigError(
-                f"{path}: [[gates]] {number}: found a second gate {name!r}; give it another name"
+                f"{path}: [[gates]] {number}: there is another gate named {name!r}; rename one"
             )
         named[name] = msgspec.structs.replace(gate, name=name)
     _pair_abstention(path, named.values())
@@ -55,42 +55,42 @@ def _check_limits(gate: Gate) -> str | None:
     given = {n: v for n, v in (("min", gate.min), ("max", gate.max)) if v is not None}
     if len(given) == 2:
         if given["min"] > given["max"]:
-            return f"found min = {gate.min} above max = {gate.max}; no rate is both"
-        return "found min and max; write two gates, each with one"
+            return f"min = {gate.min} is above max = {gate.max}; no rate can pass"
+        return "has both min and max; write two gates, each with one"
     if gate.baseline is None and gate.margin is not None:
-        return 'found margin without baseline; add baseline = "previous" or a run'
+        return 'has margin but no baseline; add baseline = "previous" or a run'
     if gate.baseline is not None and given:
-        return f"found baseline and {min(given)}; write two gates, one with each"
+        return f"has both baseline and {min(given)}; write two gates, one with each"
     if gate.baseline is None and not given:
-        return "found no limit; add min, max or baseline"
+        return "has no limit; add min, max or baseline"
     for name, value in given.items():
         if not 0 < value < 1:
             return (
-                f"found {name} = {value:g}, expected a share above 0 and below 1: whatever the "
-                "data, one end would always pass, and the other could never be shown"
+                f"{name} must be above 0 and below 1, not {value:g}: otherwise every run passes, "
+                "or none can"
             )
     return None
 
 
 def _check_shares(gate: Gate) -> str | None:
     for name, value, allowed, expected in (
-        ("margin", gate.tolerance, 0 <= gate.tolerance < 1, "a share from 0 and below 1"),
+        ("margin", gate.tolerance, 0 <= gate.tolerance < 1, "at least 0 and below 1"),
         (
             "confidence",
             gate.confidence,
             0.5 < gate.confidence <= 0.9999,
-            "a share above 0.5, up to 0.9999",
+            "above 0.5 and at most 0.9999",
         ),
         (
             "min_agreement",
             gate.min_agreement,
             0 <= gate.min_agreement < 1,
-            "a share from 0 and below 1",
+            "at least 0 and below 1",
         ),
         ("min_items", gate.min_items, gate.min_items >= 2, "2 or more"),
     ):
         if not allowed:
-            return f"found {name} = {value:g}, expected {expected}"
+            return f"{name} must be {expected}, not {value:g}"
     return None
 
 
@@ -104,7 +104,7 @@ def _pair_abstention(path: Path, gates: Iterable[Gate]) -> None:
         (alone,) = found
         (other,) = set(_ABSTENTION) - found
         raise ConfigError(
-            f"{path}: [[gates]] has {alone} without {other}, which a system that "
+            f"{path}: [[gates]] has {alone} without {other}, so a system that "
             f"{'always' if alone == 'correct_abstention' else 'never'} abstains would pass; add "
             f'[[gates]] with metric = "{other}" and {_ABSTENTION[other]} = …, or baseline = …'
         )

@@ -184,5 +184,5 @@ def _place(path: Path, number: int, complaint: Complaint) -> Problem:
         line=number,
         field=complaint.field,
         found=complaint.found,
-        expected=f"{complaint.expected}; mend or remove the line",
+        expected=f"{complaint.expected}; fix or delete the line",
     )

@@ -427,8 +427,8 @@ def open_client(
     known = price or find_price(model, settings)
     if max_cost is not None and known is None:
         raise LlmError(
-            f"a cost ceiling needs the price of {model}: give --price IN,OUT in US$ per million "
-            f'tokens, or [llm.prices."{model}"] in claimwise.toml; nothing was sent'
+            f"--max-cost needs the price of {model}: give --price IN,OUT in US$ per million "
+            f'tokens, or add [llm.prices."{model}"] to claimwise.toml; nothing was sent'
         )
     return LlmClient(
         model,

@@ -54,8 +54,9 @@ def parse_price(text: str) -> Price:
         if not (0 <= given < float("inf") and 0 <= back < float("inf")):
             raise ValueError
     except ValueError as error:
-        expected = "US$ per million tokens in and out, as 2.5,10"
-        raise LlmError(f"--price: found {text!r}, expected {expected}") from error
+        raise LlmError(
+            f"--price {text!r}: write US$ per million tokens in and out, such as 2.5,10"
+        ) from error
     return Price(input=given, output=back)
 
 

@@ -31,7 +31,7 @@ from typing import Any
 
 import msgspec
 
-from claimwise.errors import PromptError
+from claimwise.errors import PromptError, describe_unknown
 from claimwise.llm.fencing import Fenced, fence_text
 from claimwise.types.llm import LlmCall
 
@@ -117,18 +117,20 @@ def load_prompt(which: str | Path) -> Prompt:
         own = _read_prompt(which.parent, which.name)
         if own.name in list_prompts():
             raise PromptError(
-                f"{which}: found the name of a built-in prompt, {own.name!r}; choose another"
+                f"{which}: {own.name!r} is the name of a built-in prompt; choose another name"
             )
         text = msgspec.json.encode((own.system, own.user, own.schema), order="sorted")
         return msgspec.structs.replace(own, digest=sha256(text).hexdigest()[:12])
     name, _, version = which.partition("@")
     known = list_prompts()
     if name not in known:
-        raise PromptError(f"found the prompt {which!r}, expected one of {_list(known)}, or a file")
+        advice = "A file of your own needs an ending, such as my-prompt.md, and must exist."
+        raise PromptError(describe_unknown("prompt", which, sorted(known), advice=advice))
     versions = known[name]
     if version and version not in map(str, versions):
-        found = ", ".join(f"{name}@{number}" for number in versions)
-        raise PromptError(f"found the prompt {which!r}, expected one of {found}")
+        raise PromptError(
+            describe_unknown("prompt", which, (f"{name}@{number}" for number in versions))
+        )
     return _load_built_in(name, int(version) if version else versions[-1])
 
 
@@ -168,7 +170,7 @@ def _read_prompt(folder: Traversable, name: str) -> Prompt:
         found = _FILE.match(path.read_text(encoding="utf-8"))
         if found is None:
             raise PromptError(
-                f"{path}: expected a head between +++ lines, then ## system and ## user"
+                f"{path}: a prompt has a head between +++ lines, then ## system and ## user"
             )
         head = msgspec.convert(tomllib.loads(found["head"]), _Head)
         schema = _read_schema(folder.joinpath(name.removesuffix(".md") + ".schema.json"))
@@ -199,13 +201,14 @@ def _read_schema(file: Traversable) -> dict[str, Any] | None:
 def _check_prompt(prompt: Prompt, place: str) -> None:
     if not _NAME.fullmatch(prompt.name) or prompt.version < 1:
         raise PromptError(
-            f"{place}: found {prompt.label!r}, expected a name of small letters, digits and "
-            "hyphens, and a version from 1"
+            f"{place}: {prompt.label!r} is no valid name and version; use lower-case letters, "
+            "digits and hyphens, and a version of 1 or more"
         )
     slots = set(_SLOT.findall(prompt.system + prompt.user))
     if slots != set(prompt.inputs):
         raise PromptError(
-            f"{place}: the head has the inputs {_list(prompt.inputs)}, the text {_list(slots)}"
+            f"{place}: the head lists the inputs {_list(prompt.inputs)}, but the text uses "
+            f"{_list(slots)}"
         )
 
 

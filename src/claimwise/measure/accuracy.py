@@ -154,7 +154,7 @@ def compare_sets(one: Measured, other: Measured, how: Resampling) -> Compared:
     the difference within each resample, so what makes a claim hard for both does not widen it.
     """
     if not np.array_equal(one.rating.groups, other.rating.groups):
-        raise ValueError("found different rows; expected two instruments on the same set")
+        raise ValueError("the rows differ; two judges can only be compared on the same set")
     if not np.array_equal(one.rating.scored, other.rating.scored):
         one, other = _restrict(one, other, how), _restrict(other, one, how)
     draws = {name: one.draws[name] - other.draws[name] for name in COMPARED}

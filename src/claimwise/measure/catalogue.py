@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import Any, Final, Literal, cast, get_args
 
 from claimwise.disk.input import read_whole
-from claimwise.errors import ClaimwiseError, InputError, MetricError
+from claimwise.errors import ClaimwiseError, InputError, MetricError, describe_unknown
 from claimwise.registry import OWN_PACKAGE, Entry, Plugin, list_usable, load_plugin
 from claimwise.store.parameters import trim_statement
 from claimwise.types.results import Better
@@ -114,13 +114,15 @@ def load_metrics(folder: Path | None = None) -> dict[str, Metric]:
         except InputError as error:
             raise MetricError(str(error)) from error
         except UnicodeDecodeError as error:
-            raise MetricError(f"{path}: {error}; expected a readable UTF-8 file") from error
+            raise MetricError(
+                f"{path}: not UTF-8 text ({error}); save the file as UTF-8"
+            ) from error
         metric = parse_metric(path.stem, text, str(path))
         if metric.name in found:
             owner = found[metric.name].package
-            whose = f", which {owner} brings" if owner else ""
+            whose = f" (from {owner})" if owner else ""
             raise MetricError(
-                f"{path}: found a second metric named {metric.name}{whose}; rename the file"
+                f"{path}: there is another metric named {metric.name}{whose}; rename the file"
             )
         found[metric.name] = metric
     return found
@@ -214,7 +216,7 @@ def find_metric(metrics: dict[str, Metric], name: str) -> Metric:
     for metric in metrics.values():
         if name == metric.name or name in metric.aliases:
             return metric
-    raise MetricError(f"found the metric {name!r}, expected one of {', '.join(sorted(metrics))}")
+    raise MetricError(describe_unknown("metric", name, sorted(metrics)))
 
 
 def parse_metric(name: str, sql: str, path: str) -> Metric:

@@ -104,9 +104,9 @@ def compare_runs(
     changes = tuple(_compare_metric(store, m, runs, by, settings, shared) for m in metrics)
     if not any(change.is_measured for change in changes):
         raise MetricError(
-            f"runs {runs.base.run_id!r} and {runs.new.run_id!r}: found nothing scored in both by "
-            f"{', '.join(metric.name for metric in metrics)}, expected labels; `claimwise verify` "
-            "makes some"
+            f"runs {runs.base.run_id!r} and {runs.new.run_id!r}: nothing is scored in both for "
+            f"{', '.join(metric.name for metric in metrics)}; judge both runs with `claimwise "
+            "verify`, or import labels"
         )
     lead, moved = _find_moved(store, metrics, changes, runs, settings, shared, most_moved)
     instruments = {
@@ -142,7 +142,7 @@ def refuse_run_columns(by: Sequence[str]) -> None:
     own = [name for name in by if name in Run.__struct_fields__]
     if own:
         raise MetricError(
-            f"found the slice {own[0]!r}, a column of runs, expected columns of items: "
+            f"{own[0]!r} is a column of runs; group by columns of items instead: "
             f"{', '.join(Item.__struct_fields__[2:])} or an attribute"
         )
 
@@ -156,8 +156,8 @@ def find_shared(runs: RunPair, asked: Sequence[Mapping[str, int]]) -> set[str]:
     shared = set(asked[0]) & set(asked[1])
     if not shared:
         raise MetricError(
-            f"runs {runs.base.run_id!r} and {runs.new.run_id!r}: found no item that both were "
-            f"asked (they have {len(asked[0])} and {len(asked[1])}), expected some"
+            f"runs {runs.base.run_id!r} and {runs.new.run_id!r} have no item in common (of "
+            f"{len(asked[0])} and {len(asked[1])}), so they can't be compared"
         )
     return shared
 

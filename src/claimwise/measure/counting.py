@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, NamedTuple
 
-from claimwise.errors import MetricError, StoreError
+from claimwise.errors import MetricError, StoreError, describe_unknown
 from claimwise.measure.catalogue import Metric
 from claimwise.measure.histogram import Histogram
 from claimwise.store import Store, list_views
@@ -231,9 +231,7 @@ def write_slice(store: Store, name: str, columns: list[str], joins: list[str]) -
         )
         return f"{alias}.value"
     else:
-        raise MetricError(
-            f"found the slice {name!r}, expected one of {', '.join(list_slices(store, columns))}"
-        )
+        raise MetricError(describe_unknown("column", name, list_slices(store, columns)))
     column = f"{alias}.{name}"
     if name in _BOOLEANS:
         return f"case when {column} then 'true' else 'false' end"
@@ -322,7 +320,7 @@ def _read_policy(labels: str) -> Narrowing:
     condition = "labeler = :labeler" if kind == "labeler" and name else _POLICIES.get(labels)
     if condition is None:
         raise MetricError(
-            f"found labels {labels!r}, expected default, human, verifier or labeler:NAME"
+            f"Unknown labels {labels!r}. Choose default, human, verifier or labeler:NAME."
         )
     params = {"labeler": name} if name else {}
     return Narrowing(dict.fromkeys(_CANDIDATES.values(), condition), params)

@@ -123,9 +123,9 @@ def explain_drift(
     measured = tuple(drift for drift in found if drift is not None)
     if not measured:
         raise MetricError(
-            f"runs {runs.base.run_id!r} and {runs.new.run_id!r}: found nothing of "
-            f"{member or metric.name} scored in both on the {len(facts.shared)} items they "
-            "share, expected some; `claimwise verify` judges claims"
+            f"runs {runs.base.run_id!r} and {runs.new.run_id!r}: nothing is scored in both for "
+            f"{member or metric.name} on the {len(facts.shared)} items they share; judge both runs "
+            "with `claimwise verify`, or import labels"
         )
     return measured
 

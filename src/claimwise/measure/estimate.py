@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import Any, Final, Literal
 
-from claimwise.errors import MetricError
+from claimwise.errors import MetricError, describe_unknown
 from claimwise.measure.catalogue import Metric
 from claimwise.measure.counting import (
     SliceCounts,
@@ -28,6 +28,7 @@ from claimwise.measure.intervals import (
     warnings_for,
 )
 from claimwise.store import Store
+from claimwise.store.runs import list_run_ids
 from claimwise.types.results import Better, Estimate, MetricTable, Settings
 
 _MOST_RESAMPLES: Final = 1_000_000
@@ -121,37 +122,38 @@ def _count_groupings(
 def check_run(store: Store, run_id: str) -> None:
     """Refuse a run that is not there, naming those that are."""
     if not store.query("select 1 from runs where run_id = :run_id", {"run_id": run_id}):
-        known = [row[0] for row in store.query("select run_id from runs order by run_id limit 20")]
-        listed = ", ".join(known) or "none yet: import one"
-        raise MetricError(f"found the run {run_id!r}, expected one of: {listed}")
+        raise MetricError(describe_unknown("run", run_id, list_run_ids(store), where=store.place))
 
 
 def check_labeler(store: Store, labels: str) -> None:
     """Refuse a policy that names a labeler who is not there."""
     kind, _, name = labels.partition(":")
-    known = "select labeler from labelers order by labeler_kind, labeler limit 20"
+    known = "select labeler from labelers order by labeler_kind, labeler"
     if kind == "labeler" and name:
         found = store.query("select 1 from labelers where labeler = :name", {"name": name})
         if not found:
-            listed = ", ".join(row[0] for row in store.query(known)) or "none yet"
-            raise MetricError(f"found the labeler {name!r}, expected one of: {listed}")
+            raise MetricError(
+                describe_unknown("labeler", name, (row[0] for row in store.query(known)))
+            )
 
 
 def check_settings(settings: Settings) -> None:
     """Refuse settings that no method can work with."""
     if settings.method not in INTERVALS:
-        known = ", ".join(INTERVALS)
-        raise MetricError(f"found the interval {settings.method!r}, expected one of {known}")
-    if not 0.5 < settings.confidence <= 0.9999:
-        raise MetricError(
-            f"found the confidence {settings.confidence}, expected a share above 0.5, up to 0.9999"
-        )
+        raise MetricError(describe_unknown("interval", settings.method, INTERVALS))
+    check_confidence(settings.confidence)
     if not 100 <= settings.resamples <= _MOST_RESAMPLES:
         raise MetricError(
-            f"found {settings.resamples} resamples, expected 100 to {_MOST_RESAMPLES:,}"
+            f"resamples must be between 100 and {_MOST_RESAMPLES:,}, not {settings.resamples}"
         )
     if settings.seed < 0:
-        raise MetricError(f"found the seed {settings.seed}, expected 0 or more")
+        raise MetricError(f"seed must be 0 or more, not {settings.seed}")
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a level of confidence that no interval can have."""
+    if not 0.5 < confidence <= 0.9999:
+        raise MetricError(f"confidence must be above 0.5 and at most 0.9999, not {confidence}")
 
 
 def _estimate_all(

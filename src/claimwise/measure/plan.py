@@ -29,7 +29,7 @@ from claimwise.errors import MetricError
 from claimwise.measure.catalogue import Metric
 from claimwise.measure.compare import PairedItems, pair_items, refuse_run_columns
 from claimwise.measure.counting import SliceKey, count_items
-from claimwise.measure.estimate import check_labeler
+from claimwise.measure.estimate import check_confidence, check_labeler
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import (
     FEW_ITEMS,
@@ -152,13 +152,10 @@ def check_goal(goal: Goal) -> None:
         MetricError: drop, power or confidence is no share that makes sense.
     """
     if not 0 < goal.drop < 1:
-        raise MetricError(f"found the drop {goal.drop}, expected a share such as 0.05")
+        raise MetricError(f"drop must be between 0 and 1, such as 0.05, not {goal.drop}")
     if not 0.5 <= goal.power < 1:
-        raise MetricError(f"found the power {goal.power}, expected a share from 0.5 to below 1")
-    if not 0.5 < goal.confidence <= 0.9999:
-        raise MetricError(
-            f"found the confidence {goal.confidence}, expected a share above 0.5, up to 0.9999"
-        )
+        raise MetricError(f"power must be at least 0.5 and below 1, not {goal.power}")
+    check_confidence(goal.confidence)
 
 
 _Measured = dict[SliceKey, tuple[Histogram, float | None]]

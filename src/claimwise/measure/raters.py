@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from claimwise.errors import MetricError
+from claimwise.errors import MetricError, describe_unknown
 from claimwise.measure.agreement import (
     MISSING,
     Ratings,
@@ -329,10 +329,7 @@ def _read_rounds(
 def _check_round(rounds: Mapping[ClaimKey, Sequence[str]], run_id: str, round_id: str) -> None:
     known = sorted({one for asked in rounds.values() for one in asked})
     if round_id not in known:
-        listed = ", ".join(known) or "none: this run has no rounds of the kind"
-        raise MetricError(
-            f"found the round {round_id!r} of run {run_id!r}, expected one of: {listed}"
-        )
+        raise MetricError(describe_unknown("round", round_id, known, where=f"run {run_id!r}"))
 
 
 def _gather_units(told: Iterable[_Told]) -> list[_Unit]:

@@ -69,7 +69,7 @@ def _doubt_people(rule: Rule, people: PeopleAgreement) -> str | None:
     if kappa.high < rule.people_floor:
         return (
             f"people don't agree among themselves: kappa {_show(kappa)} lies below "
-            f"{rule.people_floor:g}; mend the guide first"
+            f"{rule.people_floor:g}; clarify the guide first"
         )
     return None
 

@@ -259,8 +259,7 @@ def _run_in_processes(
             yield from pool.map(_score_in_worker, tasks, chunksize=_TASKS_AT_ONCE)
         except BrokenProcessPool as error:
             raise ClaimwiseError(
-                f"found that one of {jobs} processes died, perhaps for want of memory; "
-                "try again with fewer --jobs"
+                f"one of {jobs} processes died, perhaps out of memory; try again with fewer --jobs"
             ) from error
 
 

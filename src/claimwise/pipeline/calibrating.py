@@ -109,9 +109,9 @@ def _refuse_nothing(instrument: Instrument, labelled: LabelledClaims, judgement:
         return
     told = len(labelled.unscored) + len(labelled.unjudged)
     raise MetricError(
-        f"{instrument.labeler}: found no {judgement.replace('_', '-')} verdict of it on "
-        f"{f'the {told:,} claims' if told else 'claims'} that people labelled; expected some: let "
-        "people label claims that it judged (claimwise annotate)"
+        f"{instrument.labeler} has no {judgement.replace('_', '-')} verdict on "
+        f"{f'the {told:,} claims' if told else 'claims'} that people labelled; let people label "
+        "claims that it judged (claimwise annotate)"
     )
 
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from claimwise.config import FILE_NAME, Project
-from claimwise.errors import ConfigError, MetricError
+from claimwise.errors import ConfigError, describe_unknown
 from claimwise.gate import decide_gate, gather_gate, resolve_gate
 from claimwise.gate.settings import name_abstention, read_gates
 from claimwise.measure import check_run, load_metrics
 from claimwise.measure.estimate import check_labeler
 from claimwise.store import Store
+from claimwise.store.runs import find_latest_run
 from claimwise.types.gating import Gate, GateReport
 
 
@@ -42,25 +43,16 @@ def run_gates(
     return GateReport(run_id=run_id, store=store.place, version=version("claimwise"), gates=decided)
 
 
-def find_latest_run(store: Store) -> str:
-    """Return the run that started last."""
-    latest = store.query("select run_id from runs order by started_at desc, run_id limit 1")
-    if not latest:
-        raise MetricError(f"{store.place}: found no runs; import one first")
-    return str(latest[0][0])
-
-
 def _choose_gates(project: Project, names: Sequence[str]) -> list[Gate]:
     gates = read_gates(project)
     if not gates:
         raise ConfigError(
-            f"{project.folder / FILE_NAME}: found no gates; add one, such as [[gates]] with "
-            'metric = "faithfulness" and min = 0.8 (docs/gates.md)'
+            f"{project.folder / FILE_NAME}: no gates yet; add one, such as [[gates]] with "
+            'metric = "faithfulness" and min = 0.8 (see docs/gates.md)'
         )
     unknown = set(names) - {gate.name for gate in gates}
     if unknown:
-        listed = ", ".join(gate.name for gate in gates)
-        raise ConfigError(f"found the gate {min(unknown)!r}, expected one of: {listed}")
+        raise ConfigError(describe_unknown("gate", min(unknown), (gate.name for gate in gates)))
     chosen = [gate for gate in gates if not names or gate.name in names]
     halves = any(name_abstention(gate) for gate in chosen)
     return [gate for gate in gates if gate in chosen or (halves and name_abstention(gate))]

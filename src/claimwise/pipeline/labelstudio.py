@@ -195,7 +195,7 @@ def import_annotations(store: Store, path: Path, run_id: str, names: Mapping[str
         try:
             rows.append(Placed(_make_row(store, one, claim), 0, number))
         except RefusedError as error:
-            expected = "a label that keeps the rules; mend it in Label Studio and export again"
+            expected = "a label that keeps the rules; fix it in Label Studio and export again"
             problems.append(make_problem(path, one.place, str(error), expected))
     refuse(problems)
     counts = store.load(rows, [str(path)])

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, describe_unknown
 from claimwise.store import Store
 from claimwise.store.choices import check_text
 from claimwise.store.lookup import find_run
@@ -130,12 +130,12 @@ def _check_numbers(
         ("size", size, size is None or size >= 1, "at least 1"),
         ("overlap", overlap, 0 <= overlap <= 1, "a share from 0 to 1"),
         ("overlap_labels", overlap_labels, 2 <= overlap_labels <= 20, "2 to 20 people"),
-        ("floor", floor, floor >= 1, "at least 1 claim of every stratum"),
+        ("floor", floor, floor >= 1, "at least 1"),
         ("seed", seed, 0 <= seed <= _LARGEST_SEED, f"0 to {_LARGEST_SEED:,}"),
     )
     for name, found, holds, expected in checks:
         if not holds:
-            raise ClaimwiseError(f"{name}: found {found}, expected {expected}")
+            raise ClaimwiseError(f"{name} must be {expected}, not {found}")
 
 
 def _check_title(title: str | None) -> None:
@@ -144,7 +144,8 @@ def _check_title(title: str | None) -> None:
     check_text("title", title)
     if not title.strip() or len(title) > _LONGEST_TITLE:
         raise ClaimwiseError(
-            f"title: found {len(title)} characters, expected 1 to {_LONGEST_TITLE}, not all blank"
+            f"title must have 1 to {_LONGEST_TITLE} characters, not all blank; this one has "
+            f"{len(title)}"
         )
 
 
@@ -157,8 +158,11 @@ def _choose_verifier(
     found = [name for name in known if name == wanted] or [n for n in known if wanted in n]
     if len(found) == 1:
         return found[0]
-    expected = f"one of {', '.join(found or known)}" if known else "none: nothing judged the run"
-    raise ClaimwiseError(f"verifier: found {wanted!r}, expected {expected}")
+    if found:
+        raise ClaimwiseError(
+            f"{len(found)} judges match {wanted!r}: {', '.join(found)}. Name one of them."
+        )
+    raise ClaimwiseError(describe_unknown("judge", wanted, known, where=f"run {run_id!r}"))
 
 
 def _say_nothing_left(run_id: str, claims: int) -> str:
@@ -256,8 +260,8 @@ def allocate_sample(shares: Mapping[str, Share], size: int | None, floor: int) -
         return {name: share.claims for name, share in shares.items()}
     if size < len(shares):
         raise ClaimwiseError(
-            f"size: found {size}, expected at least {len(shares)}: one claim of every stratum "
-            f"({', '.join(sorted(shares))})"
+            f"size must be at least {len(shares)}, one claim per stratum "
+            f"({', '.join(sorted(shares))}), not {size}"
         )
     floor = _lower_floor([share.claims for share in shares.values()], size, floor)
     return _round_shares(shares, _find_shares(shares, size, floor), size)

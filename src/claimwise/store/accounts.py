@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from claimwise.accounts.values import ROLES, Account, Role
-from claimwise.errors import RefusedError
+from claimwise.errors import RefusedError, describe_unknown
 from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
 
@@ -143,7 +143,7 @@ def change_password(store: Store, name: str, password: str) -> None:
 def change_role(store: Store, name: str, role: Role) -> None:
     """Give an account another role; it holds from the next request on."""
     if role not in ROLES:
-        raise RefusedError(f"found role {role!r}, expected one of {', '.join(ROLES)}")
+        raise RefusedError(describe_unknown("role", role, ROLES))
     with store.write():
         account = _require_account(store, name)
         if account.role == "admin" and role != "admin":
@@ -199,13 +199,15 @@ def _set_password(store: Store, name: str, password_hash: str) -> None:
 def _require_account(store: Store, name: str) -> Account:
     account = read_account(store, name)
     if account is None:
-        raise RefusedError(f"found no account {name!r}")
+        raise RefusedError(
+            f"Unknown account {name!r}. `claimwise accounts list` shows all accounts."
+        )
     return account
 
 
 def _keep_an_admin(store: Store, name: str) -> None:
     if not store.query(_SQL["count_admins"], {"account": name})[0][0]:
-        raise RefusedError(f"{name} is the only admin left; make another one first")
+        raise RefusedError(f"{name} is the only admin; make someone else an admin first")
 
 
 def _check_name(name: str) -> None:
@@ -357,10 +359,10 @@ def create_invite(
         RefusedError: there is no such role or account, or it is disabled; or the life is too long.
     """
     if role not in ROLES:
-        raise RefusedError(f"found role {role!r}, expected one of {', '.join(ROLES)}")
+        raise RefusedError(describe_unknown("role", role, ROLES))
     if life > LONGEST_INVITE:
         hours = LONGEST_INVITE // timedelta(hours=1)
-        raise RefusedError(f"found {life}, expected a link that holds for {hours} hours at most")
+        raise RefusedError(f"a link can be valid for at most {hours} hours, not {life}")
     token = _new_token()
     with store.write():
         if account is not None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from claimwise.errors import MetricError, StoreError
+from claimwise.errors import MetricError, StoreError, describe_unknown
 from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
 from claimwise.types.calibrating import OVERALL, Calibration, JudgedClaim
@@ -96,14 +96,12 @@ def find_instrument(store: Store, name: str) -> Instrument:
     found = exact or [one for one in known if name and name in one.labeler]
     if len(found) == 1:
         return found[0]
-    listed = ", ".join(one.labeler for one in (found or known)[:_MOST_LISTED])
     if found:
-        raise MetricError(
-            f"found {len(found)} instruments with {name!r}, expected one of: {listed}"
-        )
+        listed = ", ".join(one.labeler for one in found[:_MOST_LISTED])
+        raise MetricError(f"{len(found)} judges match {name!r}: {listed}. Name one of them.")
+    advice = "" if known else "Run `claimwise verify` first."
     raise MetricError(
-        f"found no instrument {name!r}, expected "
-        + (f"one of: {listed}" if known else "one in the store: run claimwise verify first")
+        describe_unknown("judge", name, (one.labeler for one in known), advice=advice)
     )
 
 
@@ -180,8 +178,8 @@ def read_slices(store: Store, by: Sequence[str]) -> dict[str, dict[str, str | No
     own = [name for name in by if name in Item.__struct_fields__]
     unknown = [name for name in by if name not in own and name not in attributes]
     if unknown:
-        known = ", ".join(sorted({*Item.__struct_fields__, *attributes}))
-        raise MetricError(f"found the slice {unknown[0]!r}, expected one of {known}")
+        known = sorted({*Item.__struct_fields__, *attributes})
+        raise MetricError(describe_unknown("column", unknown[0], known))
     columns = ", ".join(["item_id", *(_as_text(name) for name in own)])
     found: dict[str, dict[str, str | None]] = {}
     for item_id, *values in store.query(f"select {columns} from eval_items"):
@@ -371,6 +369,6 @@ def _decode(detail: str) -> Calibration:
         return msgspec.json.decode(detail, type=Calibration)
     except msgspec.DecodeError as error:
         raise StoreError(
-            f"found a calibration of another version of claimwise ({error}); make it again: "
-            "claimwise calibrate"
+            f"a calibration was made by another version of claimwise ({error}); make it again "
+            "with `claimwise calibrate`"
         ) from error

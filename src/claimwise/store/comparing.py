@@ -40,7 +40,7 @@ def find_pair(store: Store, base_id: str, new_id: str) -> RunPair:
     """
     pair = RunPair(find_run(store, base_id), find_run(store, new_id))
     if base_id == new_id:
-        raise StoreError(f"{store.place}: found the run {base_id!r} twice, expected two runs")
+        raise StoreError(f"Both runs are {base_id!r}. Name two different runs to compare.")
     return pair
 
 

@@ -6,7 +6,7 @@ from collections.abc import Container
 
 import msgspec
 
-from claimwise.errors import StoreError
+from claimwise.errors import StoreError, describe_unknown
 from claimwise.store.store import Store
 from claimwise.types.rows import Source
 
@@ -26,9 +26,9 @@ def choose_corpus(store: Store, version: str | None = None) -> str:
     if version is not None and version in known:
         return version
     if not known or version is not None:
-        found = "no document" if version is None else f"no document of corpus version {version!r}"
-        expected = f"one of {', '.join(known[-_SHOWN:])}" if known else "sources: import them first"
-        raise StoreError(f"{store.place}: found {found}, expected {expected}")
+        if version is None:
+            raise StoreError(f"{store.place}: no sources yet; import some with `claimwise import`")
+        raise StoreError(describe_unknown("corpus version", version, known, where=store.place))
     latest = store.query(
         "select r.corpus_ver from runs as r where exists "
         "(select 1 from sources as s where s.corpus_ver = r.corpus_ver) "

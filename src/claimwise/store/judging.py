@@ -115,8 +115,8 @@ def begin_judging(
         given = msgspec.convert(last, datetime)  # SQLite gives text
         if given > _LAST_DAY:
             raise StoreError(
-                f"{store.place}: {labeler} has labels of run {run_id!r} dated {given}, and no "
-                "later ones can follow: correct or delete them first"
+                f"{store.place}: {labeler} has labels of run {run_id!r} dated {given}, so "
+                "later ones are impossible: correct or delete them first"
             )
         since = max(since, given + _TICK)
     return replace(judging, since=since)

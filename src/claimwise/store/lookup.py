@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from claimwise.errors import StoreError
+from claimwise.errors import StoreError, describe_unknown
+from claimwise.store.runs import list_run_ids
 from claimwise.store.store import Store
 from claimwise.types.rows import Row, Run, Source
 
@@ -36,9 +37,7 @@ def find_run(store: Store, run_id: str) -> Run:
     found = read_rows(store, Run, "where run_id = :run_id", run_id=run_id)
     if found:
         return found[0]
-    known = [row[0] for row in store.query("select run_id from runs order by started_at desc")]
-    listed = f"one of {', '.join(known[:5])}" if known else "a run: import one first"
-    raise StoreError(f"{store.place}: found no run {run_id!r}, expected {listed}")
+    raise StoreError(describe_unknown("run", run_id, list_run_ids(store), where=store.place))
 
 
 def find_source(store: Store, corpus_ver: str, source_id: str) -> Source | None:

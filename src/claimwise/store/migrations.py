@@ -46,12 +46,12 @@ def apply_migrations(engine: Engine, *, create: bool) -> None:
     version = read_version(engine)
     if version > latest:
         raise NewerSchemaError(
-            f"{engine.place}: found schema {version}, written by a newer claimwise; this one "
-            f"knows up to {latest}: upgrade claimwise"
+            f"{engine.place}: written by a newer claimwise (schema {version}; this version knows "
+            f"up to {latest}); upgrade claimwise"
         )
     if version == 0 and not create:
         raise NotAStoreError(
-            f"{engine.place}: no claimwise store there yet; `claimwise init` makes one"
+            f"{engine.place}: no store there yet; create one with `claimwise init`"
         )
     if version == latest:
         return

@@ -41,15 +41,15 @@ class ParquetEngine:
     def _open_files(self, folder: Path) -> None:
         if not (folder / "runs.parquet").is_file():
             raise NotAStoreError(
-                f"{folder}: found no runs.parquet, expected the folder of "
-                "`claimwise export --format parquet`"
+                f"{folder}: no runs.parquet in this folder; name a SQLite file, or a folder that "
+                "`claimwise export --format parquet` wrote"
             )
         for row_type in ROW_TYPES:
             self._open_file(row_type.table, folder / f"{row_type.kind}.parquet")
 
     def _open_file(self, table: str, path: Path) -> None:
         if not path.is_file():
-            raise NotAStoreError(f"{path}: not there; export the store to Parquet again")
+            raise NotAStoreError(f"{path}: no such file; export the store to Parquet again")
         try:
             name = self._handles.enter_context(open_for_duckdb(path))
         except OSError as error:
@@ -139,7 +139,9 @@ class ParquetEngine:
         self._handles.close()
 
     def _refuse(self) -> NoReturn:
-        raise StoreError(f"{self.place}: a Parquet store is read-only; import into a database")
+        raise StoreError(
+            f"{self.place}: a Parquet store is read-only; use a SQLite or PostgreSQL store"
+        )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

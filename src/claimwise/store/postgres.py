@@ -86,7 +86,7 @@ class PostgresEngine:
         except (ValueError, OverflowError) as error:  # the latter: a port above 65535
             self._loop.close()
             expected = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
-            raise StoreError(f"{self.place}: found a malformed URL, expected {expected}") from error
+            raise StoreError(f"{self.place}: malformed URL; write {expected}") from error
         except BaseException:
             self._loop.close()
             raise
@@ -268,7 +268,7 @@ class PostgresEngine:
             raise StoreBusyError(
                 f"{self.place}: another process has been writing for over "
                 f"{self._busy_seconds:g} s, or "
-                "there are too many connections; nothing was changed, try again when it is done"
+                "there are too many connections; nothing was changed; try again when it is done"
             ) from error
         except errors.ReadOnlySQLTransactionError as error:
             raise StoreError(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from claimwise.errors import RefusedError
+from claimwise.errors import RefusedError, describe_unknown
 from claimwise.store.engine import Record
 from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
@@ -150,7 +150,8 @@ def read_round(store: Store, round_id: str) -> Round:
     named = "\x00" not in round_id and store.schema_version is not None
     rows = store.query(query_of("round"), {"round_id": round_id}) if named else []
     if not rows:
-        raise RefusedError(f"round {round_id!r}: there is none of that id; `claimwise rounds list`")
+        known = (one.round_id for one in list_rounds(store)) if named else ()
+        raise RefusedError(describe_unknown("round", round_id, known, where=store.place))
     return _to_round(rows[0])
 
 
@@ -165,9 +166,12 @@ def find_round(store: Store, name: str) -> Round:
     found = found or [one for one in known if name and one.round_id.startswith(name)]
     if len(found) == 1:
         return found[0]
-    names = ", ".join(one.round_id for one in (found or known)[:5])
-    expected = f"one of {names}" if names else "a round: `claimwise rounds create` draws one"
-    raise RefusedError(f"round: found {name!r}, expected {expected}")
+    if found:
+        names = ", ".join(one.round_id for one in found)
+        raise RefusedError(f"{len(found)} rounds start with {name!r}: {names}. Name one of them.")
+    advice = "" if known else "Create one with `claimwise rounds create`."
+    ids = (one.round_id for one in known)
+    raise RefusedError(describe_unknown("round", name, ids, where=store.place, advice=advice))
 
 
 def list_strata(store: Store, round_id: str) -> list[Stratum]:

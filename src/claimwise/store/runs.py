@@ -7,10 +7,30 @@ from typing import Any
 
 from msgspec import Struct, convert
 
+from claimwise.errors import StoreError
 from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
 
 _SQL = SqlFolder("claimwise.store", "sql/runs")
+NO_RUNS = "no runs yet; import one with `claimwise import FILE…`"
+
+
+def find_latest_run(store: Store) -> str:
+    """Return the run that started last.
+
+    Raises:
+        StoreError: there are no runs.
+    """
+    latest = store.query("select run_id from runs order by started_at desc, run_id limit 1")
+    if not latest:
+        raise StoreError(f"{store.place}: {NO_RUNS}")
+    return str(latest[0][0])
+
+
+def list_run_ids(store: Store) -> list[str]:
+    """Return the ids of all runs, latest first."""
+    rows = store.query("select run_id from runs order by started_at desc, run_id")
+    return [row[0] for row in rows]
 
 
 class ListedRun(Struct, frozen=True, kw_only=True):

@@ -50,11 +50,14 @@ class SQLiteEngine:
         self._busy_seconds = busy_seconds
         if not path.exists() and not create:
             raise NotAStoreError(
-                f"{path}: no store there; `claimwise init` makes one, --store names another"
+                f"{path}: no store there; create one with `claimwise init`, or name another with "
+                "--store"
             )
         if path.exists() and not path.is_file():
             found = "a folder" if path.is_dir() else "a pipe or a device"
-            raise StoreError(f"{path}: found {found}, expected a SQLite file")
+            raise StoreError(
+                f"{path}: this is {found}, not a SQLite file; name another with --store"
+            )
         if not path.exists():
             _make_private_file(path)
         # A file in WAL mode needs a second one beside it, unless nobody can write there anyway.
@@ -243,7 +246,7 @@ class SQLiteEngine:
         if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreBusyError(
                 f"{self.place}: another process has been writing for over "
-                f"{self._busy_seconds:g} s; nothing was changed, try again when it is done"
+                f"{self._busy_seconds:g} s; nothing was changed; try again when it is done"
             )
         if primary == sqlite3.SQLITE_FULL:
             return StoreFullError(f"{self.place}: {self._describe_full_disk()}")
@@ -252,7 +255,7 @@ class SQLiteEngine:
         if primary == sqlite3.SQLITE_READONLY:
             return StoreError(f"{self.place}: the store is read-only; nothing was changed")
         if primary == sqlite3.SQLITE_NOTADB:
-            return NotAStoreError(f"{self.place}: found another kind of file, expected SQLite")
+            return NotAStoreError(f"{self.place}: not a SQLite file; name another with --store")
         if primary == sqlite3.SQLITE_CANTOPEN:
             return StoreError(
                 f"{self.place}: can't be opened; does the folder exist and may you write there?"

@@ -53,7 +53,7 @@ def _open_engine(place: str | Path, *, create: bool, busy_seconds: float = BUSY_
     if isinstance(place, str) and "://" in place:
         scheme = place.partition("://")[0]
         raise StoreError(
-            f"{scheme}://…: found a store of kind {scheme!r}, expected a path or postgresql://"
+            f"{scheme}://…: stores of this kind are not supported; use a path or postgresql://"
         )
     path = Path(place)
     if path.is_dir():

@@ -97,7 +97,7 @@ class FactCheckResult(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
     claims: tuple[FactClaim, ...]
     summary_basis: str = ""
-    judge: str  # as labels carry it: "judge:closed-book@1:openai:gpt-4o"
+    judge: str  # as labels carry it: "judge:closed-book@2:openai:gpt-4o"
     prompt: str
     model: str
     served_by: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, cast, runtime_checkable
 
-from claimwise.errors import VerifierError, make_printable
+from claimwise.errors import VerifierError, describe_unknown, make_printable
 from claimwise.registry import find_entry, list_usable, load_plugin
 from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores
 from claimwise.verify.outside import OutsideVerifier
@@ -63,11 +63,9 @@ def load_verifier(name: str = "auto") -> Verifier:
         name = "embedded" if has_encoder() else "lexical"
     entry = find_entry("judges", name)
     if entry is None:
-        hint = "; a language model is named with --judge PROVIDER:MODEL"
-        known = ", ".join(one.name for one in list_usable("judges"))
-        raise VerifierError(
-            f"verifier {make_printable(name)!r}: unknown, expected one of auto, {known}{hint}"
-        )
+        advice = "To use a language model, name it with --judge." if ":" in name else ""
+        known = ("auto", *(one.name for one in list_usable("judges")))
+        raise VerifierError(describe_unknown("judge", name, known, advice=advice))
     plugin = load_plugin(entry)
     if entry.built_in:
         return cast(Verifier, plugin.load())
