@@ -23,7 +23,7 @@ from claimwise.cli.common import (
     print_table,
     store_option,
 )
-from claimwise.errors import VerifierError, make_printable
+from claimwise.errors import VerifierError, describe_unknown, make_printable
 from claimwise.registry import Entry, Listing, describe_entry, list_usable
 from claimwise.report.format import MISSING, pluralize, show_number, show_rate
 from claimwise.store.calibrations import list_calibrations, name_slice
