@@ -13,6 +13,7 @@ from claimwise.types.rows import Judgement
 # What the names in braces stand for, by way of judging. Closed-book labels have no confidence.
 _NAMES: dict[Judgement, dict[str, str]] = {
     "grounded": {
+        "judgement": "grounded",
         "labels": "labels",
         "standing_labels": "standing_labels",
         "candidate_labels": "candidate_labels",
@@ -21,6 +22,7 @@ _NAMES: dict[Judgement, dict[str, str]] = {
         "confidence": "v.confidence",
     },
     "closed_book": {
+        "judgement": "closed_book",
         "labels": "closed_book_labels",
         "standing_labels": "standing_closed_book_labels",
         "candidate_labels": "candidate_closed_book_labels",
@@ -63,7 +65,9 @@ class SqlFolder(Mapping[str, str]):
         """
         names = _NAMES[judgement]
         shared = {part: sql.format_map(names) for part, sql in _FRAGMENTS.items()}
-        return self[name].format_map({**names, **shared})
+        query = self[name].format_map({**names, **shared})
+        assert judgement == "grounded" or query != self[name], f"{name}.sql is for grounded labels"
+        return query
 
     @classmethod
     def read_all(cls) -> None:

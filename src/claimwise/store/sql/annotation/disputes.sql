@@ -4,7 +4,7 @@ select
     t.task_id,
     exists (
         select 1
-        from standing_labels as l
+        from {standing_labels} as l
         where l.run_id = t.run_id
             and l.item_id = t.item_id
             and l.claim_id = t.claim_id
@@ -14,15 +14,15 @@ from annotation_tasks as t
 where t.round_id = :round_id
     and (
         (
-            select count(distinct l.verdict)
-            from standing_labels as l
+            select count(distinct l.{verdict})
+            from {standing_labels} as l
             where l.run_id = t.run_id
                 and l.item_id = t.item_id
                 and l.claim_id = t.claim_id
                 and l.label_kind = 'human'
                 and not exists (
                     select 1
-                    from standing_labels as n
+                    from {standing_labels} as n
                     where n.run_id = l.run_id
                         and n.item_id = l.item_id
                         and n.claim_id = l.claim_id
@@ -35,7 +35,7 @@ where t.round_id = :round_id
             exists (select 1 from annotation_skips as k where k.task_id = t.task_id)
             and not exists (
                 select 1
-                from standing_labels as l
+                from {standing_labels} as l
                 where l.run_id = t.run_id
                     and l.item_id = t.item_id
                     and l.claim_id = t.claim_id

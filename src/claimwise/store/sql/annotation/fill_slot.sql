@@ -15,7 +15,7 @@ where task_id = :task_id
     and exists (
         select 1
         from annotation_tasks as t
-        join standing_labels as l
+        join {standing_labels} as l
             on l.run_id = t.run_id and l.item_id = t.item_id and l.claim_id = t.claim_id
         where t.task_id = :task_id and l.labeler = :labeler and l.labeled_at = :labeled_at
     )

@@ -1,5 +1,5 @@
 select max(l.labeled_at) as labeled_at
-from labels as l
+from {labels} as l
 where l.run_id = :run_id
     and l.item_id = :item_id
     and l.claim_id = :claim_id
