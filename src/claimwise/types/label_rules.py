@@ -2,7 +2,7 @@
 
 The labelling desk, imported files, Label Studio and judges all ask :func:`find_breach`. It looks at
 a few facts of a label alone, so that a database can state them for a million labels at once, and
-there are few enough combinations of facts to ask about each of them once.
+there are few enough combinations of facts to know beforehand which of them are sound.
 
 Supported, overreach, contradicted and stale rest on a span of a document, or, when the claim says
 what the system did, on an entry of its action log; unlinked rests on nothing. Stale needs a
@@ -14,7 +14,11 @@ words stand in no document.
 from __future__ import annotations
 
 from datetime import date
-from typing import Literal, NamedTuple
+from functools import cache
+from itertools import product
+from typing import Literal, NamedTuple, get_args
+
+from claimwise.types.rows import Verdict
 
 # What a label rests on; "document": it names one, and no span of it.
 Evidence = Literal["nothing", "document", "span", "entry"]
@@ -58,6 +62,14 @@ def find_breach(facts: LabelFacts) -> Breach | None:
     if breach is None and facts.verdict == "overreach" and not (facts.covered or facts.by_judge):
         return Breach("covered_text", "nothing", "the part of the claim that the span covers")
     return breach
+
+
+@cache
+def list_sound_facts() -> tuple[LabelFacts, ...]:
+    """Return every combination of facts that breaks no rule."""
+    both = (False, True)
+    combined = product(get_args(Verdict), both, both, get_args(Evidence), both, both)
+    return tuple(facts for facts in map(LabelFacts._make, combined) if find_breach(facts) is None)
 
 
 def describe_breaches(count: int) -> str:
