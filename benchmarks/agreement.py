@@ -30,14 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from claimwise.measure.agreement import (
+from claimwise.agreement.coefficients import (
     Ratings,
     measure_ac1,
     measure_alpha,
     measure_fleiss,
     rate_units,
 )
-from claimwise.types.agreeing import Figure
+from claimwise.agreement.values import Figure
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]

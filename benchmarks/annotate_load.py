@@ -33,11 +33,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from claimwise.annotate.guide import read_guide
-from claimwise.pipeline.rounds import draw_round
+from claimwise.accounts.queries import create_account
+from claimwise.labelling.draw import draw_round
+from claimwise.labelling.guide import read_guide
+from claimwise.labelling.rounds import add_guide
 from claimwise.store import Store, open_store
-from claimwise.store.accounts import create_account
-from claimwise.store.rounds import add_guide
 from claimwise.text import make_claim_id
 from claimwise.types.rows import Answer, Claim, Context, Item, Placed, Row, Run, Source
 from support.labelers import PASSWORD, Labeler, Pace

@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from claimwise.calibration.maps import Scored, apply_map, fit_map, measure_ece
+from claimwise.calibration.stratified import StratumLabel, estimate_stratified
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import wilson_interval
-from claimwise.measure.probability_maps import Scored, apply_map, fit_map, measure_ece
-from claimwise.measure.stratified import StratumLabel, estimate_stratified
 
 Array = NDArray[np.float64]
 Generator = np.random.Generator

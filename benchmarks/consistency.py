@@ -26,10 +26,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from claimwise.consistency.compare import THRESHOLD, compare_given
+from claimwise.consistency.values import GivenAnswer
+from claimwise.judges.judge import Verifier, load_verifier
 from claimwise.measure.accuracy import Rating, Resampling, compare_sets, measure_set, rate_claims
-from claimwise.pipeline.consistency import THRESHOLD, compare_given
-from claimwise.types.consistency import GivenAnswer
-from claimwise.verify.verifier import Verifier, load_verifier
 
 Questions = dict[str, list[dict[str, Any]]]
 

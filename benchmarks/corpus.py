@@ -15,10 +15,10 @@ import json
 import random
 import time
 
+from claimwise.judges.corpus import Corpus
+from claimwise.judges.link import SourceIndex
+from claimwise.judges.words import read_stems
 from claimwise.types.rows import Source
-from claimwise.verify.corpus import Corpus
-from claimwise.verify.link import SourceIndex
-from claimwise.verify.words import read_stems
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SENTENCE, DOCUMENT = 19, 950  # words

@@ -26,9 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import variance
-from claimwise.measure.movement import (
+from claimwise.comparison.decomposition import (
     BASE_ONLY,
     KEPT,
     MOVED,
@@ -38,6 +36,8 @@ from claimwise.measure.movement import (
     Split,
     split_movement,
 )
+from claimwise.measure.histogram import Histogram
+from claimwise.measure.intervals import variance
 
 CONFIDENCE = 0.95
 LEAST = 0.92

@@ -35,16 +35,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from claimwise.gate.bounds import DECISION_ICC, ENOUGH_INFORMATIVE, bound_to_pass
-from claimwise.gate.counts import ItemRow
-from claimwise.gate.decide import Confidence, compare_imagined, decide_change, decide_rate
+from claimwise.gates.bounds import DECISION_ICC, ENOUGH_INFORMATIVE, bound_to_pass
+from claimwise.gates.counts import ItemRow
+from claimwise.gates.decide import Confidence, compare_imagined, decide_change, decide_rate
+from claimwise.gates.values import DEFAULT_MARGIN
 from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import (
-    FEW_INFORMATIVE,
-    PLANNING_ICC,
-    simultaneous_confidence,
-)
-from claimwise.types.gating import DEFAULT_MARGIN
+from claimwise.measure.intervals import FEW_INFORMATIVE, PLANNING_ICC, simultaneous_confidence
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from annotate_load import Plan, fill_store, serve
-from claimwise.pipeline.rounds import Share, allocate_sample
+from claimwise.labelling.draw import Share, allocate_sample
 from support.growth_cases import (
     CONTROL,
     MOST_EXCESS,
@@ -77,7 +77,7 @@ SLOW_CLIENTS = 100
 
 
 _READERS = {
-    "ours": "from claimwise.ingest.parquet import read_parquet\n"
+    "ours": "from claimwise.readers.parquet import read_parquet\n"
     "rows = lambda: (row['source_text'] for _, row in read_parquet(Path(sys.argv[1])))",
     "fetchall": "rows = lambda: (row[0] for row in duckdb.connect().execute("
     "'select source_text from read_parquet(?)', [sys.argv[1]]).fetchall())",

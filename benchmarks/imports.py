@@ -18,8 +18,8 @@ from pathlib import Path
 
 import duckdb
 
-from claimwise.pipeline import import_files
 from claimwise.store import open_store
+from claimwise.transfer import import_files
 from claimwise.types.rows import Answer, Claim, Item, Run, Source
 from support.label_data import fill_store, write_parquet
 

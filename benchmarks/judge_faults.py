@@ -22,16 +22,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from claimwise.checking.check import check_answer
 from claimwise.config import LlmSection
+from claimwise.factcheck.answer import cut_pieces, factcheck_answer
+from claimwise.judges.closed_book import ClosedBookJudge
+from claimwise.judges.grounded import GroundedJudge
 from claimwise.llm.client import LlmClient, open_client
 from claimwise.llm.wire import Features
 from claimwise.llm.wire_openai import build_body
-from claimwise.pipeline.check import check_answer
-from claimwise.pipeline.factcheck import cut_pieces, factcheck_answer
-from claimwise.types.checking import CheckRequest
 from claimwise.types.rows import Source
-from claimwise.verify.closed_book import ClosedBookJudge
-from claimwise.verify.grounded import GroundedJudge
+from claimwise.types.verdicts import CheckRequest
 from support.judge_cases import CLAIMS, Case, make_judge_cases
 from support.mock_model import MockModel
 

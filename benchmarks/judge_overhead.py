@@ -28,16 +28,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from claimwise.checking.check import check_answer
 from claimwise.config import LlmSection
+from claimwise.factcheck.answer import cut_pieces, factcheck_answer
+from claimwise.judges.closed_book import ClosedBookJudge
+from claimwise.judges.grounded import GroundedJudge, GroundedSettings, Mode
 from claimwise.llm.client import LlmClient, open_client
-from claimwise.pipeline.check import check_answer
-from claimwise.pipeline.factcheck import cut_pieces, factcheck_answer
 from claimwise.store import open_store
 from claimwise.store.replies import open_replies
-from claimwise.types.checking import CheckRequest
 from claimwise.types.rows import Source
-from claimwise.verify.closed_book import ClosedBookJudge
-from claimwise.verify.grounded import GroundedJudge, GroundedSettings, Mode
+from claimwise.types.verdicts import CheckRequest
 from support.judge_cases import CLAIMS, Case, make_judge_cases
 from support.judge_rivals import PACKAGES
 from support.mock_model import MockModel

@@ -23,14 +23,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimwise.ingest.labelled import find_sets, read_set
-from claimwise.pipeline.openbook import judge_by_corpus
-from claimwise.types.bench import LabelledClaim
-from claimwise.types.checking import AnswerClaim
-from claimwise.types.openbook import OUTCOMES, Retrieval
+from claimwise.bench.labelled import find_sets, read_set
+from claimwise.judges.corpus import Corpus
+from claimwise.judges.judge import load_verifier
+from claimwise.openbook.answer import judge_by_corpus
+from claimwise.types.accuracy import LabelledClaim
+from claimwise.types.corpus import OUTCOMES, Retrieval
 from claimwise.types.rows import Source
-from claimwise.verify.corpus import Corpus
-from claimwise.verify.verifier import load_verifier
+from claimwise.types.verdicts import AnswerClaim
 
 CHOSEN = ("covidfact", "fool_me_twice", "summedits", "wice")
 FRESH = ("aggrefact_cliff_goyal", "averitec", "healthver")

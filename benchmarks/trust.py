@@ -14,7 +14,7 @@ agree little (kappa 0.5), so that the instrument keeps up with them; for the kap
 (0.8), so that its balanced accuracy is high. «Short of it» is 0.03 on the wrong side of a limit; a
 good instrument reaches a balanced accuracy of 0.83, or agrees with people as they do.
 
-Rule: `claimwise.measure.trust.decide_trust` with its defaults. Rival, in the same samples: the
+Rule: `claimwise.calibration.trust.decide_trust` with its defaults. Rival, in the same samples: the
 point estimates are within both limits. Instruments at a limit or short of it must be called
 trusted at most 5 times in 100, three standard errors of the simulation allowed. The last line
 printed is one JSON object.
@@ -33,10 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from claimwise.measure.calibration import Judged, compare_with_people, measure_balanced
-from claimwise.measure.trust import decide_trust
-from claimwise.types.calibrating import Rule
-from claimwise.types.checking import CHOICES
+from claimwise.calibration.measure import Judged, compare_with_people, measure_balanced
+from claimwise.calibration.trust import decide_trust
+from claimwise.calibration.values import Rule
+from claimwise.types.verdicts import CHOICES
 
 Flags = NDArray[np.bool_]
 Generator = np.random.Generator

@@ -17,11 +17,11 @@ import sys
 from pathlib import Path
 from statistics import mean
 
+from claimwise.bench.labelled import find_sets
+from claimwise.bench.measure import bench_verifier
 from claimwise.errors import InputError
-from claimwise.ingest.labelled import find_sets
-from claimwise.pipeline.bench import bench_verifier
-from claimwise.types.bench import Accuracy, BenchResult, Bounds
-from claimwise.verify.card import Card, load_card
+from claimwise.judges.card import Card, load_card
+from claimwise.types.accuracy import Accuracy, BenchResult, Bounds
 
 VERIFIER = "embedded"
 ROWS, QUICK_ROWS = 1500, 150  # the card's figures rest on as many rows a set

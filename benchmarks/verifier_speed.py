@@ -31,10 +31,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from claimwise.verify.embedded import EmbeddedVerifier
-from claimwise.verify.encoder import Encoder
-from claimwise.verify.verifier import load_verifier
-from claimwise.verify.words import is_common, read_words
+from claimwise.judges.embedded import EmbeddedVerifier
+from claimwise.judges.encoder import Encoder
+from claimwise.judges.judge import load_verifier
+from claimwise.judges.words import is_common, read_words
 from support.memory import read_peak_memory
 from support.verifier_cases import WORDS, Case, count_claims, count_verdicts, make_cases
 

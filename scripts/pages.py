@@ -18,14 +18,14 @@ import msgspec
 from claimwise.cli import verifiers
 from claimwise.cli.commands import COMMANDS
 from claimwise.cli.main import LazyGroup, cli, run
-from claimwise.ingest.problems import describe
-from claimwise.ingest.records import NESTED
+from claimwise.judges.card import Card, load_card
 from claimwise.measure import load_metrics
 from claimwise.measure.catalogue import list_metrics
+from claimwise.readers.problems import describe
+from claimwise.readers.records import NESTED
 from claimwise.store.files import SqlFolder, list_views
-from claimwise.types.bench import Accuracy, VerifierAccuracy
+from claimwise.types.accuracy import Accuracy, VerifierAccuracy
 from claimwise.types.rows import ROW_TYPES, Row
-from claimwise.verify.card import Card, load_card
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 _PAGE_WIDTH = "96"  # of the examples' output

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from claimwise.accounts import queries
 from claimwise.cli.main import run
 from claimwise.demo import list_demo_files, write_demo
-from claimwise.pipeline import import_files
-from claimwise.store import Store, accounts, open_store
+from claimwise.store import Store, open_store
+from claimwise.transfer import import_files
 from support.watchdog import make_run_folder, make_worker_folder, watch
 
 # A busy machine is no counterexample: speed has tests of its own.
@@ -188,7 +189,7 @@ def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
 
     What a real hash takes is asserted in tests/store/test_accounts.py.
     """
-    monkeypatch.setitem(accounts._SCRYPT, "n", 2**8)
+    monkeypatch.setitem(queries._SCRYPT, "n", 2**8)
 
 
 @pytest.fixture(scope="session")

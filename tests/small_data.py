@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from claimwise.ingest.records import KINDS, expand
+from claimwise.readers.records import KINDS, expand
 from claimwise.store import Store
 from claimwise.types.rows import Placed
 

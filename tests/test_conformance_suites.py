@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from claimwise.ingest import built_in as readers
+from claimwise.judges import built_in as judges
 from claimwise.llm import built_in as providers
 from claimwise.llm.wire import Reading
 from claimwise.plugins import ClaimVerdict, Plugin, Problem, Provider, Scores, Source, Span
+from claimwise.readers import built_in as readers
 from claimwise.testing import check_judge, check_metric, check_provider, check_reader
-from claimwise.verify import built_in as judges
 
 ROOT = Path(__file__).parent.parent
 METRICS = ROOT / "src/claimwise/measure/sql"

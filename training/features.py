@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from claimwise.ingest.labelled import find_sets
+from claimwise.bench.labelled import find_sets
+from claimwise.judges.combine import add_encoder, sum_up
+from claimwise.judges.encoder import Encoder
+from claimwise.judges.evidence import EvidenceIndex, split_parts, weigh_part
+from claimwise.judges.overlap import share_found
+from claimwise.judges.words import read_stems
 from claimwise.types.rows import Source
-from claimwise.verify.combine import add_encoder, sum_up
-from claimwise.verify.encoder import Encoder
-from claimwise.verify.evidence import EvidenceIndex, split_parts, weigh_part
-from claimwise.verify.overlap import share_found
-from claimwise.verify.words import read_stems
 
 MOST_ROWS = 1500
 

@@ -23,6 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from claimwise.judges.card import Card
+from claimwise.judges.combine import Combiner, LogisticModel, Tier
+from claimwise.judges.overlap import OverlapVerifier
 from claimwise.measure.accuracy import (
     Measured,
     Resampling,
@@ -32,10 +35,7 @@ from claimwise.measure.accuracy import (
     measure_set,
     rate_claims,
 )
-from claimwise.types.bench import VerifierAccuracy
-from claimwise.verify.card import Card
-from claimwise.verify.combine import Combiner, LogisticModel, Tier
-from claimwise.verify.overlap import OverlapVerifier
+from claimwise.types.accuracy import VerifierAccuracy
 
 Array = NDArray[np.float64]
 FITTED = ("wice", "summedits", "bump", "factcheck_bench", "fool_me_twice")

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from claimwise.checking.report import print_checked
 from claimwise.decompose.answers import split_answer
-from claimwise.ingest.files import read_csv
-from claimwise.report.checking import print_checked
+from claimwise.judges.judge import load_verifier
+from claimwise.judges.lazy import lazy
+from claimwise.judges.quotes import LONGEST_QUOTE, QuoteFinder
+from claimwise.judges.reading import Reading
+from claimwise.readers.files import read_csv
 from claimwise.text.sentences import find_sentences
-from claimwise.types.checking import AnswerClaim, CheckRequest, CheckResult, ClaimVerdict
 from claimwise.types.rows import Source
-from claimwise.verify.lazy import lazy
-from claimwise.verify.quotes import LONGEST_QUOTE, QuoteFinder
-from claimwise.verify.reading import Reading
-from claimwise.verify.verifier import load_verifier
+from claimwise.types.verdicts import AnswerClaim, CheckRequest, CheckResult, ClaimVerdict
 
 MOST_EXCESS = 0.3  # of an exponent: times are never exact, and a square would be 1
 _LEAST_SECONDS = 0.01  # of the processor; shorter times say nothing

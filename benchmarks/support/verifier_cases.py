@@ -16,8 +16,8 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any, NamedTuple
 
-from claimwise.types.checking import AnswerClaim, CheckRequest
 from claimwise.types.rows import Source
+from claimwise.types.verdicts import AnswerClaim, CheckRequest
 
 WORDS = 500
 _CORPUS = "2026-09"

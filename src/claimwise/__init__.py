@@ -9,24 +9,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from claimwise.checking.check import check
     from claimwise.errors import ClaimwiseError, InputError, MetricError, StoreError
+    from claimwise.factcheck.answer import factcheck
+    from claimwise.judges.judge import load_verifier
     from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
-    from claimwise.pipeline import export_store, import_files
-    from claimwise.pipeline.check import check
-    from claimwise.pipeline.factcheck import factcheck
-    from claimwise.report import build_report
+    from claimwise.run_report import build_report
     from claimwise.run_report.values import Report
     from claimwise.store import Store, open_store
-    from claimwise.types.checking import CheckResult
-    from claimwise.types.factchecking import FactCheckResult
+    from claimwise.transfer import export_store, import_files
+    from claimwise.types.closed_book import FactCheckResult
     from claimwise.types.results import Estimate, MetricTable, Settings
-    from claimwise.verify.verifier import load_verifier
+    from claimwise.types.verdicts import CheckResult
 
 _HOMES = {
-    "CheckResult": "types.checking",
+    "CheckResult": "types.verdicts",
     "ClaimwiseError": "errors",
     "Estimate": "types.results",
-    "FactCheckResult": "types.factchecking",
+    "FactCheckResult": "types.closed_book",
     "InputError": "errors",
     "Metric": "measure",
     "MetricError": "errors",
@@ -35,15 +35,15 @@ _HOMES = {
     "Settings": "types.results",
     "Store": "store",
     "StoreError": "errors",
-    "build_report": "report",
-    "check": "pipeline.check",
+    "build_report": "run_report",
+    "check": "checking.check",
     "estimate_metric": "measure",
-    "export_store": "pipeline",
-    "factcheck": "pipeline.factcheck",
+    "export_store": "transfer",
+    "factcheck": "factcheck.answer",
     "find_metric": "measure",
-    "import_files": "pipeline",
+    "import_files": "transfer",
     "load_metrics": "measure",
-    "load_verifier": "verify.verifier",
+    "load_verifier": "judges.judge",
     "open_store": "store",
 }
 

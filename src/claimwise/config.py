@@ -74,7 +74,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     metrics: MetricsSection = MetricsSection()
     vocabulary: VocabularySection = VocabularySection()
     llm: LlmSection = LlmSection()
-    # As they stand: what they mean is for `claimwise.gate.settings` to say.
+    # As they stand: what they mean is for `claimwise.gates.settings` to say.
     gates: tuple[dict[str, Any], ...] = ()
 
 

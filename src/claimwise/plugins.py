@@ -9,17 +9,11 @@ one of ``claimwise.metrics`` a package with ``.sql`` files.
 
 from claimwise.disk.input import refuse
 from claimwise.errors import InputError, PluginError, Problem
-from claimwise.ingest.outside import Reader, Record, RecordKind, Records
+from claimwise.judges.outside import Judge
 from claimwise.llm.providers import Provider
 from claimwise.llm.wire import Features, Reading, Wire, read_count
+from claimwise.readers.outside import Reader, Record, RecordKind, Records
 from claimwise.registry import Plugin
-from claimwise.types.checking import (
-    AnswerClaim,
-    CheckRequest,
-    ClaimVerdict,
-    Scores,
-    Span,
-)
 from claimwise.types.llm import LlmCall, Usage
 from claimwise.types.rows import (
     Answer,
@@ -36,7 +30,7 @@ from claimwise.types.rows import (
     Source,
 )
 from claimwise.types.traces import Passage, Trace
-from claimwise.verify.outside import Judge
+from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
 
 __all__ = [
     "Answer",

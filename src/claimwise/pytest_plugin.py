@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from claimwise.checking.check import Actions, Sources
     from claimwise.config import Project
-    from claimwise.pipeline.check import Actions, Sources
-    from claimwise.types.checking import CheckResult, ClaimVerdict
-    from claimwise.types.gating import GateReport
-    from claimwise.verify.verifier import Verifier
+    from claimwise.gates.values import GateReport
+    from claimwise.judges.judge import Verifier
+    from claimwise.types.verdicts import CheckResult, ClaimVerdict
 
 MARK = "claimwise"
 _UNDECIDED = "claimwise_inconclusive"
@@ -82,8 +82,8 @@ def assert_faithful(
     __tracebackhide__ = True
     if not 0 <= min_rate <= 1:
         raise ValueError(f"min_rate: found {min_rate}, expected a share from 0 to 1")
-    from claimwise.pipeline.check import check
-    from claimwise.report.checking import decide_gate
+    from claimwise.checking.check import check
+    from claimwise.checking.report import decide_gate
 
     result = check(
         answer, sources, question=question, actions=actions, verifier=verifier, judge=judge
@@ -98,7 +98,7 @@ def _explain(result: CheckResult, min_rate: float) -> Iterator[str]:
 
     ``-`` is what the answer says, ``+`` what the source says instead, ``?`` why.
     """
-    from claimwise.report.checking import describe_result
+    from claimwise.checking.report import describe_result
 
     if result.rate is None:
         why = "no claim could be judged" if result.unscored else "the answer makes no claim"
@@ -168,7 +168,7 @@ class GateRunner:
         return report
 
     def _run(self, name: str | None) -> GateReport:
-        from claimwise.pipeline.gating import run_gates
+        from claimwise.gates.run import run_gates
         from claimwise.store import open_store
 
         place = self._place or os.environ.get("CLAIMWISE_STORE") or self._project.store_place
@@ -189,7 +189,7 @@ def _show_gates(report: GateReport) -> str:
 
     from rich.console import Console
 
-    from claimwise.report.gating import print_gates
+    from claimwise.gates.report import print_gates
 
     out = StringIO()
     print_gates(report, Console(file=out, width=_WIDTH, no_color=True, highlight=False))
@@ -206,7 +206,7 @@ class GateFile(pytest.File):
             UsageError: the settings are wrong, or hold no gate.
         """
         from claimwise.errors import ClaimwiseError
-        from claimwise.gate.settings import read_gates
+        from claimwise.gates.settings import read_gates
 
         try:
             runner = make_runner(self.config, self.path.parent)

@@ -22,18 +22,18 @@ import msgspec
 
 from claimwise.demo import write_demo
 from claimwise.errors import ClaimwiseError, InputError, PluginError, Problem
-from claimwise.ingest.outside import OutsideReader, Reader
+from claimwise.judges.outside import Judge, OutsideVerifier
 from claimwise.llm.addresses import is_loopback, read_origin
 from claimwise.llm.providers import Destination, Endpoint, Provider, make_url
 from claimwise.llm.wire import Reading
 from claimwise.measure import estimate_metric
 from claimwise.measure.catalogue import parse_metric
+from claimwise.readers.outside import OutsideReader, Reader
 from claimwise.registry import Entry, Group, Plugin
 from claimwise.store import open_store
-from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
 from claimwise.types.llm import LlmCall
 from claimwise.types.rows import Source
-from claimwise.verify.outside import Judge, OutsideVerifier
+from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict
 
 __all__ = ["check_judge", "check_metric", "check_provider", "check_reader"]
 

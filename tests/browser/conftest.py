@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from browser.desk import PEOPLE, Visit, log_in, wait_ready
+from claimwise.accounts.queries import create_account
 from claimwise.store import open_store
-from claimwise.store.accounts import create_account
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.desk_data import fill_store
 from support.waiting import DEADLINE

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
+from claimwise.accounts.queries import create_session
 from claimwise.accounts.values import Role
-from claimwise.annotate.security import write_session_cookie
-from claimwise.store.accounts import create_session
+from claimwise.app.security import write_session_cookie
 from support.app_server import RunningApp, utc_now
 
 PEOPLE: dict[str, Role] = {

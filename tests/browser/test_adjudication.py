@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.desk import Visit, log_in, pick, press, read_claim, wait_ready
-from claimwise.store import Store
-from claimwise.store.annotation import (
+from claimwise.labelling.queue import (
     close_round,
     list_disputes,
     list_labels_of,
@@ -18,7 +17,8 @@ from claimwise.store.annotation import (
     skip_task,
     take_task,
 )
-from claimwise.types.annotation import Choice, Task
+from claimwise.labelling.values import Choice, Task
+from claimwise.store import Store
 from small_data import load
 from support.app_server import RunningApp, utc_now
 from support.axe import find_violations

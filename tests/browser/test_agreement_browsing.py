@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from claimwise.annotate.guide import read_guide
+from claimwise.accounts.queries import create_account
 from claimwise.demo import list_demo_files
-from claimwise.pipeline import import_files
+from claimwise.labelling.guide import read_guide
+from claimwise.labelling.rounds import add_guide
 from claimwise.store import open_store
-from claimwise.store.accounts import create_account
-from claimwise.store.rounds import add_guide
+from claimwise.transfer import import_files
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.axe import find_violations
 from support.tour import wait_figures

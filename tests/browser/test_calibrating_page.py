@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from browser.desk import log_in
+from claimwise.accounts.queries import create_account
 from claimwise.demo import list_demo_files
-from claimwise.pipeline import import_files
 from claimwise.store import open_store
-from claimwise.store.accounts import create_account
+from claimwise.transfer import import_files
 from support.app_server import PASSWORD, run_app, utc_now
 from support.axe import find_violations
 

@@ -9,8 +9,8 @@ import pytest
 from browser.conftest import Open
 from claimwise.cli.main import run
 from claimwise.demo import list_demo_files
-from claimwise.pipeline import import_files
 from claimwise.store import open_store
+from claimwise.transfer import import_files
 
 
 @pytest.fixture(scope="module")

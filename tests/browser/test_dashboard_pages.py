@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from claimwise.annotate import agreement, dashboard, runs
-from claimwise.annotate.figures import Figures
+from claimwise.accounts.queries import create_account
+from claimwise.app import agreement, dashboard, runs
+from claimwise.app.figures import Figures
 from claimwise.demo import list_demo_files
-from claimwise.pipeline import import_files
-from claimwise.report import build_report
+from claimwise.run_report import build_report
 from claimwise.store import open_store
-from claimwise.store.accounts import create_account
+from claimwise.transfer import import_files
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.axe import find_violations
 from support.tour import wait_figures

@@ -20,7 +20,7 @@ from browser.desk import (
     wait_settled,
     wait_status,
 )
-from claimwise.store.annotation import close_round, list_labels_of, read_progress
+from claimwise.labelling.queue import close_round, list_labels_of, read_progress
 from support.app_server import PASSWORD, RunningApp, utc_now
 from support.desk_data import HOSTILE, HOSTILE_ANSWER, TOWER, UNICODE, make_round
 

@@ -11,7 +11,7 @@ import pytest
 
 from claimwise.pytest_plugin import assert_faithful
 from claimwise.store import open_store
-from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores
+from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores
 from small_data import answer, item, label, load, run, source
 
 SOURCE = "The tower is 139 m tall. It opened in 1999."

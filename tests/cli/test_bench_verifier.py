@@ -11,11 +11,11 @@ from typing import IO, Any
 
 import pytest
 
+from claimwise.bench import measure
+from claimwise.bench.measure import bench_verifier
 from claimwise.cli.main import run
-from claimwise.pipeline import bench
-from claimwise.pipeline.bench import bench_verifier
-from claimwise.types.checking import Scores
-from claimwise.verify.overlap import OverlapVerifier
+from claimwise.judges.overlap import OverlapVerifier
+from claimwise.types.verdicts import Scores
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -205,7 +205,7 @@ def test_claims_about_one_document_are_scored_together(
             calls.append(document)
             return super().score_claims(claims, document)
 
-    monkeypatch.setattr(bench, "load_verifier", lambda name: Counting())
+    monkeypatch.setattr(measure, "load_verifier", lambda name: Counting())
     bench_verifier(folder, "overlap", sets=["one"], resamples=10)
     assert len(calls) == 2 * len(set(calls)) == 24  # once for the verifier, once for the baseline
 
@@ -230,7 +230,7 @@ def test_unscored_claims_are_counted_and_bounded(
     def load(name: str) -> OverlapVerifier:
         return Hesitant() if name == "hesitant" else OverlapVerifier()
 
-    monkeypatch.setattr(bench, "load_verifier", load)
+    monkeypatch.setattr(measure, "load_verifier", load)
     result = bench_verifier(folder, "hesitant", sets=["one"], resamples=50)
     found, baseline = result.verifier.sets["one"], result.baseline.sets["one"]
     castles = sum("castle" in row["claim"] for row in make_rows())
@@ -253,7 +253,7 @@ def test_text_names_unscored_claims(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        bench, "load_verifier", lambda n: Hesitant() if n == "hesitant" else OverlapVerifier()
+        measure, "load_verifier", lambda n: Hesitant() if n == "hesitant" else OverlapVerifier()
     )
     code = run(["bench-verifier", str(folder), "--verifier", "hesitant", "--jobs", "1"])
     out = " ".join(capsys.readouterr().out.split())

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from claimwise.calibration.calibrate import calibrate_verifier
 from claimwise.cli.main import run
 from claimwise.demo import list_demo_files
-from claimwise.pipeline import import_files
-from claimwise.pipeline.calibrating import calibrate_verifier
 from claimwise.store import open_store
+from claimwise.transfer import import_files
 
 
 @pytest.fixture

@@ -23,7 +23,9 @@ def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     """Check in a folder with an answer and its source, judged by the exact verifier."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr("claimwise.cli.check.load_verifier", lambda name="auto": ExactVerifier())
+    monkeypatch.setattr(
+        "claimwise.checking.check_command.load_verifier", lambda name="auto": ExactVerifier()
+    )
     put("answer.txt", "The tower is 200 m tall. Dogs may come in.\n")
     put("policy.md", POLICY)
 

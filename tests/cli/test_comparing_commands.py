@@ -11,8 +11,8 @@ import pytest
 
 from claimwise.cli.main import run
 from claimwise.demo import list_demo_files
-from claimwise.pipeline import import_files
 from claimwise.store import open_store
+from claimwise.transfer import import_files
 
 Say = Callable[..., tuple[int, str, str]]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from claimwise.demo import write_demo
-from claimwise.pipeline.probe import FILE_NAME
+from claimwise.factcheck.probe import FILE_NAME
 from claimwise.store import open_store
 from claimwise.types.rows import ClosedBookLabel
 from cli.conftest import Say

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.pipeline.probe import FILE_NAME
+from claimwise.factcheck.probe import FILE_NAME
+from claimwise.factcheck.probe_facts import make_probe
 from claimwise.store import open_store
-from claimwise.verify.closed_probe import make_probe
 from cli.conftest import Say
 from support.closed_book import label_pieces
 from support.faulty_server import Asked, FaultyServer

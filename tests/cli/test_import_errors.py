@@ -25,7 +25,7 @@ from claimwise.types.rows import (
     Row,
     Source,
 )
-from ingest.bad_files import (
+from readers.bad_files import (
     BAD_FILES,
     BAD_RECORDS,
     CSV_HEADER,

@@ -6,12 +6,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from claimwise.cli.judging import (
-    JudgeOptions,
-    judge_options,
-    plan_calls,
-)
-from claimwise.cli.progress import describe_progress, show_progress
+from claimwise.command.judge import JudgeOptions, judge_options, plan_calls
+from claimwise.command.progress import describe_progress, show_progress
 from claimwise.llm.client import open_client
 from claimwise.types.llm import LlmCall, LlmReply, Price
 from claimwise.types.progress import JudgeProgress

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.cli.common import write_output
 from claimwise.cli.main import run
+from claimwise.command.options import write_output
 from claimwise.config import read_config
 from claimwise.demo import write_demo
 from claimwise.disk.output import replace_file

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from claimwise.labelling.queue import save_label, take_task
 from claimwise.store import open_store
-from claimwise.store.annotation import save_label, take_task
 from cli.conftest import Say
 from support.round_data import CLAIMS, NOW, UNLINKED, fill
 

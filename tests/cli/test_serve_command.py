@@ -14,15 +14,15 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
-from claimwise.annotate.server import ServeOptions, _count_proxies, bind_socket, serve_app
+from claimwise.accounts.queries import list_accounts, read_invite
+from claimwise.app.server import ServeOptions, _count_proxies, bind_socket, serve_app
 from claimwise.cli.main import cli, run
 from claimwise.config import Project
 from claimwise.demo import list_demo_files
 from claimwise.errors import ClaimwiseError, MissingExtraError
-from claimwise.pipeline import import_files
+from claimwise.labelling.rounds import list_rounds
 from claimwise.store import open_store
-from claimwise.store.accounts import list_accounts, read_invite
-from claimwise.store.rounds import list_rounds
+from claimwise.transfer import import_files
 from support.app_server import utc_now
 from support.waiting import DEADLINE
 
@@ -125,7 +125,7 @@ def test_without_the_extra_it_says_what_to_install(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "claimwise.annotate.connections", raising=False)
+    monkeypatch.delitem(sys.modules, "claimwise.app.connections", raising=False)
     with pytest.raises(MissingExtraError, match=r"claimwise\[web\]"):
         serve_app(Project(Path()), place, ServeOptions(port=0), print)
 
@@ -179,7 +179,7 @@ def test_accounts_from_the_command_line(place: str) -> None:
         invite = read_invite(store, link.rpartition("/")[2], utc_now())
         assert invite is not None
         assert (invite.role, invite.account) == ("adjudicator", None)
-        from claimwise.store.accounts import create_account
+        from claimwise.accounts.queries import create_account
 
         create_account(store, "root", "admin", "four plain words", utc_now())
         create_account(store, "anna", "labeler", "four plain words", utc_now())

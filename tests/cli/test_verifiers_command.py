@@ -13,11 +13,11 @@ import pytest
 from claimwise.cli import verifiers
 from claimwise.cli.main import run
 from claimwise.cli.verifiers import SETS, find_figures, find_weak_points, sort_sets
+from claimwise.judges import encoder
+from claimwise.judges.card import load_card
+from claimwise.judges.judge import load_verifier
 from claimwise.registry import find_entry, list_entries, load_plugin
-from claimwise.types.bench import VerifierAccuracy
-from claimwise.verify import encoder
-from claimwise.verify.card import load_card
-from claimwise.verify.verifier import load_verifier
+from claimwise.types.accuracy import VerifierAccuracy
 from support.packages import install_package
 
 BUILT_IN = [entry.name for entry in list_entries("judges") if entry.built_in]
@@ -161,7 +161,7 @@ def test_sizes_are_those_of_the_files() -> None:
         assert entry is not None
         return load_plugin(entry).measure_size()
 
-    sizes = {p.name: len(p.read_bytes()) for p in (files("claimwise.verify") / "data").iterdir()}
+    sizes = {p.name: len(p.read_bytes()) for p in (files("claimwise.judges") / "data").iterdir()}
     weights = sizes["encoder.int8.onnx"] + sizes["tokenizer.json"]
     assert measure_size("embedded") == sum(sizes.values()) - sizes["card.json"]
     assert measure_size("lexical") == measure_size("embedded") - weights

@@ -13,7 +13,7 @@ import pytest
 
 from claimwise.cli.main import run
 from claimwise.errors import ClaimwiseError
-from claimwise.verify.verifier import Verifier
+from claimwise.judges.judge import Verifier
 from pipeline.instruments import ExactVerifier
 
 Say = Callable[..., tuple[int, str, str]]
@@ -34,7 +34,7 @@ def demo(
 ) -> Say:
     """Run commands inside the demo project, judged by the exact verifier."""
     monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
-    monkeypatch.setattr("claimwise.pipeline.verify.load_verifier", find)
+    monkeypatch.setattr("claimwise.checking.run.load_verifier", find)
     shutil.copytree(judged_demo, tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
 
@@ -119,7 +119,7 @@ def test_run_without_answers_is_one_line(demo: Say) -> None:
 _TERMINAL = """
 import os, pty, sys
 sys.path.insert(0, {tests!r})
-import claimwise.pipeline.verify as verifying
+import claimwise.checking.run as verifying
 from pipeline.instruments import ExactVerifier
 verifying.load_verifier = lambda name: ExactVerifier(effort=1000)
 from claimwise.cli.main import main

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from claimwise.decompose import find_compounds, split_answer
 from claimwise.text import find_sentences
-from claimwise.types.checking import AnswerClaim
+from claimwise.types.verdicts import AnswerClaim
 from decompose.worked_answers import WORKED, Worked
 from support.growth import grows_evenly, measure_cpu
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from claimwise.calibration.values import Rule
 from claimwise.cli.main import run
 from claimwise.store import open_store
-from claimwise.types.calibrating import Rule
 
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from claimwise.cli.main import run
+from claimwise.comparison.drift import explain_drift
+from claimwise.comparison.queries import find_pair
 from claimwise.measure import load_metrics
-from claimwise.measure.drift import explain_drift
 from claimwise.store import open_store
-from claimwise.store.comparing import find_pair
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = ROOT / "docs/examples/drift/make_example.py"

@@ -22,7 +22,7 @@ import pytest
 
 from claimwise.config import LlmSection
 from claimwise.errors import LlmError
-from claimwise.llm import gate
+from claimwise.llm import limits
 from claimwise.llm.client import make_key, open_client, stop_on_interrupt
 from claimwise.llm.outcomes import read_retry_after
 from claimwise.llm.parsing import ask_for
@@ -249,7 +249,7 @@ def test_retry_after_is_read() -> None:
 def test_retry_after_holds_for_every_call(connect: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others would only be refused as well, and use up their attempts."""
     clock = FakeClock()
-    monkeypatch.setattr(gate, "time", clock)
+    monkeypatch.setattr(limits, "time", clock)
     with FaultyServer(script=["429"], retry_after="0.01") as server:
         client = connect(server)
         with ThreadPoolExecutor(4) as pool:
@@ -275,7 +275,7 @@ def test_a_server_that_asks_for_hours_is_not_waited_for(connect: Opener) -> None
 def test_concurrency_grows_to_its_limit_and_not_beyond(
     connect: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate, "_START", 4)
+    monkeypatch.setattr(limits, "_START", 4)
     with FaultyServer() as server:
         client = connect(server, concurrency=10)
         assert client.tally.concurrency == 4

@@ -10,12 +10,7 @@ from claimwise.config import LlmSection, ProviderSection, read_config
 from claimwise.errors import ConfigError, LlmError, PluginError
 from claimwise.llm.client import open_client
 from claimwise.llm.pricing import estimate_tokens, find_price, parse_price
-from claimwise.llm.providers import (
-    Endpoint,
-    find_destination,
-    find_endpoint,
-    load_provider,
-)
+from claimwise.llm.providers import Endpoint, find_destination, find_endpoint, load_provider
 from claimwise.registry import list_entries
 from claimwise.types.llm import LlmCall, Price
 from support.packages import install_package

@@ -17,9 +17,9 @@ from claimwise.cli.main import run
 from claimwise.llm.client import LlmClient, open_client
 from claimwise.store import open_store
 from claimwise.store.replies import open_replies
-from claimwise.types.checking import VERDICTS
-from claimwise.types.factchecking import FACT_LABELS
+from claimwise.types.closed_book import FACT_LABELS
 from claimwise.types.llm import LlmCall, LlmFailure, LlmReply
+from claimwise.types.verdicts import VERDICTS
 from support.real_server import CONTEXT_TOKENS, MODEL, RealServer, find_missing
 
 _MISSING = find_missing()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.llm.gate import Budget, Gate
+from claimwise.llm.limits import Budget, Gate
 
 EVENTS = st.lists(st.sampled_from(["replied", "overloaded", "failed"]), max_size=200)
 

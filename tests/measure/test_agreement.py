@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
 
-from claimwise.measure.agreement import (
+from claimwise.agreement.coefficients import (
     NEVER_GIVEN,
     NO_OVERLAP,
     ONE_ITEM,
@@ -35,9 +35,9 @@ from claimwise.measure.agreement import (
     measure_tables,
     rate_units,
 )
+from claimwise.agreement.values import Figure
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import wilson_interval
-from claimwise.types.agreeing import Figure
 from measure.naive_agreement import (
     Table,
     find_ac1,

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.measure.calibration import (
+from claimwise.agreement.values import Figure
+from claimwise.calibration.measure import (
     compare_with_people,
     count_matrix,
     measure_balanced,
@@ -21,9 +22,8 @@ from claimwise.measure.calibration import (
     measure_verdicts,
     read_claims,
 )
-from claimwise.measure.trust import decide_trust
-from claimwise.types.agreeing import Figure
-from claimwise.types.calibrating import JudgedClaim, PeopleAgreement, Rule
+from claimwise.calibration.trust import decide_trust
+from claimwise.calibration.values import JudgedClaim, PeopleAgreement, Rule
 
 
 def claims(*counts: tuple[str, str, int], per_item: int = 2, **more: Any) -> list[JudgedClaim]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from claimwise.comparison.compare import compare_runs
+from claimwise.comparison.queries import find_pair
+from claimwise.comparison.values import Comparison
 from claimwise.errors import MetricError, StoreError
 from claimwise.measure import load_metrics
-from claimwise.measure.compare import compare_runs
-from claimwise.pipeline import export_store
 from claimwise.store import Store, open_store
-from claimwise.store.comparing import find_pair
-from claimwise.types.comparing import Comparison
+from claimwise.transfer import export_store
 from claimwise.types.results import Settings
 from small_data import answer, item, label, load, run, source
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from claimwise.comparison.drift import explain_drift
+from claimwise.comparison.drift_values import Drift, Part
+from claimwise.comparison.queries import find_pair
 from claimwise.errors import MetricError
 from claimwise.measure import load_metrics
-from claimwise.measure.drift import explain_drift
-from claimwise.measure.instruments import find_label_views
-from claimwise.pipeline import export_store
+from claimwise.measure.run_judges import find_label_views
 from claimwise.store import Store, open_store
-from claimwise.store.comparing import find_pair
-from claimwise.types.drifting import Drift, Part
+from claimwise.transfer import export_store
 from small_data import SOURCE, answer, item, label, load, run, source
 
 METRICS = load_metrics()

@@ -9,13 +9,9 @@ from claimwise.errors import MetricError
 from claimwise.measure import estimate_metric, find_metric, load_metrics
 from claimwise.measure.catalogue import parse_metric
 from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import (
-    korn_graubard_bound,
-    korn_graubard_interval,
-    wilson_interval,
-)
-from claimwise.pipeline import export_store
+from claimwise.measure.intervals import korn_graubard_bound, korn_graubard_interval, wilson_interval
 from claimwise.store import Store, open_store
+from claimwise.transfer import export_store
 from claimwise.types.results import Estimate, MetricTable, Settings
 from small_data import answer, item, label, load, run
 
@@ -323,7 +319,7 @@ def _figures(table: MetricTable) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("method", ["wilson", "bootstrap-bca"])
 def test_same_figures_on_every_engine(postgres_place: str, tmp_path: Path, method: str) -> None:
     from claimwise.demo import list_demo_files
-    from claimwise.pipeline import import_files
+    from claimwise.transfer import import_files
 
     settings = Settings(method=method, resamples=300)
     places = [str(tmp_path / "a.db"), postgres_place]

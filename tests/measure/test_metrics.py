@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from claimwise.measure import Metric, load_metrics
-from claimwise.pipeline import export_store
 from claimwise.store import Store, open_store
+from claimwise.transfer import export_store
 from small_data import answer, claim, closed_label, item, label, load, run, source
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]

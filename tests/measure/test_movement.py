@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.measure.movement import (
+from claimwise.comparison.decomposition import (
     BASE_ONLY,
     KEPT,
     MOVED,

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from claimwise.comparison.plan import Goal, Outlook, _find_drop, _find_items, plan_items
+from claimwise.comparison.plan_values import Plan
+from claimwise.comparison.queries import find_pair
 from claimwise.errors import MetricError
 from claimwise.measure import load_metrics
 from claimwise.measure.paired import compare_items
-from claimwise.measure.plan import Goal, Outlook, _find_drop, _find_items, plan_items
 from claimwise.store import Store
-from claimwise.store.comparing import find_pair
-from claimwise.types.planning import Plan
 from small_data import answer, item, label, load, run, source
 
 METRICS = load_metrics()

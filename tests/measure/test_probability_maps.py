@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, special
 
-from claimwise.measure.probability_maps import (
+from claimwise.calibration.maps import (
     Scored,
     _log_loss,
     apply_map,
@@ -22,7 +22,7 @@ from claimwise.measure.probability_maps import (
     fit_platt,
     measure_ece,
 )
-from claimwise.types.calibrating import ProbabilityMap
+from claimwise.calibration.values import ProbabilityMap
 
 
 def make(scores: list[float], supported: list[int], items: list[int] | None = None) -> Scored:

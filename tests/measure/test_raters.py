@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from claimwise.errors import MetricError
-from claimwise.measure.agreement import NO_OVERLAP, ONE_VERDICT, measure_fleiss
-from claimwise.measure.raters import (
+from claimwise.agreement.coefficients import NO_OVERLAP, ONE_VERDICT, measure_fleiss
+from claimwise.agreement.people import (
     _measure_slices,
     _Table,
     _Unit,
@@ -18,10 +17,11 @@ from claimwise.measure.raters import (
     is_prevalence_trap,
     measure_people,
 )
-from claimwise.pipeline.rounds import draw_round
+from claimwise.agreement.values import Agreement, Figure, Figures
+from claimwise.errors import MetricError
+from claimwise.labelling.draw import draw_round
+from claimwise.labelling.rounds import add_guide, list_rounds
 from claimwise.store import Store
-from claimwise.store.rounds import add_guide, list_rounds
-from claimwise.types.agreeing import Agreement, Figure, Figures
 from small_data import Record, answer, closed_label, item, label, load, run, source
 
 CLAIMS = ("It is tall.", "It is old.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from claimwise.calibration.stratified import StratumLabel, estimate_stratified
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import wilson_interval
-from claimwise.measure.stratified import StratumLabel, estimate_stratified
 
 
 def label(stratum: str, item: int, *, good: bool) -> StratumLabel:

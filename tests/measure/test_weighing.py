@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from claimwise.measure.weighing import weigh_samples
-from claimwise.store.calibrations import Sample
+from claimwise.calibration.queries import Sample
+from claimwise.calibration.weights import weigh_samples
 
 Flags = NDArray[np.bool_]
 CLAIMS = 300

@@ -8,20 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import claimwise.pipeline.run_engine as run_engine
+import claimwise.checking.engine as run_engine
+from claimwise.checking.engine import RunJudge, judge_run
+from claimwise.checking.run import GroundedRun
+from claimwise.factcheck.run import ClosedBookRun
+from claimwise.judges.closed_book import ClosedBookJudge
+from claimwise.judges.corpus import Corpus
+from claimwise.judges.grounded import GroundedJudge
 from claimwise.llm.client import LlmClient, open_client
-from claimwise.pipeline.cascade_run import CascadeRun
-from claimwise.pipeline.factcheck_run import ClosedBookRun
-from claimwise.pipeline.openbook_run import OpenBookRun
-from claimwise.pipeline.run_engine import RunJudge, judge_run
-from claimwise.pipeline.verify import GroundedRun
+from claimwise.openbook.cascade_run import CascadeRun
+from claimwise.openbook.run import OpenBookRun
 from claimwise.store import Store, open_store
 from claimwise.store.replies import open_replies
-from claimwise.types.openbook import Retrieval
+from claimwise.types.corpus import Retrieval
 from claimwise.types.rows import Source
-from claimwise.verify.closed_book import ClosedBookJudge
-from claimwise.verify.corpus import Corpus
-from claimwise.verify.grounded import GroundedJudge
 from pipeline.instruments import ExactVerifier
 from small_data import SOURCE, answer, item, load, run, source
 from support.closed_book import label_pieces

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import date
 from hashlib import pbkdf2_hmac
 
-import claimwise.pipeline.run_engine as run_engine
-import claimwise.pipeline.verify as verifying
+import claimwise.checking.engine as run_engine
+import claimwise.checking.run as verifying
 import claimwise.store.load as loading
 from claimwise.store import open_store
-from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
 from claimwise.types.rows import Label, Source, Verdict
+from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
 
 _NUMBER = re.compile(r"\d+")
 

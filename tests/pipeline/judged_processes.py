@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import claimwise.pipeline.run_engine as run_engine
+import claimwise.checking.engine as run_engine
+from claimwise.checking.run import verify_run
 from claimwise.config import LlmSection
+from claimwise.judges.grounded import GroundedJudge, GroundedSettings
 from claimwise.llm.client import LlmClient, open_client
-from claimwise.pipeline.verify import verify_run
 from claimwise.store import Store, open_store
 from claimwise.store.replies import open_replies
-from claimwise.verify.grounded import GroundedJudge, GroundedSettings
 from small_data import SOURCE, answer, item, load, run, source
 
 MODEL = "openai-compatible:m"

@@ -8,27 +8,27 @@ from typing import Any
 
 import pytest
 
-from claimwise.errors import MetricError, StoreError
-from claimwise.measure.correcting import correct_run
-from claimwise.measure.raters import measure_people
-from claimwise.measure.standing import Standings, read_standings
-from claimwise.measure.weighing import weigh_samples
-from claimwise.pipeline.calibrating import calibrate_verifier
-from claimwise.pipeline.rounds import draw_round
-from claimwise.pipeline.transfer import export_store
-from claimwise.report.calibrating import describe_basis
-from claimwise.report.corrections import describe_correction
-from claimwise.store import Store, open_store
-from claimwise.store.annotation import save_label, take_task
-from claimwise.store.calibrations import (
+from claimwise.agreement.people import measure_people
+from claimwise.calibration.calibrate import calibrate_verifier
+from claimwise.calibration.correction import correct_run
+from claimwise.calibration.correction_text import describe_correction
+from claimwise.calibration.queries import (
     list_calibrations,
     list_measurable,
     read_calibration,
     read_samples,
 )
-from claimwise.store.rounds import add_guide, list_rounds
-from claimwise.types.annotation import Choice
-from claimwise.types.calibrating import Calibrated, Calibration, Rule
+from claimwise.calibration.report import describe_basis
+from claimwise.calibration.status import Standings, read_standings
+from claimwise.calibration.values import Calibrated, Calibration, Rule
+from claimwise.calibration.weights import weigh_samples
+from claimwise.errors import MetricError, StoreError
+from claimwise.labelling.draw import draw_round
+from claimwise.labelling.queue import save_label, take_task
+from claimwise.labelling.rounds import add_guide, list_rounds
+from claimwise.labelling.values import Choice
+from claimwise.store import Store, open_store
+from claimwise.transfer.files import export_store
 from claimwise.types.rows import SMALLEST_CHANCE, Judgement
 from small_data import Record, answer, closed_label, item, label, load, run, source
 

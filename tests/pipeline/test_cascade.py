@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.pipeline.cascade import cascade_answer, plan_cascade
+from claimwise.judges.closed_book import ClosedBookJudge
+from claimwise.judges.corpus import Corpus
+from claimwise.judges.grounded import GroundedJudge
+from claimwise.judges.judge import load_verifier
+from claimwise.openbook.cascade import cascade_answer, plan_cascade
+from claimwise.types.corpus import STAGES, CascadeResult
 from claimwise.types.llm import LlmCall, LlmFailure, Tally
-from claimwise.types.openbook import STAGES, CascadeResult
 from claimwise.types.rows import Source
-from claimwise.verify.closed_book import ClosedBookJudge
-from claimwise.verify.corpus import Corpus
-from claimwise.verify.grounded import GroundedJudge
-from claimwise.verify.verifier import load_verifier
 from pipeline.instruments import ExactVerifier
 from support.closed_book import ScriptedAsker, label_pieces
 from support.grounded_model import reply_to_call

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from claimwise.config import Config, Project
-from claimwise.pipeline.catching import list_incidents
-from claimwise.pipeline.incidents import make_trace
+from claimwise.gates.values import Gate
+from claimwise.incidents.gate_backtest import list_incidents
+from claimwise.incidents.promotion import make_trace
+from claimwise.incidents.queries import find_answer
 from claimwise.store import Store
-from claimwise.store.incidents import find_answer
-from claimwise.types.gating import Gate
 from claimwise.types.traces import Passage
 from pipeline.test_incidents import PASSAGE, change, golden, promote
 from small_data import answer, item, label, load, run, source
@@ -148,8 +148,8 @@ def test_listing_says_who_asked_it_since(golden: Store, tmp_path: Path) -> None:
 
 def test_incidents_survive_parquet(golden: Store, tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
-    from claimwise.pipeline import export_store
     from claimwise.store import open_store
+    from claimwise.transfer import export_store
 
     promote(golden)
     export_store(golden, tmp_path / "out", "parquet")

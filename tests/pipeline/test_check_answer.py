@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import claimwise
-from claimwise.pipeline.check import check, check_answer, judge_claims
-from claimwise.types.checking import AnswerClaim, CheckRequest, CheckResult
+from claimwise.checking.check import check, check_answer, judge_claims
 from claimwise.types.rows import ActionEntry, Source
+from claimwise.types.verdicts import AnswerClaim, CheckRequest, CheckResult
 from pipeline.instruments import ExactVerifier
 
 TOWER = "The tower is 139 m tall. The tower opened in 1999. Dogs may come in."

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.errors import ClaimwiseError, StoreError
-from claimwise.measure.accuracy import Resampling
-from claimwise.pipeline.consistency import (
+from claimwise.consistency.compare import (
     compare_answers,
     compare_given,
     compare_run,
     consistency_accuracy,
     plan_comparisons,
 )
+from claimwise.consistency.values import CAUTION, GivenAnswer
+from claimwise.errors import ClaimwiseError, StoreError
+from claimwise.judges.grounded import GroundedJudge
+from claimwise.measure.accuracy import Resampling
 from claimwise.store import Store
-from claimwise.types.consistency import CAUTION, GivenAnswer
 from claimwise.types.llm import LlmCall, LlmFailure
-from claimwise.verify.grounded import GroundedJudge
 from pipeline.instruments import ExactVerifier
 from small_data import answer, claim, item, label, load, run, source
 from support.grounded_model import reply_to_call

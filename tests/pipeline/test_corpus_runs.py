@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from claimwise.checking.engine import judge_run, plan_run
+from claimwise.checking.run import verify_run
 from claimwise.errors import PromptError, StoreError
-from claimwise.pipeline.cascade_run import CascadeRun, cascade_run
-from claimwise.pipeline.openbook import read_stored_corpus
-from claimwise.pipeline.openbook_run import OpenBookRun, openbook_run
-from claimwise.pipeline.run_engine import judge_run, plan_run
-from claimwise.pipeline.verify import verify_run
+from claimwise.judges.corpus import Corpus
+from claimwise.openbook.answer import read_stored_corpus
+from claimwise.openbook.cascade_run import CascadeRun, cascade_run
+from claimwise.openbook.run import OpenBookRun, openbook_run
 from claimwise.store import Store, open_store
-from claimwise.types.openbook import Retrieval
+from claimwise.types.corpus import Retrieval
 from claimwise.types.rows import Source
-from claimwise.verify.corpus import Corpus
 from pipeline.corpus_runs import (
     CORPUS,
     MODEL,

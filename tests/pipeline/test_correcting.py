@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from claimwise.measure.correcting import correct_run
-from claimwise.pipeline.rounds import draw_round
+from claimwise.calibration.correction import correct_run
+from claimwise.labelling.draw import draw_round
+from claimwise.labelling.rounds import add_guide
 from claimwise.store import Store, open_store
-from claimwise.store.rounds import add_guide
 from small_data import SOURCE, answer, item, label, load, run, source
 
 START = datetime(2026, 11, 15, 12)  # noqa: DTZ001 - stores keep times in UTC without a zone

@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.pipeline.evidence import gather_passages, show_whole
-from claimwise.types.checking import Span
+from claimwise.checking.evidence import gather_passages, show_whole
 from claimwise.types.rows import Context, Source
+from claimwise.types.verdicts import Span
 
 DOC = Source(
     source_id="doc", corpus_ver="v1", source_text="Zero one two three. Four five. Six.",

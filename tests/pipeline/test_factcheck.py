@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import claimwise
-from claimwise.pipeline.factcheck import cut_pieces, factcheck_answer
-from claimwise.report.factchecking import to_factcheck_document
-from claimwise.types.factchecking import FACT_LABELS, FactCheckResult, Frame
+from claimwise.factcheck.answer import cut_pieces, factcheck_answer
+from claimwise.factcheck.report import to_factcheck_document
+from claimwise.judges.closed_book import ClosedBookJudge
+from claimwise.types.closed_book import FACT_LABELS, FactCheckResult, Frame
 from claimwise.types.llm import LlmCall, LlmFailure
-from claimwise.verify.closed_book import ClosedBookJudge
 from support.closed_book import ScriptedAsker, label_pieces, read_pieces
 from support.injections import INJECTIONS
 

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
+from claimwise.checking.engine import plan_run
 from claimwise.config import LlmSection
 from claimwise.errors import PromptError, StoreError
+from claimwise.factcheck.run import ClosedBookRun, factcheck_run
+from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.llm.client import LlmClient, open_client
 from claimwise.llm.prompts import load_prompt
-from claimwise.pipeline.factcheck_run import ClosedBookRun, factcheck_run
-from claimwise.pipeline.run_engine import plan_run
 from claimwise.store import Store, open_store
 from claimwise.store.replies import open_replies
-from claimwise.types.factchecking import FactcheckRunResult
-from claimwise.verify.closed_book import ClosedBookJudge
+from claimwise.types.closed_book import FactcheckRunResult
 from small_data import answer, claim, item, load, run, source
 from support.closed_book import label_pieces, read_pieces
 from support.faulty_server import Asked, FaultyServer

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from claimwise.checking.check import judge_pieces, split_request
 from claimwise.errors import InputError, StoreError
+from claimwise.incidents import promotion
+from claimwise.incidents.duplicates import find_near, normalise_question
+from claimwise.incidents.promotion import make_trace, promote_trace
+from claimwise.incidents.queries import find_answer, list_queue, list_standings, read_incidents
+from claimwise.incidents.values import ItemChoice, Promotion
+from claimwise.judges.judge import load_verifier
 from claimwise.measure import load_metrics
 from claimwise.measure.counting import list_items
-from claimwise.pipeline import incidents
-from claimwise.pipeline.check import judge_pieces, split_request
-from claimwise.pipeline.incidents import make_trace, promote_trace
-from claimwise.pipeline.repeats import find_near, normalise_question
 from claimwise.store import Store
-from claimwise.store.incidents import find_answer, list_queue, list_standings, read_incidents
-from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
-from claimwise.types.incidents import ItemChoice, Promotion
 from claimwise.types.rows import QueueEntry, Source
 from claimwise.types.traces import Passage, Trace
-from claimwise.verify.verifier import load_verifier
+from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict
 from pipeline.instruments import ExactVerifier
 from small_data import SOURCE, answer, item, label, load, run, source
 from store.builders import dump
@@ -340,9 +340,9 @@ def test_judging_once_is_judging_each(said: list[str]) -> None:
     )
     request = CheckRequest(answer=trace.answer, sources=sources, question=trace.question)
     each, _ = judge_pieces(split_request(request), request, Looking())
-    evidence = incidents._Evidence([], [], sources, [])
-    once = incidents._judge(trace, evidence, Looking(), None)
-    assert once == [incidents._take_verdict(verdict, "verifier:exact-1") for verdict in each]
+    evidence = promotion._Evidence([], [], sources, [])
+    once = promotion._judge(trace, evidence, Looking(), None)
+    assert once == [promotion._take_verdict(verdict, "verifier:exact-1") for verdict in each]
 
 
 def test_a_person_says_which_claim_was_wrong(golden: Store) -> None:

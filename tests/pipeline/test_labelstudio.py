@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.errors import InputError
-from claimwise.ingest import labelstudio
-from claimwise.pipeline.labelstudio import export_round, export_run, import_annotations
-from claimwise.store import Store, open_store
-from claimwise.store.annotation import (
+from claimwise.labelling import labelstudio_files
+from claimwise.labelling.labelstudio import export_round, export_run, import_annotations
+from claimwise.labelling.queue import (
     adjudicate,
     read_progress,
     save_label,
@@ -22,8 +21,9 @@ from claimwise.store.annotation import (
     take_task,
     undo_label,
 )
-from claimwise.types.annotation import Choice
-from claimwise.types.checking import CHOICES
+from claimwise.labelling.values import Choice
+from claimwise.store import Store, open_store
+from claimwise.types.verdicts import CHOICES
 from small_data import answer, label, load, run
 from support.round_data import CLAIMS, EMOJI, NOW, UNLINKED, draw, fill, span
 
@@ -253,12 +253,12 @@ def test_regions_are_found_however_they_are_counted(text: str, data: st.DataObje
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     units = [len(text[:place].encode("utf-16-le")) // 2 for place in (start, end)]
-    task = labelstudio._Task(data={"source_1": text})
+    task = labelstudio_files._Task(data={"source_1": text})
     for first, last in ((start, end), units):
         part = text[start:end].replace("\n", "\\n") if first % 2 else text[start:end]
         value = {"start": first, "end": last, "text": part}
-        found = labelstudio._Region(to_name="source_1", value=value)
-        place, told = labelstudio._locate(task, found)
+        found = labelstudio_files._Region(to_name="source_1", value=value)
+        place, told = labelstudio_files._locate(task, found)
         assert told == text[start:end] == text[place : place + len(told)]
 
 
@@ -376,7 +376,7 @@ def test_missing_and_oversized_files_are_refused(
     with pytest.raises(InputError, match="no such file"):
         import_annotations(filled, tmp_path / "nothing.json", "r", {})
     path = write(tmp_path, [])
-    monkeypatch.setattr(labelstudio, "LARGEST_FILE", 1)
+    monkeypatch.setattr(labelstudio_files, "LARGEST_FILE", 1)
     with pytest.raises(InputError, match="export in parts"):
         import_annotations(filled, path, "r", {})
 

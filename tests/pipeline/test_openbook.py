@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from claimwise.errors import InputError, StoreError
-from claimwise.pipeline.openbook import (
+from claimwise.judges.corpus import Corpus
+from claimwise.judges.grounded import GroundedJudge
+from claimwise.openbook.answer import (
     SILENT,
     check_by_corpus,
     openbook,
@@ -16,11 +18,9 @@ from claimwise.pipeline.openbook import (
     read_stored_corpus,
 )
 from claimwise.store import Store
+from claimwise.types.corpus import OpenBookResult, Retrieval
 from claimwise.types.llm import LlmCall, LlmFailure
-from claimwise.types.openbook import OpenBookResult, Retrieval
 from claimwise.types.rows import Source
-from claimwise.verify.corpus import Corpus
-from claimwise.verify.grounded import GroundedJudge
 from pipeline.instruments import ExactVerifier
 from small_data import answer, item, load, run, source
 from support.grounded_model import reply_to_call

@@ -11,22 +11,22 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from claimwise.errors import StoreError
-from claimwise.measure.calibrated import (
+from claimwise.calibration.calibrate import calibrate_verifier
+from claimwise.calibration.probabilities import (
     find_basis,
     list_probabilities,
     map_verdicts,
     measure_probabilities,
     score_verdict,
 )
-from claimwise.measure.standing import NEVER, Standings, read_standings
-from claimwise.pipeline.calibrating import calibrate_verifier
-from claimwise.pipeline.check import calibrate_result
-from claimwise.pipeline.transfer import export_store, import_files
-from claimwise.report.probabilities import describe_probabilities
+from claimwise.calibration.probability_text import describe_probabilities
+from claimwise.calibration.status import NEVER, Standings, read_standings
+from claimwise.calibration.values import Calibrated, ProbabilityMap, RunProbabilities
+from claimwise.checking.check import calibrate_result
+from claimwise.errors import StoreError
 from claimwise.store import Store, open_store
-from claimwise.types.calibrating import Calibrated, ProbabilityMap, RunProbabilities
-from claimwise.types.checking import AnswerClaim, CheckResult, ClaimVerdict, MapBasis
+from claimwise.transfer.files import export_store, import_files
+from claimwise.types.verdicts import AnswerClaim, CheckResult, ClaimVerdict, MapBasis
 from small_data import Record, answer, item, label, load, run, source
 
 NOW = datetime(2026, 11, 15, 12)  # noqa: DTZ001 - stores keep times in UTC without a zone

@@ -8,17 +8,11 @@ from typing import Any
 import pytest
 
 from claimwise.errors import ClaimwiseError, ConfigError
-from claimwise.pipeline.probe import (
-    FILE_NAME,
-    find_probe,
-    plan_probe,
-    probe_judge,
-    store_probe,
-)
-from claimwise.types.factchecking import ProbeResult
+from claimwise.factcheck.probe import FILE_NAME, find_probe, plan_probe, probe_judge, store_probe
+from claimwise.factcheck.probe_facts import make_probe
+from claimwise.judges.closed_book import ClosedBookJudge
+from claimwise.types.closed_book import ProbeResult
 from claimwise.types.llm import LlmCall, LlmFailure
-from claimwise.verify.closed_book import ClosedBookJudge
-from claimwise.verify.closed_probe import make_probe
 from support.closed_book import ScriptedAsker, label_pieces
 
 KINDS = {claim.text: claim.kind for claim in make_probe(120, seed=0)}

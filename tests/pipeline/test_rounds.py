@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.errors import ClaimwiseError
-from claimwise.pipeline.rounds import Share, allocate_sample, draw_round, name_strata
+from claimwise.labelling.draw import Share, allocate_sample, draw_round, name_strata
+from claimwise.labelling.queue import save_label, take_task
+from claimwise.labelling.rounds import Candidate, add_guide, list_rounds, list_strata
+from claimwise.labelling.values import Round
 from claimwise.store import Store
-from claimwise.store.annotation import save_label, take_task
-from claimwise.store.rounds import Candidate, add_guide, list_rounds, list_strata
-from claimwise.types.annotation import Round
 from small_data import answer, closed_label, item, label, load, run, source
 from support.round_data import NOW, UNLINKED
 from support.work import count_steps

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.pipeline.verify import verify_run
+from claimwise.checking.run import verify_run
 from claimwise.store import Store, open_store
 from pipeline import instruments
 from pipeline.instruments import ExactVerifier
@@ -141,8 +141,8 @@ def test_processes_that_meet_on_one_answer(place: str) -> None:
 
 _PARENT = """
 import sys
-import claimwise.pipeline.run_engine as run_engine
-import claimwise.pipeline.verify as verifying
+import claimwise.checking.engine as run_engine
+import claimwise.checking.run as verifying
 from pipeline.instruments import ExactVerifier
 from claimwise.store import open_store
 if __name__ == "__main__":

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-import claimwise.pipeline.tasks as tasks
+import claimwise.checking.tasks as tasks
+from claimwise.checking.run import verify_run
 from claimwise.errors import StoreError
-from claimwise.pipeline import export_store
-from claimwise.pipeline.verify import verify_run
 from claimwise.store import Store, open_store
 from claimwise.text import make_claim_id
-from claimwise.types.checking import AnswerClaim, CheckRequest, ClaimVerdict
+from claimwise.transfer import export_store
 from claimwise.types.progress import JudgeProgress
+from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict
 from pipeline.instruments import ExactVerifier
 from small_data import SOURCE, Record, answer, claim, item, load, run, source
 

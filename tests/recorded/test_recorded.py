@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from claimwise.accounts.queries import check_password
 from claimwise.cli.main import run
+from claimwise.labelling.queue import save_label, take_task
+from claimwise.labelling.values import Choice
 from claimwise.store import open_store
-from claimwise.store.accounts import check_password
-from claimwise.store.annotation import save_label, take_task
-from claimwise.types.annotation import Choice
 from support.app_server import utc_now
 
 HERE = Path(__file__).parent / "v0_6_0"

@@ -10,14 +10,14 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from claimwise.measure.agreement import NO_OVERLAP, ONE_ITEM, ONE_VERDICT
-from claimwise.report.agreeing import (
+from claimwise.agreement.coefficients import NO_OVERLAP, ONE_ITEM, ONE_VERDICT
+from claimwise.agreement.report import (
     describe_advice,
     print_agreement,
     render_agreement_markdown,
     to_agreement_document,
 )
-from claimwise.types.agreeing import (
+from claimwise.agreement.values import (
     Agreement,
     DisputedClaim,
     Figure,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claimwise.measure import load_metrics
-from claimwise.report import build_report
+from claimwise.run_report import build_report
 from claimwise.store import Store
 
 

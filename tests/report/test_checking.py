@@ -10,21 +10,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from claimwise.report.checking import (
+from claimwise.checking.report import (
     decide_gate,
     describe_result,
     print_checked,
     to_checked_document,
 )
-from claimwise.types.checking import (
-    AnswerClaim,
-    CheckResult,
-    ClaimVerdict,
-    Mark,
-    Scores,
-    Span,
-)
 from claimwise.types.rows import Source, Verdict
+from claimwise.types.verdicts import AnswerClaim, CheckResult, ClaimVerdict, Mark, Scores, Span
 
 ANSWER = "It is 200 m tall [1].\n- Dogs may come in.\nAsk me more!"
 

@@ -11,24 +11,28 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from claimwise.measure import load_metrics
-from claimwise.measure.compare import compare_runs
-from claimwise.measure.drift import explain_drift
-from claimwise.measure.plan import plan_items
-from claimwise.report.changes import list_ids, show_change, show_change_interval
-from claimwise.report.comparing import (
+from claimwise.comparison.compare import compare_runs
+from claimwise.comparison.drift import explain_drift
+from claimwise.comparison.drift_report import (
+    print_drifts,
+    render_drifts_markdown,
+    to_drift_document,
+)
+from claimwise.comparison.drift_values import Drift
+from claimwise.comparison.plan import plan_items
+from claimwise.comparison.plan_report import print_plan, render_plan_markdown, to_plan_document
+from claimwise.comparison.plan_values import Plan
+from claimwise.comparison.queries import find_pair
+from claimwise.comparison.report import (
     print_comparison,
     render_comparison_html,
     render_comparison_markdown,
     to_comparison_document,
 )
-from claimwise.report.drifting import print_drifts, render_drifts_markdown, to_drift_document
-from claimwise.report.planning import print_plan, render_plan_markdown, to_plan_document
+from claimwise.comparison.values import Comparison
+from claimwise.measure import load_metrics
+from claimwise.report.changes import list_ids, show_change, show_change_interval
 from claimwise.store import open_store
-from claimwise.store.comparing import find_pair
-from claimwise.types.comparing import Comparison
-from claimwise.types.drifting import Drift
-from claimwise.types.planning import Plan
 from report.conftest import HOSTILE
 from report.test_html import Page
 from small_data import SOURCE, answer, item, label, load, run, source

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from claimwise.report.gating import (
+from claimwise.gates.report import (
     gates_to_document,
     print_gates,
     render_annotations,
@@ -19,7 +19,7 @@ from claimwise.report.gating import (
     render_gates_markdown,
     render_junit,
 )
-from claimwise.types.gating import Gate, GateDecision, GateReport, Outcome, SliceDecision
+from claimwise.gates.values import Gate, GateDecision, GateReport, Outcome, SliceDecision
 
 HOSTILE = "x\n::error::owned %0A]]></failure><script>|`@team` \x1b[31m\x00\ufffe\u202e"
 

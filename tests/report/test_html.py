@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from claimwise.report import render_html
+from claimwise.run_report import render_html
 from claimwise.run_report.values import Report
 
 VOID = {"meta", "br", "link", "img", "line", "rect"}  # line and rect close themselves in SVG

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from claimwise.report import render_markdown, render_tables_markdown
-from claimwise.report.markdown_text import escape
+from claimwise.report.markdown import escape
+from claimwise.run_report import render_markdown, render_tables_markdown
 from claimwise.run_report.values import Report
 
 

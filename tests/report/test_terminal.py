@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from claimwise.report import print_report, print_tables, render_html, render_markdown
 from claimwise.report.columns import Column, Writer, fit_columns
 from claimwise.report.format import (
     clean,
@@ -23,6 +22,7 @@ from claimwise.report.format import (
     slice_cell,
     slice_name,
 )
+from claimwise.run_report import print_report, print_tables, render_html, render_markdown
 from claimwise.run_report.values import Report
 from claimwise.types.results import Estimate
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from claimwise.ingest.records import complete
+from claimwise.readers.records import complete
 from claimwise.store import LoadCount, Store
 from claimwise.text import make_claim_id
 from claimwise.types.rows import (

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.errors import RefusedError
-from claimwise.store import Store
-from claimwise.store.accounts import (
+from claimwise.accounts.queries import (
     _hash_new_password,
     add_event,
     change_password,
@@ -31,6 +29,8 @@ from claimwise.store.accounts import (
     use_invite,
     verify_password,
 )
+from claimwise.errors import RefusedError
+from claimwise.store import Store
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC).replace(tzinfo=None)
 PASSWORD = "four plain words here"
@@ -214,7 +214,7 @@ def test_a_clock_set_back_makes_nobody_wait_for_it(store: Store) -> None:
 
 @given(times=st.integers(0, 40), later=st.floats(-100_000, 2000))
 def test_a_wait_is_never_negative_nor_over_a_minute(times: int, later: float) -> None:
-    from claimwise.store.accounts import _wait_left
+    from claimwise.accounts.queries import _wait_left
 
     wait = _wait_left(times, NOW, NOW + timedelta(seconds=later), 5)
     assert 0 <= wait <= 60

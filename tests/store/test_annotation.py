@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from claimwise.errors import RefusedError
-from claimwise.pipeline.rounds import draw_round
-from claimwise.store import Store, annotation, open_store
-from claimwise.store.annotation import (
+from claimwise.incidents.queries import list_queue
+from claimwise.labelling import queue
+from claimwise.labelling.draw import draw_round
+from claimwise.labelling.queue import (
     LEASE,
     add_guide,
     adjudicate,
@@ -38,8 +39,8 @@ from claimwise.store.annotation import (
     undo_label,
     undo_skip,
 )
-from claimwise.store.incidents import list_queue
-from claimwise.types.annotation import Choice, DecisionKey, Task
+from claimwise.labelling.values import Choice, DecisionKey, Task
+from claimwise.store import Store, open_store
 from small_data import SOURCE, load
 from store.builders import new_place
 from support.round_data import CLAIMS, EMOJI, NOW, UNLINKED, draw, fill, span
@@ -575,10 +576,10 @@ def test_skip_stays_when_someone_takes_the_task_at_that_moment(
     postgres_place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In PostgreSQL people don't wait for each other: the slot was free when ana looked."""
-    lease = annotation._lease
+    lease = queue._lease
 
     def be_first(*args: Any) -> bool:
-        monkeypatch.setattr(annotation, "_lease", lease)
+        monkeypatch.setattr(queue, "_lease", lease)
         with open_store(postgres_place) as other:
             assert take(other, "ben").task_id == task.task_id
         return lease(*args)
@@ -588,7 +589,7 @@ def test_skip_stays_when_someone_takes_the_task_at_that_moment(
         draw(store, size=1)
         task = take(store)
         skip_task(store, task.task_id, "ana", "no idea", NOW)
-        monkeypatch.setattr(annotation, "_lease", be_first)
+        monkeypatch.setattr(queue, "_lease", be_first)
         with pytest.raises(RefusedError, match="someone else has this claim"):
             undo_skip(store, task.task_id, "ana", NOW)
         assert read_skip(store, task.task_id, "ana") == "no idea"
@@ -832,7 +833,7 @@ def test_people_who_want_two_claims_do_not_wait_for_each_other(
     postgres_place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is on an item of their own, and what comes after it is what the other is taking."""
-    lease = annotation._lease
+    lease = queue._lease
     both = Barrier(2)
     met: set[int] = set()
 
@@ -852,7 +853,7 @@ def test_people_who_want_two_claims_do_not_wait_for_each_other(
         fill(store)
         made = draw(store, overlap=0.0)
         start_on_two_items(store)
-        monkeypatch.setattr(annotation, "_lease", lease_together)
+        monkeypatch.setattr(queue, "_lease", lease_together)
         with ThreadPoolExecutor(2) as pool:
             assert [*pool.map(want_two, ("ana", "ben"))] == ["nothing is left"] * 2
         assert read_progress(store, made.round_id, NOW).leased == 2

@@ -19,10 +19,10 @@ import claimwise.store.load as loading
 from claimwise.cli.main import run
 from claimwise.config import read_config
 from claimwise.errors import StoreError, StoreFullError
-from claimwise.pipeline import export_store
 from claimwise.store import Store, open_store
 from claimwise.store.postgres import PostgresEngine
 from claimwise.store.sqlite import SQLiteEngine
+from claimwise.transfer import export_store
 from claimwise.types.rows import Item, Placed, Source
 from store.builders import base_rows, dump, load, make, put
 

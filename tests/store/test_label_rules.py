@@ -9,14 +9,14 @@ from typing import Any, get_args
 import pytest
 
 from claimwise.errors import InputError, RefusedError
+from claimwise.labelling.rules import rule_choice
+from claimwise.labelling.tasks import list_claims
+from claimwise.labelling.values import Choice
 from claimwise.store import Store
 from claimwise.store.breaches import count_breaches
-from claimwise.store.choices import rule_choice
-from claimwise.store.tasks import list_claims
-from claimwise.types.annotation import Choice
 from claimwise.types.label_rules import Evidence, LabelFacts, find_breach, has_expired
 from claimwise.types.rows import Claim, Label, Labeler, Row, Source, Verdict
-from claimwise.verify.validity import is_stale
+from claimwise.types.validity import is_stale
 from store.builders import CLAIM, base_rows, load, make
 
 ACTION = "I refunded you."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from claimwise.checking.queries import EVER
 from claimwise.store import LoadCount, Store
-from claimwise.store.judging import EVER
 from claimwise.types.rows import Answer, Citation, Claim, Item, Label, Row, Run, Source, Unscored
 from store.builders import CLAIM, load, make, put
 

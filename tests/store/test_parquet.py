@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from claimwise.errors import NotAStoreError, StoreError
-from claimwise.pipeline import export_store
 from claimwise.store import Store, list_views, open_store
+from claimwise.transfer import export_store
 from claimwise.types.rows import ROW_TYPES, Item, Run
 from store.builders import base_rows, dump_typed, load, make
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from claimwise.checking.queries import Judging, count_verdicts, list_compared
 from claimwise.errors import InputError
+from claimwise.incidents.queries import list_queue
 from claimwise.measure import find_metric, load_metrics
 from claimwise.measure.counting import list_items
-from claimwise.report.build import build_report
+from claimwise.run_report.build import build_report
 from claimwise.store import Store
-from claimwise.store.incidents import list_queue
-from claimwise.store.judging import Judging, count_verdicts, list_compared
 from claimwise.store.lookup import find_run
 from small_data import answer, closed_label, item, label, load, run, source
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import httpx2
 
+from claimwise.accounts.queries import create_account
 from claimwise.accounts.values import Role
-from claimwise.annotate.app import Site, build_app
-from claimwise.annotate.connections import ConnectionLimits, build_server
-from claimwise.annotate.pool import StorePool
-from claimwise.annotate.security import list_hosts
-from claimwise.annotate.server import ServeOptions, bind_socket
+from claimwise.app.app import Site, build_app
+from claimwise.app.connections import ConnectionLimits, build_server
+from claimwise.app.pool import StorePool
+from claimwise.app.security import list_hosts
+from claimwise.app.server import ServeOptions, bind_socket
 from claimwise.config import Project
 from claimwise.store import Store, open_store
-from claimwise.store.accounts import create_account
 from support.waiting import DEADLINE, wait_until
 
 PASSWORD = "four plain words here"

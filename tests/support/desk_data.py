@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from claimwise.annotate.guide import read_guide
-from claimwise.pipeline.rounds import draw_round
+from claimwise.labelling.draw import draw_round
+from claimwise.labelling.guide import read_guide
+from claimwise.labelling.queue import add_guide
+from claimwise.labelling.values import Round
 from claimwise.store import Store
-from claimwise.store.annotation import add_guide
-from claimwise.types.annotation import Round
 from claimwise.types.rows import Judgement
 from small_data import Record, answer, claim, item, load, run, source
 from support.app_server import utc_now

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from claimwise.types.gating import Gate
+from claimwise.gates.values import Gate
 
 
 def write_gates(*gates: Gate) -> tuple[dict[str, Any], ...]:

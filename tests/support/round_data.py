@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from claimwise.pipeline.rounds import draw_round
+from claimwise.labelling.draw import draw_round
+from claimwise.labelling.queue import add_guide
+from claimwise.labelling.values import Choice, Round
 from claimwise.store import Store
-from claimwise.store.annotation import add_guide
-from claimwise.types.annotation import Choice, Round
 from small_data import SOURCE, answer, claim, item, load, run, source
 
 NOW = datetime(2026, 2, 1, 12)  # noqa: DTZ001 - as stored: UTC without a zone

@@ -10,8 +10,8 @@ from zlib import crc32
 from playwright.sync_api import Page, expect
 
 from claimwise.demo import list_demo_files
-from claimwise.pipeline import import_files
 from claimwise.store import open_store
+from claimwise.transfer import import_files
 
 RUN = "candidate"
 CLAIMS = 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from claimwise.annotate.guide import Guide, find_guide
-from claimwise.measure.raters import FindRules
+from claimwise.agreement.people import FindRules
+from claimwise.labelling.guide import Guide, find_guide
 from claimwise.store import Store
 
 

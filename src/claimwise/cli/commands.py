@@ -19,64 +19,75 @@ class Entry(NamedTuple):
 HEADINGS = {
     "Check": {
         "check": Entry(
-            "claimwise.cli.check", "Check one answer against its sources, claim by claim."
+            "claimwise.checking.check_command",
+            "Check one answer against its sources, claim by claim.",
         ),
-        "verify": Entry("claimwise.cli.verify", "Judge every claim of a stored run."),
+        "verify": Entry("claimwise.checking.verify_command", "Judge every claim of a stored run."),
         "factcheck": Entry(
-            "claimwise.cli.factcheck", "Check facts against what a language model knows."
+            "claimwise.factcheck.command", "Check facts against what a language model knows."
         ),
         "openbook": Entry(
-            "claimwise.cli.openbook", "Check an answer against a corpus of documents."
+            "claimwise.openbook.command", "Check an answer against a corpus of documents."
         ),
         "cascade": Entry(
-            "claimwise.cli.cascade", "Check facts in stages: judge, then corpus, then people."
+            "claimwise.openbook.cascade_command",
+            "Check facts in stages: judge, then corpus, then people.",
         ),
         "consistency": Entry(
-            "claimwise.cli.consistency", "Compare several answers to one question."
+            "claimwise.consistency.command", "Compare several answers to one question."
         ),
     },
     "Measure": {
         "metrics": Entry(
-            "claimwise.cli.metrics", "Calculate rates with intervals, worst group first."
+            "claimwise.run_report.metrics_command",
+            "Calculate rates with intervals, worst group first.",
         ),
         "report": Entry(
-            "claimwise.cli.report", "Report on one run as text, Markdown, HTML or JSON."
+            "claimwise.run_report.command", "Report on one run as text, Markdown, HTML or JSON."
         ),
-        "calibrate": Entry("claimwise.cli.calibrate", "Check a judge against human labels."),
+        "calibrate": Entry("claimwise.calibration.command", "Check a judge against human labels."),
         "verifiers": Entry(
             "claimwise.cli.verifiers", "List the built-in judges and how accurate they are."
         ),
         "bench-verifier": Entry(
-            "claimwise.cli.bench_verifier", "Measure a judge on labelled data sets."
+            "claimwise.bench.command", "Measure a judge on labelled data sets."
         ),
         "probe-judge": Entry(
-            "claimwise.cli.probe_judge", "Test a judge on made-up facts before you trust it."
+            "claimwise.factcheck.probe_command",
+            "Test a judge on made-up facts before you trust it.",
         ),
     },
     "Label": {
-        "annotate": Entry("claimwise.cli.annotate", "Open the app for labelling."),
+        "annotate": Entry("claimwise.app.annotate_command", "Open the app for labelling."),
         "rounds": Entry(
-            "claimwise.cli.rounds", "Manage rounds: claims sampled for people to label."
+            "claimwise.labelling.command", "Manage rounds: claims sampled for people to label."
         ),
         "agreement": Entry(
-            "claimwise.cli.agreement", "Measure labeler agreement; find the guideline to clarify."
+            "claimwise.agreement.command",
+            "Measure labeler agreement; find the guideline to clarify.",
         ),
         "labelstudio": Entry(
-            "claimwise.cli.labelstudio", "Label in Label Studio: export claims, import labels."
+            "claimwise.labelling.labelstudio_command",
+            "Label in Label Studio: export claims, import labels.",
         ),
     },
     "Decide": {
-        "compare": Entry("claimwise.cli.compare", "Compare two runs item by item."),
+        "compare": Entry("claimwise.comparison.command", "Compare two runs item by item."),
         "drift": Entry(
-            "claimwise.cli.drift", "Explain why a rate moved: system, evidence, mix or judge."
+            "claimwise.comparison.drift_command",
+            "Explain why a rate moved: system, evidence, mix or judge.",
         ),
-        "plan": Entry("claimwise.cli.plan", "Plan how many items and labels reveal a drop."),
-        "gate": Entry("claimwise.cli.gate", "Apply the gates of claimwise.toml to a run."),
+        "plan": Entry(
+            "claimwise.comparison.plan_command", "Plan how many items and labels reveal a drop."
+        ),
+        "gate": Entry("claimwise.gates.command", "Apply the gates of claimwise.toml to a run."),
     },
     "Production": {
-        "promote": Entry("claimwise.cli.promote", "Turn a production error into a test case."),
+        "promote": Entry(
+            "claimwise.incidents.promote_command", "Turn a production error into a test case."
+        ),
         "incidents": Entry(
-            "claimwise.cli.incidents", "List incidents and the gates that would catch them."
+            "claimwise.incidents.command", "List incidents and the gates that would catch them."
         ),
     },
     "Admin": {
@@ -84,13 +95,18 @@ HEADINGS = {
         "init": Entry("claimwise.cli.init", "Create a project: claimwise.toml and an empty store."),
         "demo": Entry("claimwise.cli.demo", "Create an example project and report on it."),
         "import": Entry(
-            "claimwise.cli.import_", "Import items, sources, runs, answers, labels and more."
+            "claimwise.transfer.import_command",
+            "Import items, sources, runs, answers, labels and more.",
         ),
-        "export": Entry("claimwise.cli.export", "Export everything in the store to files."),
+        "export": Entry(
+            "claimwise.transfer.export_command", "Export everything in the store to files."
+        ),
         "runs": Entry("claimwise.cli.runs", "List the runs, latest first."),
         "sql": Entry("claimwise.cli.sql", "Print or run the SQL of a metric."),
-        "serve": Entry("claimwise.cli.serve", "Start the app: labelling, dashboards, accounts."),
-        "accounts": Entry("claimwise.cli.accounts", "Manage who may use the app."),
+        "serve": Entry(
+            "claimwise.app.serve_command", "Start the app: labelling, dashboards, accounts."
+        ),
+        "accounts": Entry("claimwise.accounts.command", "Manage who may use the app."),
         "doctor": Entry(
             "claimwise.cli.doctor", "Check the installation, the settings and the store."
         ),

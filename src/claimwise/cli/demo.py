@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from claimwise.cli.common import console, write_output
+from claimwise.checking.run import verify_run
+from claimwise.command.options import console, write_output
 from claimwise.config import find_project
 from claimwise.demo import write_demo
+from claimwise.judges.judge import load_verifier
 from claimwise.measure import load_metrics
-from claimwise.pipeline.verify import verify_run
-from claimwise.report import build_report, print_report, render_html
+from claimwise.run_report import build_report, print_report, render_html
 from claimwise.store import open_store
-from claimwise.verify.verifier import load_verifier
 
 _RUN = "candidate"
 

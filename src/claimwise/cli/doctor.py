@@ -12,7 +12,8 @@ from typing import Literal
 
 import click
 
-from claimwise.cli.common import (
+from claimwise.calibration.status import read_standings
+from claimwise.command.options import (
     current_project,
     format_option,
     open_project_store,
@@ -21,7 +22,6 @@ from claimwise.cli.common import (
 )
 from claimwise.errors import ClaimwiseError
 from claimwise.measure import check_settings, load_metrics
-from claimwise.measure.standing import read_standings
 from claimwise.store import Store
 from claimwise.store.checks import find_latest_time
 from claimwise.types.label_rules import describe_stored_breaches

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from claimwise.cli.common import open_project_store, store_option, write_file
+from claimwise.command.options import open_project_store, store_option, write_file
 from claimwise.config import DEFAULT_STORE, FILE_NAME, find_project
 from claimwise.store import hide_password
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from claimwise.cli.common import format_option, print_json, print_table
 from claimwise.cli.verifiers import show_bytes
+from claimwise.command.options import format_option, print_json, print_table
 from claimwise.errors import make_printable
 from claimwise.llm.providers import load_provider_plugin
 from claimwise.measure import load_metrics

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from claimwise.cli.common import (
+from claimwise.command.options import (
     current_project,
     format_option,
     open_project_store,

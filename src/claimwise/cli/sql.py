@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from claimwise.cli.common import (
+from claimwise.command.options import (
     current_project,
     format_option,
     open_project_store,
@@ -16,8 +16,8 @@ from claimwise.cli.common import (
     store_option,
 )
 from claimwise.errors import MetricError
-from claimwise.ingest.cells import guard_cell
 from claimwise.measure import check_run, find_metric, load_metrics
+from claimwise.readers.cells import guard_cell
 from claimwise.store import list_views
 
 

@@ -15,7 +15,9 @@ import click
 import msgspec
 from rich.text import Text
 
-from claimwise.cli.common import (
+from claimwise.calibration.queries import list_calibrations, name_slice
+from claimwise.calibration.values import Calibration
+from claimwise.command.options import (
     ask_store,
     console,
     format_option,
@@ -24,12 +26,10 @@ from claimwise.cli.common import (
     store_option,
 )
 from claimwise.errors import VerifierError, describe_unknown, make_printable
+from claimwise.judges.card import Card, load_card
 from claimwise.registry import Entry, Listing, describe_entry, list_usable
 from claimwise.report.format import MISSING, pluralize, show_number, show_rate
-from claimwise.store.calibrations import list_calibrations, name_slice
-from claimwise.types.bench import Accuracy, Bounds, VerifierAccuracy
-from claimwise.types.calibrating import Calibration
-from claimwise.verify.card import Card, load_card
+from claimwise.types.accuracy import Accuracy, Bounds, VerifierAccuracy
 
 POOR = 0.6  # balanced accuracy below which a set is named among the weak points
 FAR_OFF = 0.15  # calibration error from which it is

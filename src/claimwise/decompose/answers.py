@@ -19,7 +19,7 @@ from claimwise.decompose.kinds import ACTION, FACT, Kind, classify
 from claimwise.decompose.markup import Scan, clean, scan_markup
 from claimwise.decompose.references import Memory
 from claimwise.text import find_sentences
-from claimwise.types.checking import AnswerClaim, Mark
+from claimwise.types.verdicts import AnswerClaim, Mark
 
 _FRAMING = Kind("non_factual", "framing")
 _FENCE = re.compile(r"[ \t>]*+(?:```|~~~)")

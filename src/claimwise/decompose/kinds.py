@@ -10,8 +10,8 @@ import re
 from typing import NamedTuple
 
 from claimwise.decompose.words import expand_phrases
-from claimwise.types.checking import NotAClaim
 from claimwise.types.rows import ClaimType
+from claimwise.types.verdicts import NotAClaim
 
 
 class Kind(NamedTuple):

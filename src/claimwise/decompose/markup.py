@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from claimwise.types.checking import Mark
+from claimwise.types.verdicts import Mark
 
 # A private-use character; it stands where markup stood.
 _FILL = "\ue000"

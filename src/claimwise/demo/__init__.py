@@ -8,8 +8,8 @@ from pathlib import Path
 from claimwise.config import FILE_NAME
 from claimwise.disk.output import replace_file
 from claimwise.errors import ConfigError
-from claimwise.pipeline import import_files
 from claimwise.store import open_store
+from claimwise.transfer import import_files
 
 STORE_NAME = "claimwise.db"
 _CHECKED = ("check/answer.txt", "check/delays.md")  # something to try `claimwise check` on

@@ -19,20 +19,12 @@ import msgspec
 
 from claimwise.config import LlmSection
 from claimwise.errors import LlmError, make_printable
-from claimwise.llm.gate import Budget, Gate
+from claimwise.llm.limits import Budget, Gate
 from claimwise.llm.outcomes import Outcome, make_failure, read_response
 from claimwise.llm.pricing import FREE, cost_tokens, estimate_tokens, find_price
 from claimwise.llm.providers import Destination, Endpoint, find_endpoint
 from claimwise.llm.wire import Features, adapt_features
-from claimwise.types.llm import (
-    FailureCode,
-    LlmCall,
-    LlmFailure,
-    LlmReply,
-    Price,
-    ReplyCache,
-    Tally,
-)
+from claimwise.types.llm import FailureCode, LlmCall, LlmFailure, LlmReply, Price, ReplyCache, Tally
 
 _BACKOFF_SECONDS = 0.5  # the first pause is up to this long, every further one up to twice as long
 _LONGEST_PAUSE = 30.0

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from claimwise.types.bench import Accuracy, Bounds, Difference, MacroAccuracy
+from claimwise.types.accuracy import Accuracy, Bounds, Difference, MacroAccuracy
 
 FIGURES: Final = ("auc", "balanced_accuracy", "sensitivity", "specificity", "ece", "brier")
 """Figures that have an interval."""

@@ -1,269 +1,56 @@
-"""Writes reports and metrics as GitHub-flavoured Markdown."""
+"""Writes foreign text, lists and tables as GitHub-flavoured Markdown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from claimwise.report.format import (
-    MISSING,
-    QUADRANT,
-    Notes,
-    agreement_text,
-    clean,
-    is_division,
-    is_measured,
-    is_pair,
-    members_of,
-    overall_of,
-    pair_slices,
-    plural_of,
-    pluralize,
-    show_count,
-    show_interval,
-    show_number,
-    show_rate,
-    slice_cell,
-    slice_columns,
-)
-from claimwise.report.markdown_text import escape, write_bullets, write_table
-from claimwise.report.sentences import (
-    READING,
-    collect_notes,
-    describe_answers,
-    describe_instrument,
-    describe_meaning,
-    describe_run,
-    describe_settings,
-    describe_slices,
-    describe_trust,
-    describe_unmeasured,
-    describe_unscored,
-    describe_worst,
-    find_gaps,
-    find_reference,
-    is_clearly_worse,
-    no_worst,
-    reproduce,
-)
-from claimwise.run_report.values import Report
-from claimwise.types.results import Estimate, MetricTable
+from claimwise.report.format import clean
 
-_Figure = tuple[str, Callable[[Estimate], str]]
-_PLAIN: Final[_Figure] = ("interval", lambda row: show_interval(row.low, row.high))
-_TOGETHER: Final[_Figure] = (
-    "simultaneous", lambda row: show_interval(row.simultaneous_low, row.simultaneous_high)
-)  # fmt: skip
-_PRECISION: Final[tuple[_Figure, ...]] = (
-    ("design effect", lambda row: show_number(row.design_effect)),
-    ("ICC", lambda row: show_number(row.icc)),
-    ("detectable difference", lambda row: show_rate(row.detectable_difference)),
+# What Markdown or its tables could read as more than text. Underscores within words and the
+# brackets of our own intervals are left alone, so that the source stays readable.
+_SPECIAL = re.compile(
+    r"[\\`*|~$]|(?<!\w)_|_(?!\w)|\[(?!\d\.\d{3}, \d\.\d{3}\](?![(\[:]))|(?<=\w):(?=//)|(?<=www)\."
 )
 
 
-def _figures(table: MetricTable, notes: Notes, *, of_slices: bool) -> list[_Figure]:
-    """Return the columns of a row's figures, what matters most first."""
-    return [
-        ("micro", lambda row: show_rate(row.micro)),
-        *((_TOGETHER, _PLAIN) if of_slices else (_PLAIN,)),
-        ("items", lambda row: show_count(row.items)),
-        (plural_of(table.unit), lambda row: show_count(row.claims)),
-        ("asked", lambda row: show_count(row.asked)),
-        ("scored", lambda row: show_count(row.scored)),
-        ("unscored", lambda row: show_count(row.unscored)),
-        ("bounds", lambda row: show_interval(row.bound_low, row.bound_high)),
-        ("macro", lambda row: show_rate(row.macro)),
-        ("macro interval", lambda row: show_interval(row.macro_low, row.macro_high)),
-        *_PRECISION,
-        ("notes", notes.marks),
-    ]
+# At the start of a paragraph: a heading, a list, a line across.
+_BLOCK = re.compile(r"\A(\d{0,9})([-+#=.)])(?=[-+#=\s]|\Z)")
 
 
-def render_markdown(report: Report) -> str:
-    """Write a report as Markdown."""
-    notes = collect_notes(report.tables)
-    parts = [
-        f"# Report on run {escape(clean(report.run.get('run_id')))}",
-        write_bullets(f"{name}: {escape(value)}" for name, value in describe_run(report)),
-        escape(describe_settings(report.settings)),
-        *_render_worst(report),
-        *_render_gaps(report),
-        *_render_instruments(report),
-        "## Metrics",
-        READING,
-        *_render_metrics(report.tables, notes),
-        *_render_notes(notes),
-        "## Reproduce",
-        _render_commands(report),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+_HTML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def render_tables_markdown(tables: Sequence[MetricTable]) -> str:
-    """Write metrics of one run or several as Markdown."""
-    notes = collect_notes(tables)
-    parts = []
-    for run_id, group in groupby(tables, key=lambda table: table.run_id):
-        of_run = list(group)
-        parts += [f"## Run {escape(run_id)}", escape(describe_settings(of_run[0].settings))]
-        parts += _render_metrics(of_run, notes)
-    return "\n\n".join([*parts, *_render_notes(notes)]) + "\n"
+# GitHub notifies whoever an at sign names, escaped or not, unless it stands in an element.
+_MENTION = re.compile(r"(?<!\w)@")
 
 
-def _render_worst(report: Report) -> list[str]:
-    found = describe_worst(report)
-    if not found:
-        return ["## Worst slice", f"Worst slice: {escape(no_worst(report))}"]
-    parts = [
-        "## Worst slice",
-        f"**Worst slice: {escape(str(found[0]))}**",
-        escape(found[0].explanation),
-    ]
-    if len(found) > 1:
-        parts.append(write_table(
-            ["metric", "worst micro", "simultaneous", "slice", "overall", ""],
-            [
-                [w.metric, w.rate, w.interval, w.where, w.overall, w.judgement]
-                for w in found[1:]
-            ],
-            text=(0, 3, 5),
-        ))  # fmt: skip
-    return parts
+def escape(text: str) -> str:
+    """Return foreign text so that Markdown shows it as it is."""
+    marked = _SPECIAL.sub(lambda found: f"\\{found[0]}", clean(text))
+    marked = _BLOCK.sub(r"\1\\\2", marked)
+    plain = "".join(_HTML.get(character, character) for character in marked)
+    return _MENTION.sub("<span>@</span>", plain)
 
 
-def _render_gaps(report: Report) -> list[str]:
-    gaps = find_gaps(report)
-    rows = [
-        [
-            gap.title, show_count(gap.row.asked), show_count(gap.row.unscored),
-            show_rate(gap.row.micro), show_interval(gap.row.bound_low, gap.row.bound_high),
-        ]
-        for gap in gaps
-    ]  # fmt: skip
-    lines = [describe_unscored(report), describe_answers(report)]
-    return [
-        "## Not scored",
-        write_bullets(
-            [*map(escape, lines), *(f"**Warning:** {escape(w)}" for w in report.warnings)]
-        ),
-        write_table(["metric", "asked", "unscored", "micro", "bounds"], rows) if rows else "",
-    ]
+def write_bullets(lines: Iterable[str]) -> str:
+    """Write a list; its lines are escaped already."""
+    return "\n".join(f"- {line}" for line in lines)
 
 
-def _render_instruments(report: Report) -> list[str]:
-    rows = [
-        [
-            row.labeler, row.kind, describe_instrument(row), show_count(row.deciding_labels),
-            agreement_text(row),
-        ]
-        for row in report.instruments
-    ]  # fmt: skip
-    headers = ["labeler", "kind", "made of", "deciding labels", "agreement with humans"]
-    table = (
-        write_table(headers, rows, text=(0, 1, 2, 4)) if rows else "Nobody has labelled this run."
-    )
-    return ["## Instruments", table, write_bullets(map(escape, describe_trust(report)))]
-
-
-def _render_metrics(tables: Sequence[MetricTable], notes: Notes) -> list[str]:
-    parts = [
-        part for table in tables if is_measured(table) for part in _render_metric(table, notes)
-    ]
-    missing = describe_unmeasured(tables)
-    return [*parts, f"Not measured: {escape(missing)}"] if missing else parts
-
-
-def _render_metric(table: MetricTable, notes: Notes) -> list[str]:
-    parts = [f"### {escape(table.title)}", escape(describe_meaning(table))]
-    if table.metric == "quadrant":
-        parts.append(_render_quadrant(table))
-    parts.append(_render_overall(table, notes))
-    if table.slices:
-        parts += [f"{describe_slices(table)}:", _render_slices(table, notes)]
-    return parts
-
-
-def _render_overall(table: MetricTable, notes: Notes) -> str:
-    figures = _figures(table, notes, of_slices=False)
-    members = members_of(table)
-    rows = []
-    for member in members:
-        row = overall_of(table, member)
-        cells = [show(row) for _, show in figures] if row else [MISSING] * len(figures)
-        rows.append([member or "overall", *cells, table.notes.get(member or "", "")])
-    headers = [table.series or "", *(name for name, _ in figures)]
-    if members == [None]:
-        return write_table(headers, [row[:-1] for row in rows])
-    return write_table([*headers, "meaning"], rows, text=(0, len(headers)))
-
-
-def _render_quadrant(table: MetricTable) -> str:
-    rows = []
-    for name, members in QUADRANT.items():
-        cells = [_describe_cell(table, member) for member in members]
-        rows.append([name, *cells])
-    return write_table(["", "correct", "wrong"], rows, text=(0, 1, 2))
-
-
-def _describe_cell(table: MetricTable, member: str) -> str:
-    row = overall_of(table, member)
-    note = table.notes.get(member, "")
-    if row is None:
-        return f"{MISSING} {note}"
-    interval = show_interval(row.low, row.high)
-    return f"{show_rate(row.micro)} {interval}, {pluralize(row.numerator, table.unit)}: {note}"
-
-
-def _render_slices(table: MetricTable, notes: Notes) -> str:
-    if is_pair(table) or is_division(table):
-        return _render_side_by_side(table)
-    names = slice_columns(table, with_series=True)
-    figures = _figures(table, notes, of_slices=True)
-    rows = [
-        [*(slice_cell(row, name) for name in names), *(show(row) for _, show in figures)]
-        for row in table.slices
-    ]
-    worse = [is_clearly_worse(row, find_reference(table, row)) for row in table.slices]
-    headers = [*names, *(name for name, _ in figures)]
-    return write_table(headers, rows, text=range(len(names)), strong=worse)
-
-
-def _render_side_by_side(table: MetricTable) -> str:
-    """Write each slice on one row, with all members of the series."""
-    names, members = slice_columns(table), members_of(table)
-    headers = [*names, *(f"{member}, simultaneous" for member in members), "unscored"]
-    rows = []
-    for one, pair in pair_slices(table):
-        found = [row.unscored for row in pair.values()]
-        rows.append([
-            *(slice_cell(one, name) for name in names),
-            *(_describe_member(pair.get(member)) for member in members),
-            # A pair's members are about different answers, shares about the same.
-            show_count(sum(found) if is_pair(table) else max(found)),
-        ])  # fmt: skip
-    return write_table(headers, rows, text=range(len(names)))
-
-
-def _describe_member(row: Estimate | None) -> str:
-    if row is None or row.micro is None:
-        return MISSING
-    interval = show_interval(row.simultaneous_low, row.simultaneous_high)
-    bounds = ""
-    if row.unscored and row.better is not None:
-        bounds = f", bounds {show_interval(row.bound_low, row.bound_high)}"
-    return f"{show_rate(row.micro)} {interval}, {pluralize(row.items, 'item')}{bounds}"
-
-
-def _render_notes(notes: Notes) -> list[str]:
-    found = notes.listed()
-    return [write_bullets(f"({mark}) {escape(text)}" for mark, text in found)] if found else []
-
-
-def _render_commands(report: Report) -> str:
-    lines = [f"{command}  # {purpose}" for command, purpose in reproduce(report)]
-    # A fence longer than any run of backquotes in it can't be closed from inside.
-    longest = max(len(run) for run in re.findall(r"`*", "\n".join(lines)))
-    fence = "`" * max(3, longest + 1)
-    return "\n".join([f"{fence}sh", *lines, fence])
+def write_table(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    text: Sequence[int] = (0,),
+    strong: Sequence[bool] = (),
+) -> str:
+    """Write a table; columns of text are set left, figures right, strong rows bold."""
+    rules = [":--" if number in text else "--:" for number in range(len(headers))]
+    lines = [[escape(header) for header in headers], rules]
+    for number, row in enumerate(rows):
+        cells = [escape(cell) for cell in row]
+        is_strong = bool(strong) and strong[number]
+        lines.append([f"**{cell}**" if cell else "" for cell in cells] if is_strong else cells)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

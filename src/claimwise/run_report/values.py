@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from claimwise.types.calibrating import CorrectedRate, RunProbabilities
+from claimwise.calibration.values import CorrectedRate, RunProbabilities
 from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
 
 

@@ -19,12 +19,7 @@ import msgspec
 
 from claimwise.errors import InputError, Problem, StoreError
 from claimwise.store.breaches import count_breaches, list_breaches
-from claimwise.store.checks import (
-    Violation,
-    audit_store,
-    find_latest_time,
-    find_violations,
-)
+from claimwise.store.checks import Violation, audit_store, find_latest_time, find_violations
 from claimwise.store.engine import NO_PARAMS, Engine, Record
 from claimwise.store.files import SqlFolder
 from claimwise.store.tables import REFERENCES

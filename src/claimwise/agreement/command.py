@@ -1,0 +1,92 @@
+"""``claimwise agreement``."""
+
+from __future__ import annotations
+
+import click
+
+from claimwise.agreement.people import measure_people
+from claimwise.agreement.report import (
+    print_agreement,
+    render_agreement_markdown,
+    to_agreement_document,
+)
+from claimwise.agreement.rules import make_rule_finder
+from claimwise.command.options import (
+    choose_run,
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    read_columns,
+    store_option,
+)
+from claimwise.errors import MetricError
+from claimwise.labelling.rounds import read_round
+from claimwise.measure.estimate import check_confidence
+from claimwise.store import Store
+from claimwise.types.rows import Judgement
+
+
+@click.command("agreement", short_help="Measure labeler agreement; find the guideline to clarify.")
+@click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
+@click.option("--round", "round_id", metavar="ROUND", help="Only claims of this round.")
+@click.option("--closed-book", is_flag=True, help="Use labels given without sources.")
+@click.option("--by", metavar="A,B", help="Columns to group by, such as claim_type; '' for none.")
+@click.option("--confidence", type=float, default=0.95, show_default=True,
+              help="Confidence level of the intervals.")  # fmt: skip
+@store_option
+@format_option("text", "markdown", "json")
+def command(
+    run_id: str | None,
+    round_id: str | None,
+    closed_book: bool,
+    by: str | None,
+    confidence: float,
+    store: str | None,
+    form: str,
+) -> None:
+    """Measure how well labelers agree, and list disagreements by the guideline they concern.
+
+    \b
+    raw, Fleiss, Krippendorff, Cohen, Gwet   with intervals over items
+    by verdict, pair of labelers, group      lowest first
+    disagreements                            by pair of verdicts, most frequent first
+
+    If a kappa's interval reaches below 0.6, the guide is unclear; that is no judgement on the
+    labelers.
+    """
+    project = current_project()
+    columns = read_columns(by, project.config.metrics.by)
+    check_confidence(confidence)
+    with open_project_store(project, store) as opened, opened.snapshot():
+        chosen, judgement = choose_labels(opened, run_id, round_id, closed_book=closed_book)
+        agreement = measure_people(
+            opened,
+            chosen,
+            judgement=judgement,
+            round_id=round_id,
+            by=columns,
+            confidence=confidence,
+            find_rules=make_rule_finder(opened, project.folder),
+        )
+    if form == "json":
+        print_json(to_agreement_document(agreement))
+    elif form == "markdown":
+        click.echo(render_agreement_markdown(agreement))
+    else:
+        print_agreement(agreement, console())
+
+
+def choose_labels(
+    store: Store, run_id: str | None, round_id: str | None, *, closed_book: bool
+) -> tuple[str, Judgement]:
+    """Return the run and the kind of labels: a round's own, where one is named."""
+    if round_id is None:
+        return choose_run(store, run_id), "closed_book" if closed_book else "grounded"
+    found = read_round(store, round_id)
+    if run_id not in (None, found.run_id):
+        raise MetricError(
+            f"round {round_id} belongs to run {found.run_id!r}, not {run_id!r}; leave out --run"
+        )
+    return found.run_id, found.judgement

@@ -1,0 +1,377 @@
+"""Shows how far people agree: on a terminal, as Markdown and JSON.
+
+`list_tables` makes the tables of every format, and of the app's page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from rich.console import Console
+
+from claimwise.agreement.coefficients import NO_OVERLAP, ONE_VERDICT
+from claimwise.agreement.people import USABLE, advise_on, is_prevalence_trap
+from claimwise.agreement.values import Agreement, DisputedClaim, Figure, VerdictPair
+from claimwise.report.changes import name_slice
+from claimwise.report.columns import Column, Writer
+from claimwise.report.format import (
+    clean,
+    pluralize,
+    say_name,
+    show_confidence,
+    show_count,
+    show_interval,
+    show_rate,
+)
+from claimwise.report.markdown import escape, write_bullets, write_table
+from claimwise.types.verdicts import CHOICES
+
+FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
+READING: Final = (
+    "Raw: how often two people say the same. Kappa and alpha take out what chance alone would "
+    "give, by how often each verdict is given; AC1 does so in a way that one frequent verdict does "
+    "not distort. Same: given one label of the verdict, the chance that another of the claim is "
+    "the same."
+)
+MATRIX_TITLE: Final = "Pairs of labels by verdict"
+_INTERVAL: Final = "interval"
+_MOST_CLAIMS: Final = 5
+_MOST_SLICES: Final = 15
+
+
+class Sheet(NamedTuple):
+    """A table with its title; ``text`` are the columns of words, ``notes`` what stands below."""
+
+    title: str
+    headers: tuple[str, ...]
+    rows: list[list[str]]
+    text: tuple[int, ...] = (0,)
+    notes: tuple[str, ...] = ()
+
+
+def describe_subject(agreement: Agreement) -> str:
+    """Say in one line what was measured."""
+    how = "against sources" if agreement.judgement == "grounded" else "without sources"
+    part = f", round {clean(agreement.round_id)}" if agreement.round_id else ""
+    return f"How far people agree on the claims of {clean(agreement.run_id)}{part}, judged {how}"
+
+
+def describe_basis(agreement: Agreement) -> Iterator[str]:
+    """Say whose labels there are, and how many claims have several."""
+    figures = agreement.overall
+    several = (
+        f"{pluralize(agreement.several_labels, 'claim')} with two labels or more "
+        f"({pluralize(figures.items, 'item')}), {show_count(agreement.one_label)} with one"
+    )
+    people = ", ".join(f"{clean(name)} {count:,}" for name, count in agreement.labelers.items())
+    guides = ", ".join(clean(name) for name in agreement.guides)
+    yield f"{several}; only the former tell how far people agree."
+    if people:
+        yield f"Labels: {people}. Guide: {guides}."
+    yield (
+        f"{show_confidence(agreement.confidence)} intervals over items; adjudications and labels "
+        "that were taken back don't count."
+    )
+
+
+def describe_advice(agreement: Agreement) -> Iterator[str]:
+    """Say what the figures are good for, and where to start."""
+    kappa = agreement.overall.fleiss
+    advice = advise_on(agreement.overall)
+    if advice == "unknown":
+        yield _describe_unknown(kappa)
+    elif advice == "fix the guide":
+        yield (
+            f"Fix the guide first: kappa may be as low as {show_rate(kappa.low)}, and below "
+            f"{USABLE} people read the guide differently too often to measure with their labels."
+        )
+        yield from _describe_start(agreement.disagreements)
+        if kappa.high is not None and kappa.high >= USABLE:
+            yield f"It may also be {show_rate(kappa.high)}: more shared claims would tell."
+    elif advice == "usable":
+        yield (
+            f"Good enough to measure with: kappa is {show_rate(kappa.low)} or more. Adjudicate "
+            "what is left."
+        )
+        yield from _describe_start(agreement.disagreements)
+    else:
+        yield f"Strong: kappa is {show_rate(kappa.low)} or more. Little is left to mend."
+    if is_prevalence_trap(agreement.overall):
+        yield _describe_prevalence(agreement)
+
+
+def _describe_unknown(kappa: Figure) -> str:
+    if kappa.why == NO_OVERLAP:
+        return (
+            "Agreement is unknown: no claim has two labels. Draw a round in which several people "
+            "label the same claims."
+        )
+    if kappa.why == ONE_VERDICT:
+        return (
+            "Kappa is undefined: all labels are the same verdict. People agree, but nothing here "
+            "shows whether they would tell other verdicts apart. Draw a round that holds some."
+        )
+    return "How sure kappa is can't be said: all claims belong to one item. Label other items too."
+
+
+def _describe_start(disagreements: Sequence[VerdictPair]) -> Iterator[str]:
+    if not disagreements:
+        return
+    first = disagreements[0]
+    disputed = {(one.item_id, one.claim_id) for pair in disagreements for one in pair.claims}
+    rules = f" Rules: {', '.join(clean(rule) for rule in first.rules)}." if first.rules else ""
+    yield (
+        f"Start with {name_pair(first)}: {len(first.claims):,} of the "
+        f"{pluralize(len(disputed), 'claim')} that people differ on.{rules}"
+    )
+
+
+def _describe_prevalence(agreement: Agreement) -> str:
+    top = max(agreement.verdicts, key=lambda verdict: verdict.labels)
+    figures = agreement.overall
+    return (
+        f"Mind the prevalence: {top.prevalence or 0:.0%} of the labels are "
+        f"{say_name(top.verdict)}, so two people agree often by chance, and kappa is low although "
+        f"they agree on "
+        f"{figures.raw.value or 0:.0%} (AC1 {show_rate(figures.ac1.value)}). Judge the guide by "
+        "the rarer verdicts, one by one, and draw more claims of them."
+    )
+
+
+def name_pair(pair: VerdictPair) -> str:
+    """Write two verdicts: ``unlinked or overreach``."""
+    return f"{say_name(pair.one)} or {say_name(pair.other)}"
+
+
+def list_tables(agreement: Agreement) -> list[Sheet]:
+    """Return everything but the disputed claims as tables, what matters most first."""
+    sheets = [_list_figures(agreement), _list_verdicts(agreement)]
+    if agreement.overall.claims:
+        sheets += [_list_people(agreement), _list_matrix(agreement)]
+    if agreement.slices:
+        sheets.append(_list_slices(agreement))
+    return sheets
+
+
+def _list_figures(agreement: Agreement) -> Sheet:
+    figures = agreement.overall
+    named = {
+        "raw agreement": figures.raw,
+        "Fleiss' kappa": figures.fleiss,
+        "Krippendorff's alpha": figures.alpha,
+        "Cohen's kappa (mean)": agreement.cohen,
+        "Gwet's AC1": figures.ac1,
+    }
+    return Sheet(
+        "Figures",
+        ("figure", "value", _INTERVAL),
+        [[name, *_show(figure)] for name, figure in named.items()],
+        notes=_collect_notes(named.values()),
+    )
+
+
+def _list_verdicts(agreement: Agreement) -> Sheet:
+    return Sheet(
+        "By verdict",
+        ("verdict", "labels", "share", "kappa", _INTERVAL, "same", _INTERVAL),
+        [
+            [
+                say_name(one.verdict),
+                show_count(one.labels),
+                show_rate(one.prevalence),
+                *_show(one.kappa),
+                *_show(one.same),
+            ]
+            for one in agreement.verdicts
+        ],
+        notes=_collect_notes(one.kappa for one in agreement.verdicts),
+    )
+
+
+def _list_people(agreement: Agreement) -> Sheet:
+    return Sheet(
+        "Pairs of people, the lowest kappa first",
+        ("people", "claims", "raw", _INTERVAL, "Cohen's kappa", _INTERVAL),
+        [
+            [
+                f"{clean(pair.one)}, {clean(pair.other)}",
+                show_count(pair.claims),
+                *_show(pair.raw),
+                *_show(pair.kappa),
+            ]
+            for pair in agreement.pairs
+        ],
+        notes=_collect_notes(pair.kappa for pair in agreement.pairs),
+    )
+
+
+def _list_matrix(agreement: Agreement) -> Sheet:
+    names = [say_name(verdict) for verdict in CHOICES[agreement.judgement]]
+    size = range(len(names))
+    return Sheet(
+        MATRIX_TITLE,
+        ("", *names),
+        [
+            # Each pair is counted once; both halves are shown, so that a row can be read alone.
+            [names[one], *(show_count(agreement.matrix[min(one, n)][max(one, n)]) for n in size)]
+            for one in size
+        ],
+    )
+
+
+def _list_slices(agreement: Agreement) -> Sheet:
+    shown = agreement.slices[:_MOST_SLICES]
+    left = len(agreement.slices) - len(shown)
+    notes = [*_collect_notes(one.figures.fleiss for one in shown)]
+    if any(one.stands_out for one in shown):
+        notes.append("! below the whole, whichever of the slices one looks at")
+    if left:
+        notes.append(f"{left:,} more: claimwise agreement --format json")
+    return Sheet(
+        "Slices, the lowest kappa first",
+        ("slice", "", "claims", "items", "raw", "Fleiss' kappa", _INTERVAL, "AC1"),
+        [
+            [
+                name_slice(one.slice),
+                "!" if one.stands_out else "",
+                show_count(one.figures.claims),
+                show_count(one.figures.items),
+                show_rate(one.figures.raw.value),
+                *_show(one.figures.fleiss),
+                show_rate(one.figures.ac1.value),
+            ]
+            for one in shown
+        ],
+        text=(0, 1),
+        notes=tuple(notes),
+    )
+
+
+def _show(figure: Figure) -> tuple[str, str]:
+    return show_rate(_tidy(figure.value)), show_interval(_tidy(figure.low), _tidy(figure.high))
+
+
+def _tidy(value: float | None) -> float | None:
+    """Never show -0.000."""
+    return None if value is None else round(value, 3) + 0.0
+
+
+def _collect_notes(figures: Iterable[Figure]) -> tuple[str, ...]:
+    return tuple(f"— {why}" for why in dict.fromkeys(f.why for f in figures if f.why))
+
+
+def describe_claim(claim: DisputedClaim) -> str:
+    """Say in one line what people said of a claim."""
+    said = ", ".join(f"{clean(name)} {say_name(verdict)}" for name, verdict in claim.labels)
+    decided = f"; decided: {say_name(claim.decided)}" if claim.decided else "; not decided"
+    return f"{clean(claim.item_id)}: «{clean(claim.claim_text)}» {said}{decided}"
+
+
+def describe_pair(pair: VerdictPair) -> str:
+    """Say how many claims got both verdicts, and by which rules to tell them apart."""
+    rules = f" (rules: {', '.join(clean(rule) for rule in pair.rules)})" if pair.rules else ""
+    return f"{name_pair(pair)}: {pluralize(len(pair.claims), 'claim')}{rules}"
+
+
+def print_agreement(agreement: Agreement, console: Console) -> None:
+    """Print how far people agree."""
+    writer = Writer(console)
+    writer.say(describe_subject(agreement), "bold")
+    for line in describe_basis(agreement):
+        writer.say(line, "dim")
+    first, *others = list_tables(agreement)
+    _print_sheet(writer, first)
+    writer.skip()
+    for line in describe_advice(agreement):
+        writer.say(line)
+    for warning in agreement.warnings:
+        writer.say(f"! {clean(warning)}", "yellow")
+    for sheet in others:
+        _print_sheet(writer, sheet)
+    if agreement.disagreements:
+        writer.skip()
+        writer.say("Where people differ, the most frequent pair first", "bold")
+    for pair in agreement.disagreements:
+        writer.say(describe_pair(pair), indent=2)
+        for claim in pair.claims[:_MOST_CLAIMS]:
+            writer.say(describe_claim(claim), "dim", indent=4)
+        if len(pair.claims) > _MOST_CLAIMS:
+            writer.say(f"and {len(pair.claims) - _MOST_CLAIMS:,} more", "dim", indent=4)
+    writer.skip()
+    writer.say(READING, "dim")
+
+
+def _print_sheet(writer: Writer, sheet: Sheet) -> None:
+    writer.skip()
+    writer.say(sheet.title, "bold")
+    columns = [
+        Column(
+            header=header,
+            cells=[row[number] for row in sheet.rows],
+            right=number not in sheet.text and header != _INTERVAL,
+            least=8 if number == 0 else None,
+        )
+        for number, header in enumerate(sheet.headers)
+    ]
+    for part in _fit_parts(columns, writer.width - 2):
+        writer.put_columns(part)
+    for note in sheet.notes:
+        writer.say(note, "dim", indent=2)
+
+
+def _fit_parts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
+    """Cut a table that is too wide into several; a figure and its interval stay together."""
+    name, *others = columns
+    groups: list[list[Column]] = []
+    for column in others:
+        if column.header == _INTERVAL:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    part: list[Column] = [name]
+    for group in groups:
+        needed = sum(column.natural_width() + 1 for column in [*part[1:], *group])
+        if len(part) > 1 and needed + name.natural_width() > width:
+            yield part
+            part = [name]
+        part += group
+    yield part
+
+
+def render_agreement_markdown(agreement: Agreement) -> str:
+    """Write how far people agree as GitHub-flavoured Markdown."""
+    first, *others = list_tables(agreement)
+    parts = [
+        f"# {escape(describe_subject(agreement))}",
+        write_bullets(escape(line) for line in describe_basis(agreement)),
+        _write_sheet(first),
+        "\n\n".join(escape(line) for line in describe_advice(agreement)),
+        write_bullets(f"**Warning:** {escape(line)}" for line in agreement.warnings),
+        *(_write_sheet(sheet) for sheet in others),
+        "## Where people differ, the most frequent pair first" if agreement.disagreements else "",
+    ]
+    for pair in agreement.disagreements:
+        parts += [
+            f"### {escape(describe_pair(pair))}",
+            write_bullets(escape(describe_claim(claim)) for claim in pair.claims),
+        ]
+    return "\n\n".join(part for part in [*parts, READING] if part) + "\n"
+
+
+def _write_sheet(sheet: Sheet) -> str:
+    notes = "\n\n".join(escape(note) for note in sheet.notes)
+    table = write_table(sheet.headers, sheet.rows, text=sheet.text)
+    return f"## {sheet.title}\n\n{table}" + (f"\n\n{notes}" if notes else "")
+
+
+def to_agreement_document(agreement: Agreement) -> dict[str, Any]:
+    """Return an agreement as plain values for JSON: docs/agreement.md lists the fields."""
+    return {
+        "format": FORMAT,
+        "advice": advise_on(agreement.overall),
+        "prevalence_trap": is_prevalence_trap(agreement.overall),
+        "reading": list(describe_advice(agreement)),
+        **msgspec.to_builtins(agreement),
+    }

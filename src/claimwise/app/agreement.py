@@ -1,0 +1,197 @@
+"""The page that shows how far people agree, and leads from a disagreement to the rule behind it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import ceil
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from claimwise.agreement.people import USABLE, advise_on, measure_people
+from claimwise.agreement.report import (
+    MATRIX_TITLE,
+    READING,
+    describe_advice,
+    describe_basis,
+    describe_subject,
+    list_tables,
+    name_pair,
+)
+from claimwise.agreement.rules import make_rule_finder
+from claimwise.agreement.values import Agreement, DisputedClaim, VerdictPair
+from claimwise.app.charts import Point, draw_forest
+from claimwise.app.figures import Wanted, read_figures
+from claimwise.app.requests import Call, PageRoute, Refusal, Response
+from claimwise.errors import MetricError
+from claimwise.labelling.guide import find_guide, show_rules
+from claimwise.measure import check_run
+from claimwise.report.format import say_name, show_count
+from claimwise.store import Store
+from claimwise.types.rows import Judgement
+from claimwise.types.verdicts import CHOICES
+
+_MOST_CLAIMS: Final = 20  # of each pair of verdicts
+
+
+class _Dispute(NamedTuple):
+    """A claim that people differ on, as the page shows it: who said what stays hidden."""
+
+    item_id: str
+    claim_text: str
+    said: list[str]
+    decided: str | None
+    adjudicate: str | None  # where to decide it
+
+
+class _Pair(NamedTuple):
+    """Two verdicts that were given to the same claims."""
+
+    name: str
+    claim_count: int
+    rules: list[dict[str, str]]
+    guide_version: str | None
+    claims: list[_Dispute]
+    more: int
+
+
+class _Cell(NamedTuple):
+    """A cell of the table of verdict pairs; ``heat`` runs from 0 to 5."""
+
+    text: str
+    heat: int
+    agrees: bool
+
+
+def show_agreement(call: Call) -> Response:
+    """Show how far people agree on a run's claims, of one kind of labels or one round."""
+    run_id, round_id = call.path["run_id"], call.query.get("round")
+    try:
+        check_run(call.store, run_id)
+    except MetricError as error:
+        raise Refusal(404, str(error)) from error
+    wanted = _want_page(call, run_id, round_id)
+    shown = read_figures(call, [wanted])
+    kept = shown.kept.get(wanted.key)
+    if kept is None:
+        return call.render("agreement.html", run_id=run_id, agreement=None, shown=shown)
+    if kept.problem is not None:
+        raise Refusal(404 if round_id else 503, kept.problem)
+    agreement: Agreement = kept.value
+    pairs = [_show_pair(call, pair) for pair in agreement.disagreements]
+    if not call.allows("admin"):
+        agreement = hide_names(agreement)
+    figures = _show_figures(agreement)
+    return call.render(
+        "agreement.html", run_id=run_id, pairs=pairs, made_at=kept.made_at, shown=shown, **figures
+    )
+
+
+def _want_page(call: Call, run_id: str, round_id: str | None) -> Wanted:
+    """Return how to measure what the page shows, names included."""
+    judgement: Judgement = (
+        "closed_book" if call.query.get("judgement") == "closed_book" else "grounded"
+    )
+    project = call.project
+
+    def measure(store: Store) -> Agreement:
+        with store.snapshot():
+            return measure_people(
+                store,
+                run_id,
+                judgement=judgement,
+                round_id=round_id,
+                by=project.config.metrics.by,
+                find_rules=make_rule_finder(store, project.folder),
+            )
+
+    return Wanted(("agreement page", run_id, judgement, round_id), run_id, measure)
+
+
+def hide_names(agreement: Agreement) -> Agreement:
+    """Put numbers in the place of people, for those who decide between them."""
+    names = {name: f"person {number}" for number, name in enumerate(agreement.labelers, start=1)}
+    return replace(
+        agreement,
+        labelers={names[name]: count for name, count in agreement.labelers.items()},
+        pairs=tuple(
+            replace(pair, one=names[pair.one], other=names[pair.other]) for pair in agreement.pairs
+        ),
+        disagreements=tuple(
+            replace(pair, claims=tuple(_hide_claim(claim, names) for claim in pair.claims))
+            for pair in agreement.disagreements
+        ),
+    )
+
+
+def _hide_claim(claim: DisputedClaim, names: dict[str, str]) -> DisputedClaim:
+    return replace(claim, labels=tuple((names[name], said) for name, said in claim.labels))
+
+
+def _show_figures(agreement: Agreement) -> dict[str, Any]:
+    figures, *sheets = list_tables(agreement)
+    overall = agreement.overall
+    named = zip(
+        (row[0] for row in figures.rows),
+        (overall.raw, overall.fleiss, overall.alpha, agreement.cohen, overall.ac1),
+        strict=True,
+    )
+    points = [Point(name, figure.value, figure.low, figure.high) for name, figure in named]
+    return {
+        "agreement": agreement,
+        "subject": describe_subject(agreement),
+        "basis": list(describe_basis(agreement)),
+        "advice": advise_on(overall),
+        "lines": list(describe_advice(agreement)),
+        "figures": figures,
+        "forest": draw_forest(points, title="Agreement with intervals", reference=USABLE)
+        if overall.claims
+        else None,
+        "sheets": [sheet for sheet in sheets if sheet.title != MATRIX_TITLE],
+        "verdicts": [say_name(verdict) for verdict in CHOICES[agreement.judgement]],
+        "matrix": _show_matrix(agreement),
+        "reading": READING,
+    }
+
+
+def _show_matrix(agreement: Agreement) -> list[list[_Cell]]:
+    """Return the pairs of labels by verdict; the shade grows with the share of all that differ."""
+    matrix = agreement.matrix
+    size = range(len(matrix))
+    most = max((matrix[a][b] for a in size for b in size if a < b), default=0)
+
+    def make(one: int, other: int) -> _Cell:
+        count = matrix[min(one, other)][max(one, other)]
+        differs = one != other and most > 0
+        return _Cell(show_count(count), ceil(5 * count / most) if differs else 0, one == other)
+
+    return [[make(one, other) for other in size] for one in size]
+
+
+def _show_pair(call: Call, pair: VerdictPair) -> _Pair:
+    versions = [claim.guide_version for claim in pair.claims if claim.guide_version]
+    version = max(set(versions), key=versions.count) if versions else None
+    guide = find_guide(call.store, version, call.project.folder) if version else None
+    return _Pair(
+        name=name_pair(pair),
+        claim_count=len(pair.claims),
+        rules=show_rules(guide, pair.one, pair.other),
+        guide_version=version,
+        claims=[_show_claim(claim) for claim in pair.claims[:_MOST_CLAIMS]],
+        more=max(0, len(pair.claims) - _MOST_CLAIMS),
+    )
+
+
+def _show_claim(claim: DisputedClaim) -> _Dispute:
+    given = Counter(verdict for _, verdict in claim.labels)
+    return _Dispute(
+        item_id=claim.item_id,
+        claim_text=claim.claim_text,
+        said=[f"{say_name(verdict)} ×{count}" for verdict, count in given.most_common()],
+        decided=say_name(claim.decided) if claim.decided else None,
+        adjudicate=f"/adjudicate/{quote(claim.round_id, safe='')}" if claim.round_id else None,
+    )
+
+
+ROUTES = (PageRoute("GET", "/agreement/{run_id:path}", show_agreement, "adjudicator"),)

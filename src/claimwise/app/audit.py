@@ -1,0 +1,54 @@
+"""The page of the audit trail: who did what, the newest first."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from claimwise.accounts.queries import Event, list_accounts, list_event_kinds, list_events
+from claimwise.app.requests import Call, PageRoute, Refusal, Response
+
+_PAGE = 50
+
+
+def show_audit(call: Call) -> Response:
+    """Show one page of events, of one person or kind if the query says so."""
+    who, kind = call.query.get("who") or None, call.query.get("event") or None
+    found = list_events(
+        call.store, account=who, event=kind, before=_read_place(call), limit=_PAGE + 1
+    )
+    shown = found[:_PAGE]
+    return call.render(
+        "audit.html",
+        events=shown,
+        older=f"{shown[-1].happened_at.isoformat()}~{shown[-1].event_id}"
+        if len(found) > _PAGE
+        else None,
+        who=who,
+        kind=kind,
+        names=[one.account for one in list_accounts(call.store)],
+        kinds=list_event_kinds(call.store),
+        is_first="before" not in call.query,
+    )
+
+
+def _read_place(call: Call) -> Event | None:
+    """Return where the page starts, as the link to older events wrote it."""
+    text = call.query.get("before")
+    if not text:
+        return None
+    moment, _, event_id = text.partition("~")
+    try:
+        happened_at = datetime.fromisoformat(moment).replace(tzinfo=None)
+    except ValueError as error:
+        raise Refusal(400, f"Found the place {text[:80]!r}, expected a time.") from error
+    return Event(
+        event_id=event_id,
+        happened_at=happened_at,
+        account=None,
+        event="",
+        subject=None,
+        detail=None,
+    )
+
+
+ROUTES = (PageRoute("GET", "/audit", show_audit, "admin"),)

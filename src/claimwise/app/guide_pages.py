@@ -1,0 +1,49 @@
+"""The pages that show the versions of the guide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from claimwise.app.requests import Call, PageRoute, Refusal, Response
+from claimwise.labelling.guide import Guide, find_guide, list_guides, read_guide, render_markdown
+from claimwise.types.rows import Judgement
+
+
+def show_guides(call: Call) -> Response:
+    """List the versions: those in files, and those that labels carry."""
+    stored = [row[0] for row in call.store.query("select guide_version from guide_versions")]
+    listed = {guide.version: guide for guide in list_guides(call.project.folder)}
+    for version in stored:
+        found = find_guide(call.store, version, call.project.folder)
+        if found is not None:
+            listed[version] = found
+    newest = {read_guide(kind, folder=call.project.folder).version for kind in _KINDS}
+    return call.render("guides.html", guides=list(listed.values()), stored=stored, newest=newest)
+
+
+def show_guide(call: Call) -> Response:
+    """Show one version as a page."""
+    version = call.path["version"]
+    guide = find_guide(call.store, version, call.project.folder)
+    if guide is None:
+        raise Refusal(404, f"There is no guide {version!r}.")
+    return call.render(
+        "guide.html", guide=guide, html=render_markdown(guide.body), **_places(guide)
+    )
+
+
+def _places(guide: Guide) -> Mapping[str, Any]:
+    return {
+        "pairs": [(pair.split("/"), rules) for pair, rules in guide.pairs.items()],
+        "rules": guide.rules,
+    }
+
+
+_KINDS: tuple[Judgement, ...] = ("grounded", "closed_book")
+
+
+ROUTES = (
+    PageRoute("GET", "/guide", show_guides, "labeler"),
+    PageRoute("GET", "/guide/{version:path}", show_guide, "labeler"),
+)

@@ -1,0 +1,259 @@
+"""Turns reports into the parts of a page: charts, and the rows of the tables beside them.
+
+Every figure is a report's own; nothing is computed here but where it is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+
+from claimwise.app.charts import Bar, Part, Point, draw_bars, draw_forest, draw_quadrant, draw_trend
+from claimwise.measure.run_judges import Judged
+from claimwise.report import format as form
+from claimwise.run_report import sentences
+from claimwise.run_report.build import rank_slice
+from claimwise.run_report.values import Report
+from claimwise.types.results import Estimate, MetricTable
+
+MOST_SLICES: Final = 8
+UNSCORED: Final = "unscored"
+UNKNOWN: Final = form.AGREEMENT_UNKNOWN
+NO_LABELS: Final = "nobody; this needs no labels"
+_QUADRANT_ALARM: Final = "unfaithful_wrong"
+
+
+class Choice(NamedTuple):
+    """A metric that a page can show over time."""
+
+    name: str
+    title: str
+
+
+class TrendRow(NamedTuple):
+    """A run's rate in the table beside a trend; without a report, it is still being measured."""
+
+    run_id: str
+    started: str
+    row: Estimate | None
+    measured: bool
+    judges: str
+
+
+class Trend(NamedTuple):
+    """One rate over time: the chart, and its table, the latest first."""
+
+    title: str
+    better: str | None
+    chart: Markup
+    rows: Sequence[TrendRow]
+
+
+class Mix(NamedTuple):
+    """How the claims of runs divide over verdicts, and which verdicts there are."""
+
+    chart: Markup
+    names: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Estimate | None], int]]
+
+
+class Slices(NamedTuple):
+    """The worst slices of a rate: the chart, its rows, and how many more there are."""
+
+    title: str
+    overall: Estimate | None
+    chart: Markup
+    rows: Sequence[Estimate]
+    more: int
+
+
+class Measured(NamedTuple):
+    """A run as a list shows it, with its report once that is measured, and who judged it."""
+
+    run_id: str
+    started: str
+    report: Report | None
+    judges: Mapping[str, Judged]  # by metric: labels that decide, by instrument
+
+
+def list_choices(report: Report) -> list[Choice]:
+    """Return the metrics that have a better and a worse, in the report's order."""
+    return [
+        Choice(table.metric, form.clean(table.title))
+        for table in report.tables
+        if any(row.better for row in table.overall) or table.metric == "faithfulness"
+    ]
+
+
+def find_table(report: Report, metric: str) -> MetricTable | None:
+    """Return a report's table of a metric, if it has one."""
+    return next((table for table in report.tables if table.metric == metric), None)
+
+
+def draw_trends(runs: Sequence[Measured], metric: str) -> list[Trend]:
+    """Draw a metric of runs (the latest first) over time, one chart for each of its members."""
+    tables = [table for run in runs if run.report and (table := find_table(run.report, metric))]
+    if not tables:
+        return []
+    return [_draw_member(runs, metric, tables[0], member) for member in form.members_of(tables[0])]
+
+
+def _draw_member(
+    runs: Sequence[Measured], metric: str, table: MetricTable, member: str | None
+) -> Trend:
+    rows = [
+        TrendRow(
+            run.run_id,
+            run.started,
+            _find_overall(run, metric, member),
+            run.report is not None,
+            say_judges(run, metric),
+        )
+        for run in runs
+    ]
+    title = form.say_name(member or table.title)
+    points = [_make_point(form.clean(row.run_id), row.row) for row in reversed(rows)]
+    found = next((row.row for row in rows if row.row), None)
+    return Trend(
+        title=title,
+        better=found.better if found else None,
+        chart=draw_trend(points, title=f"{title} over time"),
+        rows=rows,
+    )
+
+
+def _find_overall(run: Measured, metric: str, member: str | None) -> Estimate | None:
+    table = find_table(run.report, metric) if run.report else None
+    return form.overall_of(table, member) if table else None
+
+
+def _make_point(name: str, row: Estimate | None, *, alarm: bool = False) -> Point:
+    if row is None or row.micro is None:
+        return Point(name, None)
+    note = f"{form.show_count(row.unscored)} unscored" if row.unscored else ""
+    return Point(name, row.micro, row.low, row.high, note, alarm)
+
+
+def draw_slices(report: Report, metric: str, *, most: int = MOST_SLICES) -> list[Slices]:
+    """Draw the slices of a metric that are surest to be bad, with their simultaneous intervals.
+
+    In the order by which the report picks its worst slice: the one it names stands first.
+    """
+    table = find_table(report, metric)
+    if table is None:
+        return []
+    found = []
+    for member in form.members_of(table):
+        rows = [
+            row
+            for row in table.slices
+            if form.member_of(row, table.series) == member and row.micro is not None
+        ]
+        if rows:
+            found.append(_draw_worst_rows(table, member, rows, most))
+    return found
+
+
+def _draw_worst_rows(
+    table: MetricTable, member: str | None, rows: Sequence[Estimate], most: int
+) -> Slices:
+    whole = form.overall_of(table, member)
+    reference = whole.micro if whole else None
+    if whole and whole.better and reference is not None:
+        overall, items = reference, whole.items  # a slice that holds everything tells nothing new
+        rows = sorted(rows, key=lambda row: (row.items >= items, *rank_slice(row, overall)))
+    points = [
+        Point(
+            form.slice_name(row, table.series),
+            row.micro,
+            row.simultaneous_low,
+            row.simultaneous_high,
+            form.pluralize(row.items, "item"),
+            sentences.is_clearly_worse(row, reference),
+        )
+        for row in rows[:most]
+    ]
+    title = form.say_name(member or table.title)
+    return Slices(
+        title=title,
+        overall=whole,
+        chart=draw_forest(
+            points, title=f"{title} by slice, surest to be bad first", reference=reference
+        ),
+        rows=rows[:most],
+        more=max(0, len(rows) - most),
+    )
+
+
+def draw_mix(runs: Sequence[Measured]) -> Mix | None:
+    """Draw how the claims of each run divide over the verdicts; what is unscored is a part too."""
+    tables = [
+        (run, table)
+        for run in runs
+        if run.report and (table := find_table(run.report, "verdict_shares")) and table.overall
+    ]
+    if not tables:
+        return None
+    names = [member or "" for member in form.members_of(tables[0][1])]
+    rows = []
+    bars = []
+    for run, table in tables:
+        found = [form.overall_of(table, name) for name in names]
+        unscored = max((row.unscored for row in found if row), default=0)
+        asked = max((row.asked for row in found if row), default=0)
+        rows.append((run.run_id, found, unscored))
+        parts = [Part(name, row.numerator if row else 0.0, str(number))
+                 for number, (name, row) in enumerate(zip(names, found, strict=True))]  # fmt: skip
+        parts.append(Part(UNSCORED, unscored, UNSCORED))
+        bars.append(Bar(form.clean(run.run_id), parts, form.pluralize(asked, table.unit)))
+    return Mix(draw_bars(bars, title="Verdicts of each run's claims"), names, rows)
+
+
+def draw_cells(report: Report) -> Markup | None:
+    """Draw faithful × correct, or nothing when no answer has a place in it."""
+    table = find_table(report, "quadrant")
+    if table is None or not form.is_measured(table):
+        return None
+    cells = [
+        [
+            _make_point(
+                form.say_name(member),
+                form.overall_of(table, member),
+                alarm=member == _QUADRANT_ALARM,
+            )
+            for member in members
+        ]
+        for members in form.QUADRANT.values()
+    ]
+    return draw_quadrant(cells, title="Answers by faithful and correct")
+
+
+def draw_pair(report: Report) -> Markup | None:
+    """Draw the abstention pair, the two rates one below the other."""
+    table = find_table(report, "abstention")
+    if table is None or not form.is_measured(table):
+        return None
+    points = [
+        _make_point(form.say_name(member or ""), form.overall_of(table, member))
+        for member in form.members_of(table)
+    ]
+    return draw_forest(points, title="Abstention: the pair")
+
+
+def say_judges(run: Measured, metric: str) -> str:
+    """Say whose labels decide a run's metric, and how far instruments agree with people."""
+    agreement = {
+        one.labeler: form.agreement_text(one)
+        for one in (run.report.instruments if run.report else ())
+    }
+    judged = sorted(run.judges.get(metric, {}).items(), key=lambda pair: -pair[1])
+    parts = [
+        f"{form.clean(str(one))}: {form.pluralize(count, 'label')}"
+        + ("" if one.labeler is None else f" ({agreement.get(one.labeler, UNKNOWN)})")
+        for one, count in judged
+    ]
+    if metric not in run.judges:
+        return NO_LABELS
+    return "; ".join(parts) or "nobody yet"

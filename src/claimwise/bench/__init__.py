@@ -1,0 +1,1 @@
+"""Measures judges on labelled files."""

@@ -1,0 +1,178 @@
+"""Corrects a run's rate by the labels of a round that was drawn from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from claimwise.agreement.values import Figure
+from claimwise.calibration.measure import SUPPORTED
+from claimwise.calibration.queries import (
+    DrawnRound,
+    Sample,
+    count_verdicts_by_item,
+    list_rounds_of,
+    read_sample,
+    read_told,
+)
+from claimwise.calibration.stratified import StratumLabel, estimate_stratified
+from claimwise.calibration.values import CorrectedRate
+from claimwise.calibration.weights import is_whole
+from claimwise.measure.histogram import Histogram
+from claimwise.measure.intervals import wilson_interval
+from claimwise.store import Store
+from claimwise.types.rows import Judgement
+
+BEFORE: Final = "labelled before the round"
+
+
+class _Begun(NamedTuple):
+    """A round as far as people have labelled it."""
+
+    drawn: DrawnRound
+    sample: Sample
+
+    @property
+    def labels(self) -> int:
+        """How many claims were labelled in the round."""
+        return len(self.sample.labelled)
+
+    @property
+    def tasks(self) -> int:
+        """How many claims were drawn."""
+        return sum(self.drawn.chosen.values())
+
+    def is_far(self) -> bool:
+        """Tell whether half of the claims that were drawn, of every stratum, have a label."""
+        labelled = Counter(self.sample.labelled.values())
+        return all(2 * labelled[name] >= count for name, count in self.drawn.chosen.items())
+
+
+def correct_run(
+    store: Store, run_id: str, judgement: Judgement = "grounded", *, confidence: float = 0.95
+) -> CorrectedRate | None:
+    """Correct a run's rate by one of its rounds; None when none has labels.
+
+    It is the latest round in which at least half of the drawn claims of every stratum are
+    labelled; if there is none, the one with most labels, of those that calibrations don't let wait
+    where there is one (`is_whole`). What the labels say plays no part in that, so that the interval
+    of the chosen one holds. Newer ones that are passed over are named. A round has the labels that
+    were given in it; claims that it left out, as they had one, stand for themselves.
+    """
+    begun: list[_Begun] = []
+    for drawn in list_rounds_of(store, run_id, judgement):  # the latest first
+        one = _Begun(drawn, read_sample(store, drawn, judgement))
+        if one.labels:
+            begun.append(one)
+            if one.is_far():
+                break
+    if not begun:
+        return None
+    most = max(begun, key=lambda one: (is_whole(one.sample), one.labels))
+    chosen = begun[-1] if begun[-1].is_far() else most
+    found = _correct(store, chosen, judgement, confidence)
+    told = tuple(_describe_newer(one) for one in begun[: begun.index(chosen)])
+    return found and replace(found, notes=(*found.notes, *told))
+
+
+def _correct(
+    store: Store, begun: _Begun, judgement: Judgement, confidence: float
+) -> CorrectedRate | None:
+    drawn, sample = begun
+    approved = SUPPORTED[judgement]
+    verdicts = count_verdicts_by_item(store, drawn.run_id, drawn.labeler or "", judgement)
+    told = read_told(store, drawn.run_id, drawn.labeler or "", judgement)
+    sizes = {**sample.strata, BEFORE: len(sample.left_out)}
+    strata = {**dict.fromkeys(sample.left_out, BEFORE), **sample.labelled}
+    labels = [_to_label(key, name, told[key], approved) for key, name in sorted(strata.items())]
+    found = estimate_stratified(sizes, labels, verdicts, confidence=confidence)
+    if found is None:
+        return None
+    missing = begun.tasks - begun.labels
+    return CorrectedRate(
+        run_id=drawn.run_id,
+        round_id=drawn.round_id,
+        labeler=drawn.labeler,
+        judgement=judgement,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        confidence=confidence,
+        labels=begun.labels,
+        claims=sum(sizes.values()),
+        instrument=_measure_alone(verdicts, approved, confidence),
+        labels_only=_measure_labels(labels, confidence),
+        missing=missing,
+        earlier=len(sample.left_out),
+        notes=tuple(_take_notes(verdicts, sum(sizes.values()), missing, found.empty)),
+    )
+
+
+def _to_label(
+    key: tuple[str, str], stratum: str, given: tuple[str, str | None], approved: str
+) -> StratumLabel:
+    told, said = given
+    return StratumLabel(stratum=stratum, item_id=key[0], supported=told == approved, group=said)
+
+
+def _measure_alone(
+    verdicts: Mapping[str, Mapping[str | None, int]], approved: str, confidence: float
+) -> Figure:
+    pairs = []
+    for given in verdicts.values():
+        scored = sum(count for verdict, count in given.items() if verdict is not None)
+        pairs.append((given.get(approved, 0), scored, 1))
+    return _measure(Histogram.from_pairs(pairs), confidence, "no instrument made the strata")
+
+
+def _measure_labels(labels: Sequence[StratumLabel], confidence: float) -> Figure:
+    items: dict[str, list[int]] = {}
+    for label in labels:
+        pair = items.setdefault(label.item_id, [0, 0])
+        pair[0] += label.supported
+        pair[1] += 1
+    return _measure(Histogram.from_pairs((y, m, 1) for y, m in items.values()), confidence, "")
+
+
+def _count_claims(verdicts: Mapping[str, Mapping[str | None, int]]) -> int:
+    return sum(sum(given.values()) for given in verdicts.values())
+
+
+def _measure(counted: Histogram, confidence: float, why: str) -> Figure:
+    interval = wilson_interval(counted, confidence)
+    if interval is None:
+        return Figure(value=None, why=why)
+    return Figure(value=counted.hits / counted.units, low=interval.low, high=interval.high)
+
+
+def _describe_newer(one: _Begun) -> str:
+    return (
+        f"the newer round {one.drawn.round_id} has labels on {one.labels:,} of its "
+        f"{one.tasks:,} claims: it counts once half of every stratum has one"
+    )
+
+
+def _take_notes(
+    verdicts: Mapping[str, Mapping[str | None, int]],
+    drawn_from: int,
+    missing: int,
+    empty: Sequence[str],
+) -> list[str]:
+    notes = []
+    if missing:
+        notes.append(
+            f"{missing:,} claims of the round have no label in it: they are taken to be like the "
+            "labelled ones of their stratum"
+        )
+    if empty:
+        notes.append(f"nobody has labelled a claim of {', '.join(empty)}: it could hold anything")
+    asked = _count_claims(verdicts)
+    if asked != drawn_from:
+        notes.append(
+            f"the run has {asked:,} claims and the round was drawn from {drawn_from:,}: the rate "
+            "is that of the latter"
+        )
+    return notes

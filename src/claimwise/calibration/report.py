@@ -1,0 +1,322 @@
+"""Shows what an instrument is worth by people's labels: on a terminal, as Markdown and JSON."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from rich.console import Console
+
+from claimwise.calibration.correction_text import describe_correction, show_figure
+from claimwise.calibration.values import Calibrated, Calibration, MapFit, Status, Threshold
+from claimwise.report.changes import name_slice
+from claimwise.report.columns import Column, Writer
+from claimwise.report.format import (
+    clean,
+    pluralize,
+    show_confidence,
+    show_count,
+    show_number,
+    show_rate,
+)
+from claimwise.report.markdown import escape, write_bullets, write_table
+
+SCHEMA: Final = "claimwise.calibration/1"
+_STYLES: Final[dict[Status, str]] = {
+    "trusted": "bold green", "not trusted": "bold red", "unknown": "bold yellow"
+}  # fmt: skip
+READING: Final = (
+    "Balanced accuracy is the mean of sensitivity (supported claims that it calls supported) and "
+    "specificity (other claims that it does not): guessing gives 0.5, whatever the claims. A score "
+    "is the confidence of «supported», or one minus the confidence of another verdict."
+)
+
+
+class Table(NamedTuple):
+    """A table in words: what it shows, its headers and its rows; the first columns are text."""
+
+    title: str
+    headers: tuple[str, ...]
+    rows: list[list[str]]
+    text: int = 1
+
+
+def describe_status(one: Calibration) -> str:
+    """Say in one line how far an instrument is trusted, until when, and why."""
+    until = one.expires_at.date().isoformat()
+    return f"{one.status} until {until}: {clean(one.reason)}"
+
+
+def describe_basis(one: Calibration) -> list[str]:
+    """Say what a calibration rests on, and what is missing from it."""
+    runs = ", ".join(map(clean, one.runs))
+    lines = [
+        f"{pluralize(one.claims, 'claim')} of {pluralize(one.items, 'item')} that people labelled "
+        f"and it judged, in {runs or 'no run'}; it could not judge "
+        f"{show_count(one.unscored)} more, and was never asked about {show_count(one.unjudged)}."
+    ]
+    if one.labelled_from and one.labelled_until:
+        start, end = one.labelled_from.date(), one.labelled_until.date()
+        lines.append(f"Labelled from {start} to {end}.")
+    if one.weighted:
+        lines.append(
+            "Weighted: claims were drawn with unequal chances, so each counts for as many as it "
+            f"was drawn from; together they are worth {show_count(one.effective_claims)} claims."
+        )
+    if one.unweighted_labels:
+        lines.append(
+            f"{pluralize(one.unweighted_labels, 'label')} without a chance of being drawn: each "
+            "counts for itself alone."
+        )
+    if one.waiting:
+        lines.append(
+            f"{pluralize(one.waiting, 'claim')} of rounds in which whole strata have no label yet: "
+            "they wait, as another round is further."
+        )
+    if one.contested:
+        lines.append(
+            f"{pluralize(one.contested, 'claim')} on which people differ and nobody adjudicated: "
+            "the latest label counts."
+        )
+    return lines
+
+
+def describe_people(one: Calibration) -> str:
+    """Say how far people agree, and how the instrument compares with them."""
+    people = one.people
+    if not people.claims:
+        return "People among themselves: unknown, as no claim has labels of two people."
+    return (
+        f"On {pluralize(people.claims, 'claim')} that several people labelled: kappa among people "
+        f"{show_figure(people.kappa)}, of the instrument with each of them "
+        f"{show_figure(people.instrument_kappa)}, behind by {show_figure(people.gap)}."
+    )
+
+
+def describe_baseline(one: Calibration) -> str:
+    """Say how counting words does on the same claims, which any instrument should beat."""
+    found = one.baseline
+    if one.judgement != "grounded" or one.labeler.startswith("verifier:overlap"):
+        return ""
+    if found is None:
+        return (
+            "The word-overlap baseline judged none of these claims: claimwise verify --verifier "
+            "overlap lets you compare."
+        )
+    return (
+        f"Counting words ({clean(found.labeler)}) on {pluralize(found.claims, 'claim')} that both "
+        f"judged: balanced accuracy {show_figure(found.balanced_accuracy)}, the instrument "
+        f"{show_figure(found.instrument)}."
+    )
+
+
+def describe_map(fit: MapFit | None) -> str:
+    """Say which map was fitted, and what it does for claims that it has not seen."""
+    if fit is None:
+        return "No probability map: too few claims with a confidence, or of one kind only."
+    kind = {
+        "platt": f"Platt's (slope {show_number(fit.map.slope)}, offset "
+        f"{show_number(fit.map.offset)})",
+        "isotonic": f"isotonic ({pluralize(len(fit.map.points), 'level')})",
+        "identity": "none: no map does better than the scores as they are",
+    }[fit.map.kind]
+    if fit.map.drop:
+        kind += f", with {show_number(fit.map.drop)} off for verdicts other than supported"
+    losses = ", ".join(f"{name} {value:.3f}" for name, value in fit.log_loss.items())
+    return (
+        f"Probability map: {kind}. On held-out items the calibration error goes from "
+        f"{show_rate(fit.ece_before)} to {show_rate(fit.ece_after)} (log loss: {losses})."
+    )
+
+
+def describe_threshold(one: Threshold) -> str:
+    """Say from which score on to call a claim supported."""
+    aim = one.aim if one.target is None else f"a precision of {one.target:g}"
+    return (
+        f"Best threshold for {aim}: score {show_rate(one.value)}; on held-out items it gives "
+        f"{show_rate(one.held_out)}."
+    )
+
+
+def describe_rule(one: Calibration) -> str:
+    """Say by which rule the status was decided."""
+    rule = one.rule
+    return (
+        f"Trusted: the {show_confidence(rule.confidence)} interval of the balanced accuracy lies "
+        f"above {rule.level:g}, that of the distance to people's kappa within {rule.margin:g}, and "
+        f"theirs could reach {rule.people_floor:g}. Not trusted: the interval lies below "
+        f"{rule.level:g}, or kappa is surely further behind. Else, and with fewer than "
+        f"{rule.min_claims:,} claims: unknown."
+    )
+
+
+def tabulate(found: Calibrated) -> list[Table]:
+    """Return all tables of a calibration, in the order of the page."""
+    one = found.overall
+    tables = [tabulate_slices(found), tabulate_figures(one), tabulate_verdicts(one)]
+    tables += [tabulate_matrix(one), tabulate_bins(one)]
+    return [table for table in tables if table.rows]
+
+
+def tabulate_slices(found: Calibrated) -> Table:
+    """Return the slices, worst first."""
+    return Table(
+        "Slices, worst first",
+        ("slice", "status", "balanced accuracy", "kappa", "people's kappa", "claims", "unscored"),
+        [
+            [
+                name_slice(one.slice),
+                one.status,
+                show_figure(one.balanced_accuracy),
+                show_rate(one.kappa.value),
+                show_rate(one.people.kappa.value),
+                show_count(one.claims),
+                show_count(one.unscored),
+            ]
+            for one in found.slices
+        ],
+        text=3,
+    )
+
+
+def tabulate_figures(one: Calibration) -> Table:
+    """Return the figures of all claims."""
+    figures = {
+        "balanced accuracy": one.balanced_accuracy,
+        "sensitivity": one.sensitivity,
+        "specificity": one.specificity,
+        "same verdict as people": one.agreement,
+        "kappa": one.kappa,
+        "calibration error of scores": one.ece,
+        "share people call supported": one.prevalence,
+    }
+    rows = [[name, show_figure(figure)] for name, figure in figures.items()]
+    return Table("Figures of all claims", ("figure", "value"), rows, text=2)
+
+
+def tabulate_verdicts(one: Calibration) -> Table:
+    """Return precision and recall of every verdict."""
+    rows = [
+        [
+            row.verdict,
+            show_count(row.said),
+            show_count(row.told),
+            show_figure(row.precision),
+            show_figure(row.recall),
+        ]
+        for row in one.verdicts
+    ]
+    headers = ("verdict", "it said", "people said", "precision", "recall")
+    return Table("Verdict by verdict", headers, rows)
+
+
+def tabulate_matrix(one: Calibration) -> Table:
+    """Return the confusion matrix: rows are the instrument's verdicts, columns the people's."""
+    rows = [
+        [said, *(show_count(count) for count in given.values())]
+        for said, given in one.matrix.items()
+    ]
+    headers = ("it said \\ people said", *one.matrix)
+    return Table("Claims by both verdicts", headers, rows if one.claims else [])
+
+
+def tabulate_bins(one: Calibration) -> Table:
+    """Return the reliability table."""
+    rows = [
+        [
+            f"{bin_.low:.1f} to {bin_.high:.1f}",
+            show_count(bin_.claims),
+            show_rate(bin_.mean_score),
+            show_figure(bin_.observed),
+        ]
+        for bin_ in one.bins
+    ]
+    title = "Reliability: scores and the share that people call supported"
+    if one.without_confidence:
+        title += f" ({pluralize(one.without_confidence, 'claim')} without a confidence left out)"
+    return Table(title, ("score", "claims", "mean score", "supported"), rows)
+
+
+def print_calibrated(found: Calibrated, console: Console) -> None:
+    """Print a calibration."""
+    writer, one = Writer(console), found.overall
+    judged = one.judgement.replace("_", "-")
+    writer.say(f"{clean(one.labeler)}, {judged} verdicts, by people's labels", "bold")
+    writer.say(describe_status(one), _STYLES[one.status])
+    for line in _describe_whole(one):
+        writer.say(line)
+    for table in tabulate(found):
+        writer.skip()
+        writer.say(table.title, "bold")
+        _put(writer, table)
+    reasons = [f"{name_slice(row.slice)}: {clean(row.reason)}" for row in found.slices]
+    if reasons:
+        writer.skip()
+    for reason in reasons:
+        writer.say(reason, "dim", indent=2)
+    writer.skip()
+    for line in _describe_rest(found):
+        writer.say(line)
+    writer.skip()
+    for line in (READING, describe_rule(one), describe_keeping(found)):
+        writer.say(line, "dim")
+
+
+def _describe_whole(one: Calibration) -> list[str]:
+    lines = [*describe_basis(one), describe_people(one), describe_baseline(one)]
+    return [line for line in lines if line]
+
+
+def _put(writer: Writer, table: Table) -> None:
+    writer.put_columns([
+        Column(header=header, cells=[row[number] for row in table.rows],
+               right=number >= table.text, least=None if number else 10)
+        for number, header in enumerate(table.headers)
+    ])  # fmt: skip
+
+
+def _describe_rest(found: Calibrated) -> list[str]:
+    lines = [describe_map(found.overall.fit)]
+    lines += [describe_threshold(one) for one in found.overall.thresholds]
+    for corrected in found.corrected:
+        lines.append(f"{describe_correction(corrected)}.")
+        lines += [f"! {clean(note)}." for note in corrected.notes]
+    return lines
+
+
+def describe_keeping(found: Calibrated) -> str:
+    """Say whether gates and reports will use it."""
+    if not found.kept:
+        return "Not kept (--dry-run)."
+    until = found.overall.expires_at.date().isoformat()
+    return (
+        f"Kept: gates and reports use it until {until}, or until it is made again. It says nothing "
+        "of other domains, another prompt or another model."
+    )
+
+
+def render_calibrated_markdown(found: Calibrated) -> str:
+    """Write a calibration as GitHub-flavoured Markdown."""
+    one = found.overall
+    parts = [
+        f"# Calibration of {escape(one.labeler)}",
+        f"**{escape(describe_status(one))}**",
+        write_bullets([escape(line) for line in _describe_whole(one)]),
+    ]
+    for table in tabulate(found):
+        rows = [[escape(cell) for cell in row] for row in table.rows]
+        parts += [
+            f"## {escape(table.title)}",
+            write_table(
+                [escape(header) for header in table.headers], rows, text=tuple(range(table.text))
+            ),
+        ]
+    reasons = [f"{name_slice(row.slice)}: {clean(row.reason)}" for row in found.slices]
+    parts.append(write_bullets([escape(line) for line in (*reasons, *_describe_rest(found))]))
+    parts += [READING, escape(describe_rule(one)), escape(describe_keeping(found))]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def to_calibration_document(found: Calibrated) -> dict[str, Any]:
+    """Return a calibration as plain values for JSON: docs/calibration.md names the fields."""
+    return {"schema": SCHEMA, **msgspec.to_builtins(found)}

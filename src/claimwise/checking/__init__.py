@@ -1,0 +1,1 @@
+"""Judges the claims of an answer, or of a stored run, against sources."""

@@ -1,0 +1,227 @@
+"""``claimwise verify``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import click
+from msgspec import to_builtins
+
+from claimwise.calibration.probability_text import describe_probabilities
+from claimwise.calibration.values import RunProbabilities
+from claimwise.checking.engine import Flips
+from claimwise.checking.plan import plan_rounds
+from claimwise.checking.run import GroundedRun, VerifyResult, verify_rounds, verify_run
+from claimwise.checking.tasks import NO_CONTEXTS, Basis
+from claimwise.command.grounded import (
+    describe_spent,
+    grounding_options,
+    make_judge,
+    to_judge_document,
+)
+from claimwise.command.judge import JudgeOptions, check_replied, open_judge_client, print_plan
+from claimwise.command.options import (
+    choose_run,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.command.progress import show_progress
+from claimwise.errors import StoreError, make_printable
+from claimwise.measure.judge_agreement import measure_agreement
+from claimwise.store import Store
+from claimwise.types.verdicts import VERDICTS
+
+_SHOWN_WARNINGS = 5
+_BASES: dict[Basis, str] = {
+    "corpus": "had no recorded contexts: judged against the whole corpus",
+    "cited": "had no recorded contexts: judged against the documents they cite",
+    "none": f"had nothing to be judged by: unscored as {NO_CONTEXTS}",
+}
+
+
+@click.command("verify", short_help="Judge every claim of a stored run.")
+@click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
+@click.option(
+    "--verifier",
+    default="auto",
+    metavar="NAME",
+    help="Built-in judge: embedded, lexical, or auto (the best one installed).",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Number of processes.",
+)
+@click.option("--again", is_flag=True, help="Re-judge claims already judged.")
+@grounding_options()
+@store_option
+@format_option("text", "json")
+def command(
+    run_id: str | None,
+    verifier: str,
+    jobs: int,
+    again: bool,
+    judging: JudgeOptions,
+    grounding: dict[str, Any],
+    store: str | None,
+    form: str,
+) -> None:
+    """Split a run's answers into claims, judge each one, and store the labels.
+
+    Claims that are already stored are used as they are. Claims that could not be judged are stored
+    with the reason. You can stop at any time: the next call continues where this one ended, and
+    several processes can work on one run. With --judge a language model judges; its replies are
+    cached in the store, so you never pay twice, and the command exits with 1 if no call got a
+    reply.
+    """
+    if judging.judge is not None:
+        _verify_with_judge(run_id, judging, grounding, again=again, store=store, form=form)
+        return
+    with open_project_store(current_project(), store) as opened:
+        chosen = choose_run(opened, run_id)
+        with show_progress() as watch:
+            result = verify_run(opened, chosen, verifier, jobs=jobs, again=again, watch=watch)
+        if result.agreement is None:
+            result = replace(result, agreement=measure_agreement(opened, result.labeler, chosen))
+        probabilities = _measure(opened, result)
+    if form == "json":
+        print_json({**asdict(result), "probabilities": to_builtins(probabilities)})
+    else:
+        print_run(result, probabilities)
+
+
+def _verify_with_judge(
+    run_id: str | None,
+    judging: JudgeOptions,
+    grounding: dict[str, Any],
+    *,
+    again: bool,
+    store: str | None,
+    form: str,
+) -> None:
+    project = current_project()
+    with (
+        open_project_store(project, store) as opened,
+        open_judge_client(judging, project, store) as client,
+    ):
+        chosen = choose_run(opened, run_id)
+        judge = make_judge(client, judging, grounding)
+        if judging.dry_run:
+            run = GroundedRun(judge)
+            plan = plan_rounds(opened, chosen, run, client, judging.repeats, again=again)
+            print_plan(plan, form)
+            return
+        with show_progress(client=client) as watch:
+            result, flips = verify_rounds(
+                opened,
+                chosen,
+                judge,
+                repeats=judging.repeats,
+                threads=client.concurrency,
+                again=again,
+                watch=watch,
+            )
+        result = replace(result, agreement=measure_agreement(opened, judge.labeler, chosen))
+        probabilities = _measure(opened, result)
+        spent = describe_spent(client)
+        document = to_judge_document(client, judge)
+    if form == "json":
+        told = {
+            "probabilities": to_builtins(probabilities),
+            "judge": document,
+            "flips": None if flips is None else flips.to_document(),
+        }
+        print_json({**asdict(result), **told})
+    else:
+        print_run(result, probabilities)
+        print_rounds(result.settings, flips)
+        click.echo(spent, err=True)
+    check_replied(client.tally)
+
+
+def _measure(store: Store, result: VerifyResult) -> tuple[RunProbabilities, ...]:
+    """Return how sure the verifier is of the run's claims, and what its calibration makes of it.
+
+    The verdicts are stored by now: a calibration that can't be read is a warning.
+    """
+    from claimwise.calibration.probabilities import measure_probabilities
+    from claimwise.calibration.status import read_standings
+
+    try:
+        standings = read_standings(store)
+    except StoreError as error:
+        click.echo(f"warning: probabilities are not calibrated: {error}", err=True)
+        return ()
+    return measure_probabilities(store, result.run_id, result.labeler, standings, result.settings)
+
+
+def print_rounds(settings: str | None, flips: Flips | None) -> None:
+    """Say how steady a judge is, and what it was asked with."""
+    if flips is not None:
+        click.echo(
+            f"verdict flips in {flips.flipped:,} of {flips.compared:,} claims "
+            f"that at least two of {flips.rounds} rounds scored"
+        )
+    click.echo(f"{settings}", err=True)
+
+
+def print_run(result: VerifyResult, probabilities: Sequence[RunProbabilities] = ()) -> None:
+    """Print what a command did, and how the run stands under its judge."""
+    opened = result.answers - result.failed - result.abstained - result.done_before
+    rate = result.judged / result.seconds if result.seconds else 0
+    click.echo(
+        f"judged {result.judged:,} claims of {opened:,} answers in {result.seconds:.1f} s "
+        f"({rate:,.0f} claims/s)"
+    )
+    for count, what in (
+        (result.split, "claims were found and stored"),
+        (result.done_before, "answers had been judged before"),
+        (result.failed, "answers were skipped: the system gave none"),
+        (result.abstained, "answers were skipped: the system abstained or asked back"),
+        (result.without_claims, "answers make no checkable claim"),
+    ):
+        if count:
+            click.echo(f"{count:,} {what}")
+    instrument = f"{result.labeler}, {result.agreement or 'agreement unknown'}"
+    click.echo(make_printable(f"the run {result.run_id} by {instrument}:"))
+    for verdict in VERDICTS:
+        click.echo(f"  {verdict:<14}{result.verdicts.get(verdict, 0):>9,}")
+    for reason, count in result.unscored.items():
+        click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
+    if result.unscored:
+        click.echo(_say_bounds(result))
+    for line in describe_probabilities(probabilities):
+        click.echo(line)
+    _print_warnings(result)
+    click.echo(f"next: claimwise report --run {result.run_id}", err=True)
+
+
+def _say_bounds(result: VerifyResult) -> str:
+    """Say what the unscored claims could make of the rate."""
+    supported, scored = result.verdicts.get("supported", 0), sum(result.verdicts.values())
+    unscored = sum(result.unscored.values())
+    low, high = supported / (scored + unscored), (supported + unscored) / (scored + unscored)
+    rate = f"{supported / scored:.2f}" if scored else "unknown"
+    return (
+        f"rate {rate} (supported / judged, micro); {low:.2f} if no unscored claim were supported, "
+        f"{high:.2f} if all were"
+    )
+
+
+def _print_warnings(result: VerifyResult) -> None:
+    for basis, what in _BASES.items():
+        if result.bases.get(basis):
+            click.echo(f"warning: {result.bases[basis]:,} answers {what}", err=True)
+    for warning, count in list(result.warnings.items())[:_SHOWN_WARNINGS]:
+        click.echo(f"warning: {count:,} answers: {make_printable(warning)}", err=True)
+    left = len(result.warnings) - _SHOWN_WARNINGS
+    if left > 0:
+        click.echo(f"warning: … and {left:,} more of the kind", err=True)

@@ -1,0 +1,1 @@
+"""What commands share: options, the client of judges, progress."""

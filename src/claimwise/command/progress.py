@@ -1,0 +1,61 @@
+"""The progress bar of every command that judges."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from claimwise.command.judge import tell_cost
+from claimwise.types.progress import JudgeProgress, Watch
+
+if TYPE_CHECKING:
+    from claimwise.llm.client import LlmClient
+
+
+@contextmanager
+def show_progress(what: str = "answers", client: LlmClient | None = None) -> Iterator[Watch]:
+    """Show a bar on a terminal's standard error; elsewhere nothing.
+
+    Beside it stand the rate, what the client has spent so far, and claims without a verdict.
+    """
+    if not sys.stderr.isatty():
+        yield lambda progress: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[beside]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, beside="")
+
+        def watch(progress: JudgeProgress) -> None:
+            beside = describe_progress(progress, bar.tasks[task].elapsed or 0.0, client)
+            bar.update(task, total=progress.total, completed=progress.done, beside=beside)
+
+        yield watch
+
+
+def describe_progress(
+    progress: JudgeProgress, seconds: float, client: LlmClient | None = None
+) -> str:
+    """Return rate, cost so far and unscored claims as one line."""
+    parts = [
+        f"{progress.done / seconds:,.1f}/s" if seconds > 1 else "",
+        "" if client is None else tell_cost(client.tally.cost),
+        f"{progress.unscored:,} unscored",
+    ]
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,1 @@
+"""How two runs differ, what drifted, and how many items a difference needs."""

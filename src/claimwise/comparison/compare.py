@@ -1,0 +1,447 @@
+"""Compares two runs: how far each rate moved over the items that both were asked.
+
+Items are paired, claims are not (see `claimwise.measure.paired`). An item that both were asked
+and only one made claims about counts with the claims it has. Items that only one run was asked
+are left out of every change, and listed.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from claimwise.comparison.queries import (
+    RunPair,
+    count_asked,
+    read_actions,
+    read_judged_claims,
+    read_questions,
+)
+from claimwise.comparison.values import (
+    Change,
+    Comparison,
+    Direction,
+    MetricChange,
+    MovedItem,
+    ShownClaim,
+)
+from claimwise.errors import MetricError
+from claimwise.measure.catalogue import Metric
+from claimwise.measure.counting import ItemCounts, SliceKey, list_items, narrow_labels
+from claimwise.measure.estimate import check_labeler, check_settings
+from claimwise.measure.intervals import FEW_ITEMS, simultaneous_confidence
+from claimwise.measure.paired import compare_items, split_change
+from claimwise.measure.run_judges import InstrumentChange, find_instruments, find_label_views
+from claimwise.store import Store
+from claimwise.types.results import Better, Settings
+from claimwise.types.rows import Item, Run
+
+_NOTHING = ItemCounts("", (), 0.0, 0.0, 0, 0)
+
+
+@dataclass(slots=True)
+class PairedItems:
+    """The shared items of one slice: what each adds to the rates of both runs."""
+
+    items: dict[str, list[ItemCounts]] = field(default_factory=dict)
+
+    def put(self, row: ItemCounts, *, new: bool) -> None:
+        """Add what one of the runs has of an item."""
+        self.items.setdefault(row.item_id, [_NOTHING, _NOTHING])[new] = row
+
+    def columns(self) -> NDArray[np.float64]:
+        """Return base hits, base units, new hits, new units: one row each, items by id."""
+        rows = [
+            (b.numerator, b.denominator, n.numerator, n.denominator)
+            for _, (b, n) in sorted(self.items.items())
+        ]
+        return np.array(rows, dtype=np.float64).reshape(-1, 4).T
+
+    def count_items(self) -> tuple[int, int]:
+        """Return how many items either run has anything of."""
+        base, new = (sum(pair[side].asked > 0 for pair in self.items.values()) for side in (0, 1))
+        return base, new
+
+    def count_unscored(self) -> tuple[int, int]:
+        """Return how many units of either run have no verdict."""
+        base, new = (
+            sum(pair[side].asked - pair[side].scored for pair in self.items.values())
+            for side in (0, 1)
+        )
+        return base, new
+
+
+def compare_runs(
+    store: Store,
+    metrics: Sequence[Metric],
+    runs: RunPair,
+    by: Sequence[str] = (),
+    settings: Settings | None = None,
+    *,
+    most_moved: int = 10,
+    version: str = "",
+) -> Comparison:
+    """Compare two runs by some metrics, overall and by slice, the worst change first.
+
+    Raises:
+        MetricError: a slice or a setting is unknown, no item is shared, or nothing was scored.
+    """
+    settings = settings or Settings()
+    check_settings(settings)
+    check_labeler(store, settings.labels)
+    refuse_run_columns(by)
+    asked = [count_asked(store, run.run_id) for run in runs]
+    shared = find_shared(runs, asked)
+    changes = tuple(_compare_metric(store, m, runs, by, settings, shared) for m in metrics)
+    if not any(change.is_measured for change in changes):
+        raise MetricError(
+            f"runs {runs.base.run_id!r} and {runs.new.run_id!r}: nothing is scored in both for "
+            f"{', '.join(metric.name for metric in metrics)}; judge both runs with `claimwise "
+            "verify`, or import labels"
+        )
+    lead, moved = _find_moved(store, metrics, changes, runs, settings, shared, most_moved)
+    instruments = {
+        metric.title: find_instruments(
+            store, metric, runs.base.run_id, runs.new.run_id, settings.labels
+        )
+        for metric, change in zip(metrics, changes, strict=True)
+        if change.is_measured
+    }
+    return Comparison(
+        base=describe_run(runs.base),
+        new=describe_run(runs.new),
+        store=store.place,
+        version=version,
+        by=tuple(by),
+        settings=settings,
+        metrics=changes,
+        shared=len(shared),
+        only_base=tuple(sorted(set(asked[0]) - shared)),
+        only_new=tuple(sorted(set(asked[1]) - shared)),
+        moved_metric=lead,
+        moved=moved,
+        warnings=tuple(_find_warnings(runs, instruments, asked, shared)),
+    )
+
+
+def refuse_run_columns(by: Sequence[str]) -> None:
+    """Refuse slices by what the runs differ in: their slices never meet.
+
+    Raises:
+        MetricError: a column belongs to runs.
+    """
+    own = [name for name in by if name in Run.__struct_fields__]
+    if own:
+        raise MetricError(
+            f"{own[0]!r} is a column of runs; group by columns of items instead: "
+            f"{', '.join(Item.__struct_fields__[2:])} or an attribute"
+        )
+
+
+def find_shared(runs: RunPair, asked: Sequence[Mapping[str, int]]) -> set[str]:
+    """Return the items that both runs were asked.
+
+    Raises:
+        MetricError: there are none.
+    """
+    shared = set(asked[0]) & set(asked[1])
+    if not shared:
+        raise MetricError(
+            f"runs {runs.base.run_id!r} and {runs.new.run_id!r} have no item in common (of "
+            f"{len(asked[0])} and {len(asked[1])}), so they can't be compared"
+        )
+    return shared
+
+
+def pair_items(
+    store: Store,
+    metric: Metric,
+    runs: RunPair,
+    by: Sequence[str],
+    labels: str,
+    shared: set[str] | None = None,
+) -> dict[SliceKey, PairedItems]:
+    """Return the items of every slice in both runs; only shared ones where they are given."""
+    found: dict[SliceKey, PairedItems] = {}
+    for new, run in enumerate(runs):
+        for row in list_items(store, metric, run.run_id, by, labels):
+            if shared is None or row.item_id in shared:
+                found.setdefault(row.key, PairedItems()).put(row, new=bool(new))
+    return found
+
+
+def describe_run(run: Run) -> dict[str, str | None]:
+    """Return what a run says of itself, as text."""
+    values = {name: getattr(run, name) for name in Run.__struct_fields__}
+    return {name: None if value is None else str(value) for name, value in values.items()}
+
+
+def _compare_metric(
+    store: Store,
+    metric: Metric,
+    runs: RunPair,
+    by: Sequence[str],
+    settings: Settings,
+    shared: set[str],
+) -> MetricChange:
+    series = (metric.series,) if metric.series else ()
+    by = tuple(name for name in dict.fromkeys(by) if name not in series)
+    tables = []
+    for columns in dict.fromkeys([series, (*series, *by)]):
+        slices = pair_items(store, metric, runs, columns, settings.labels, shared)
+        compared = len({key[len(series) :] for key in slices}) or 1
+        rows = [
+            _compare_slice(metric, columns, key, paired, compared, settings)
+            for key, paired in slices.items()
+        ]
+        # Members of a series are different rates, and stand together.
+        tables.append(sorted(rows, key=lambda row: (*_member(row, series), *_rank(row))))
+    return MetricChange(
+        metric=metric.name,
+        title=metric.title,
+        meaning=metric.meaning,
+        unit=metric.unit,
+        series=metric.series,
+        by=by,
+        overall=tuple(tables[0]),
+        slices=tuple(tables[1]) if by else (),
+    )
+
+
+def _compare_slice(
+    metric: Metric,
+    columns: Sequence[str],
+    key: SliceKey,
+    paired: PairedItems,
+    compared: int,
+    settings: Settings,
+) -> Change:
+    counts = paired.columns()
+    better = metric.better_for(key[0] if metric.series else None)
+    found = compare_items(*counts)
+    together = simultaneous_confidence(settings.confidence, compared)
+    low, high = found.interval(settings.confidence) if found else (None, None)
+    least, most = found.interval(together) if found else (None, None)
+    unscored = paired.count_unscored()
+    bound_low, bound_high = _bound(counts, unscored)
+    rates = [_rate(*side) for side in (counts[:2], counts[2:])]
+    return Change(
+        slice=dict(zip(columns, key, strict=True)),
+        better=better,
+        base=rates[0],
+        new=rates[1],
+        change=found.change if found else None,
+        low=low,
+        high=high,
+        simultaneous_low=least,
+        simultaneous_high=most,
+        bound_low=bound_low,
+        bound_high=bound_high,
+        direction=_read_direction(least, most, better),
+        items=int(np.count_nonzero((counts[1] > 0) | (counts[3] > 0))),
+        base_claims=round(counts[1].sum()),
+        new_claims=round(counts[3].sum()),
+        base_unscored=unscored[0],
+        new_unscored=unscored[1],
+        warnings=tuple(_warn(counts, found is not None and found.error > found.measured)),
+    )
+
+
+def _rate(hits: NDArray[np.float64], units: NDArray[np.float64]) -> float | None:
+    return float(hits.sum() / units.sum()) if units.sum() else None
+
+
+def _bound(
+    counts: NDArray[np.float64], unscored: tuple[int, int]
+) -> tuple[float | None, float | None]:
+    """Return how far the rate moved if all unscored spoke against the new run, or all for it."""
+    hits, units = counts[[0, 2]].sum(axis=1), counts[[1, 3]].sum(axis=1) + unscored
+    if not units.all():
+        return None, None
+    low, high = hits / units, (hits + unscored) / units
+    return float(low[1] - high[0]), float(high[1] - low[0])
+
+
+def _read_direction(low: float | None, high: float | None, better: Better | None) -> Direction:
+    if low is None or high is None or low <= 0 <= high:
+        return "unclear"
+    if better is None:
+        return "changed"
+    return "better" if (low > 0) == (better == "higher") else "worse"
+
+
+def _warn(counts: NDArray[np.float64], assumed: bool) -> Iterable[str]:
+    items = int(np.count_nonzero((counts[1] > 0) | (counts[3] > 0)))
+    if 0 < items < FEW_ITEMS:
+        yield f"Fewer than {FEW_ITEMS} items ({items}): the interval is rough."
+    if assumed:
+        yield "Fewer than 10 items show how changes vary: their spread is partly assumed."
+
+
+def _member(row: Change, series: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(row.slice[name] or "" for name in series)
+
+
+def _rank(row: Change) -> tuple[object, ...]:
+    """Sort key: rows with a change, the worst first, then by slice."""
+    worst = row.change or 0.0
+    if row.better is None:
+        worst = -abs(worst)
+    elif row.better == "lower":
+        worst = -worst
+    values = tuple((value is None, value or "") for value in row.slice.values())
+    return row.change is None, worst, values
+
+
+def _find_moved(
+    store: Store,
+    metrics: Sequence[Metric],
+    changes: Sequence[MetricChange],
+    runs: RunPair,
+    settings: Settings,
+    shared: set[str],
+    most: int,
+) -> tuple[str | None, tuple[MovedItem, ...]]:
+    """Return the items that moved the first metric with a rate most, and its name."""
+    metric, row = next(
+        (metric, row)
+        for metric, change in zip(metrics, changes, strict=True)
+        for row in change.overall
+        if row.change is not None
+    )
+    series = (metric.series,) if metric.series else ()
+    key = tuple(row.slice.values())
+    paired = pair_items(store, metric, runs, series, settings.labels, shared)[key]
+    names, counts = sorted(paired.items), paired.columns()
+    parts = split_change(*counts)
+    one_sided = (counts[1] > 0) != (counts[3] > 0)
+    differs = one_sided | (counts[0] * counts[3] != counts[2] * counts[1])
+    order = sorted(
+        (n for n in range(len(names)) if differs[n]),
+        key=lambda n: (-abs(parts[n]), names[n]),
+    )[:most]
+    closed_book = find_label_views(metric) == ["deciding_closed_book_labels"]
+    questions = read_questions(store, [names[n] for n in order])
+    moved = tuple(
+        _show_item(
+            names[n],
+            questions[names[n]],
+            float(parts[n]),
+            counts[:, n],
+            _read_sides(store, runs, settings, names[n], closed_book=closed_book),
+            [_show_action(store, run, names[n]) for run in runs],
+        )
+        for n in order
+    )
+    return key[0] if series else metric.name, moved
+
+
+_Side = dict[str, ShownClaim]
+
+
+def _read_sides(
+    store: Store, runs: RunPair, settings: Settings, item_id: str, *, closed_book: bool
+) -> list[_Side]:
+    """Return the claims of an item in both runs, by their ids."""
+    narrowed = narrow_labels(settings.labels)
+    return [
+        {
+            row[0]: _show_claim(row, closed_book=closed_book)
+            for row in read_judged_claims(store, run.run_id, item_id, narrowed)
+            if row[2] != "non_factual"
+        }
+        for run in runs
+    ]
+
+
+def _show_item(
+    item_id: str,
+    question: str,
+    contribution: float,
+    counts: NDArray[np.float64],
+    sides: Sequence[_Side],
+    actions: Sequence[str | None],
+) -> MovedItem:
+    return MovedItem(
+        item_id=item_id,
+        question=question,
+        contribution=contribution,
+        base_hits=float(counts[0]),
+        base_units=float(counts[1]),
+        new_hits=float(counts[2]),
+        new_units=float(counts[3]),
+        base_action=actions[0],
+        new_action=actions[1],
+        claims=tuple(_put_side_by_side(*sides)),
+    )
+
+
+def _put_side_by_side(
+    base: _Side, new: _Side
+) -> Iterable[tuple[ShownClaim | None, ShownClaim | None]]:
+    """Yield claims that both runs made in one row, then the others as they come."""
+    for key in base:
+        if key in new:
+            yield base[key], new[key]
+    yield from zip_longest(
+        (claim for key, claim in base.items() if key not in new),
+        (claim for key, claim in new.items() if key not in base),
+    )
+
+
+def _show_claim(row: Sequence[str | None], *, closed_book: bool) -> ShownClaim:
+    _, text, _, verdict, fact, span, source_id, labeler, fact_labeler, reason = row
+    told = fact if closed_book else verdict
+    return ShownClaim(
+        text=text or "",
+        verdict=told,
+        span=None if closed_book else span,
+        source_id=None if closed_book else source_id,
+        labeler=fact_labeler if closed_book else labeler,
+        reason=None if told else reason or "no label",
+    )
+
+
+def _show_action(store: Store, run: Run, item_id: str) -> str | None:
+    found = [
+        f"failed: {failure}" if failure else action or "no action recorded"
+        for _, action, failure in read_actions(store, run.run_id, item_id)
+    ]
+    if set(found) <= {"answer"}:
+        return None
+    return ", ".join(found)
+
+
+def _find_warnings(
+    runs: RunPair,
+    instruments: Mapping[str, InstrumentChange],
+    asked: Sequence[Mapping[str, int]],
+    shared: set[str],
+) -> Iterable[str]:
+    names = shlex.join([runs.base.run_id, runs.new.run_id])
+    split = f"`claimwise drift {names}` splits the movement"
+    if runs.base.corpus_ver != runs.new.corpus_ver:
+        yield (
+            f"The runs read different corpora ({runs.base.corpus_ver}, {runs.new.corpus_ver}): a "
+            f"change may be drift of the evidence, not of the system; {split}."
+        )
+    titles: dict[str, list[str]] = {}
+    for title, change in instruments.items():
+        if change.changed:
+            titles.setdefault(change.describe(), []).append(title.lower())
+    for told, concerned in titles.items():
+        yield (
+            f"Others judged the new run ({told}: {', '.join(concerned)}): a change may be drift of "
+            f"the instrument, not of the system; {split}."
+        )
+    repeated = sum(asked[0][item] != asked[1][item] for item in shared)
+    if repeated:
+        yield (
+            f"Shared items that were asked more often in one of the runs: {repeated}; there they "
+            "weigh more."
+        )

@@ -1,0 +1,420 @@
+"""Says why a rate moved between two runs: system, evidence, question mix, or instrument.
+
+`claimwise.comparison.decomposition` has the definitions and the arithmetic; here the store is asked
+who was asked what, whose evidence moved between the corpora, and who judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from claimwise.comparison.compare import (
+    PairedItems,
+    describe_run,
+    find_shared,
+    pair_items,
+    refuse_run_columns,
+)
+from claimwise.comparison.decomposition import (
+    BASE_ONLY,
+    KEPT,
+    MOVED,
+    NEW_ONLY,
+    Counts,
+    Overlap,
+    Piece,
+    Split,
+    split_movement,
+)
+from claimwise.comparison.drift_values import Drift, Part, SliceWeight
+from claimwise.comparison.queries import (
+    RunPair,
+    count_asked,
+    find_linked_items,
+    find_moved_evidence,
+    has_documents,
+)
+from claimwise.errors import MetricError
+from claimwise.measure.catalogue import Metric
+from claimwise.measure.counting import ItemCounts, SliceKey
+from claimwise.measure.estimate import check_labeler, check_settings
+from claimwise.measure.run_judges import (
+    InstrumentChange,
+    find_instruments,
+    find_label_views,
+    read_overlap,
+)
+from claimwise.store import Store
+from claimwise.types.results import Settings
+
+_FEW_REJUDGED = 50  # claims; with fewer, the instrument's part is hardly known
+_SYSTEM = ("system", "model", "prompt_ver", "retriever_ver")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Facts:
+    """What the store says of two runs, besides their rates."""
+
+    runs: RunPair
+    asked: tuple[Mapping[str, int], Mapping[str, int]]
+    shared: set[str]
+    moved: Mapping[str, Sequence[str]]
+    # Shared items of which nobody knows what they rest on, while the corpora differ.
+    unlinked: set[str]
+    # Corpus versions without a stored document.
+    unstored: tuple[str, ...]
+    instruments: InstrumentChange
+    needs_labels: bool
+
+    @property
+    def evidence_known(self) -> bool:
+        return not self.unstored and len(self.unlinked) < len(self.shared)
+
+    def find_group(self, item_id: str) -> int:
+        if item_id not in self.shared:
+            return BASE_ONLY if item_id in self.asked[0] else NEW_ONLY
+        return MOVED if item_id in self.moved else KEPT
+
+    def find_scale(self, item_id: str) -> float:
+        if item_id not in self.shared:
+            return 1.0
+        return self.asked[0][item_id] / self.asked[1][item_id]
+
+
+def explain_drift(
+    store: Store,
+    metric: Metric,
+    runs: RunPair,
+    by: Sequence[str] = (),
+    settings: Settings | None = None,
+    *,
+    member: str | None = None,
+) -> tuple[Drift, ...]:
+    """Split the movement of a metric between two runs; one result per member of a series.
+
+    Args:
+        store: where the rows are.
+        metric: what moved.
+        runs: base and new.
+        by: columns of items whose weights in both runs are shown beside the mix.
+        settings: confidence, and which labels decide.
+        member: one member of the metric's series; None for all.
+
+    Raises:
+        MetricError: no item is shared, or one of the runs has nothing scored on shared items.
+    """
+    settings = settings or Settings()
+    check_settings(settings)
+    check_labeler(store, settings.labels)
+    refuse_run_columns(by)
+    facts = _gather_facts(store, metric, runs, settings.labels)
+    series = (metric.series,) if metric.series else ()
+    rows = pair_items(store, metric, runs, series, settings.labels)
+    overlaps = _read_overlaps(store, metric, facts, series)
+    found = [
+        _explain(store, metric, key, paired, overlaps.get(key), facts, by, settings)
+        for key, paired in sorted(rows.items())
+        if member is None or key == (member,)
+    ]
+    measured = tuple(drift for drift in found if drift is not None)
+    if not measured:
+        raise MetricError(
+            f"runs {runs.base.run_id!r} and {runs.new.run_id!r}: nothing is scored in both for "
+            f"{member or metric.name} on the {len(facts.shared)} items they share; judge both runs "
+            "with `claimwise verify`, or import labels"
+        )
+    return measured
+
+
+def _gather_facts(store: Store, metric: Metric, runs: RunPair, labels: str) -> _Facts:
+    asked = count_asked(store, runs.base.run_id), count_asked(store, runs.new.run_id)
+    shared = find_shared(runs, asked)
+    moved = find_moved_evidence(store, runs)
+    versions = dict.fromkeys(run.corpus_ver for run in runs)
+    differ = len(versions) > 1
+    return _Facts(
+        runs=runs,
+        asked=asked,
+        shared=shared,
+        moved={item: moved[item] for item in sorted(moved) if item in shared},
+        unlinked=shared - find_linked_items(store, runs) if differ else set(),
+        unstored=tuple(v for v in versions if not has_documents(store, v)) if differ else (),
+        instruments=find_instruments(store, metric, runs.base.run_id, runs.new.run_id, labels),
+        needs_labels=bool(find_label_views(metric)),
+    )
+
+
+_Sides = tuple[dict[str, ItemCounts], dict[str, ItemCounts]]
+
+
+def _read_overlaps(
+    store: Store, metric: Metric, facts: _Facts, series: tuple[str, ...]
+) -> dict[SliceKey, _Sides]:
+    """Return what the old and the new instruments say of the same claims: by member and item."""
+    if not facts.instruments.changed:
+        return {}
+    run_ids = [run.run_id for run in facts.runs]
+    reading = read_overlap(store, metric, run_ids, facts.instruments, series)
+    found: dict[SliceKey, _Sides] = {}
+    for side, rows in enumerate(reading):
+        for row in rows:
+            of_side = found.setdefault(row.key, ({}, {}))[side]
+            of_side[row.item_id] = _add(of_side.get(row.item_id), row)
+    return found
+
+
+def _add(known: ItemCounts | None, row: ItemCounts) -> ItemCounts:
+    """Add up what both runs have of an item."""
+    if known is None:
+        return row
+    return row._replace(
+        numerator=known.numerator + row.numerator, denominator=known.denominator + row.denominator
+    )
+
+
+def _explain(
+    store: Store,
+    metric: Metric,
+    key: SliceKey,
+    paired: PairedItems,
+    judged: _Sides | None,
+    facts: _Facts,
+    by: Sequence[str],
+    settings: Settings,
+) -> Drift | None:
+    split, rejudged = _split(paired, judged, facts, settings)
+    if split is None:
+        return None
+    unscored = paired.count_unscored()
+    return Drift(
+        metric=metric.name,
+        title=metric.title,
+        member=key[0] if metric.series else None,
+        better=metric.better_for(key[0] if metric.series else None),
+        base=describe_run(facts.runs.base),
+        new=describe_run(facts.runs.new),
+        settings=settings,
+        base_rate=split.base,
+        new_rate=split.new,
+        change=split.whole.change,
+        low=split.whole.low,
+        high=split.whole.high,
+        parts=tuple(_tell(piece, facts, rejudged, metric.unit) for piece in split.pieces),
+        shared=len(facts.shared),
+        only_base=tuple(sorted(set(facts.asked[0]) - facts.shared)),
+        only_new=tuple(sorted(set(facts.asked[1]) - facts.shared)),
+        moved_evidence={item: tuple(sources) for item, sources in facts.moved.items()},
+        base_instruments={str(one): n for one, n in facts.instruments.base.items()},
+        new_instruments={str(one): n for one, n in facts.instruments.new.items()},
+        overlap=rejudged,
+        base_unscored=unscored[0],
+        new_unscored=unscored[1],
+        weights=_weigh_slices(store, metric, key, facts.runs, by, settings.labels),
+        warnings=tuple(_warn(facts, unscored, rejudged, metric.unit)),
+        advice=tuple(_advise(split.pieces, facts, rejudged, metric.unit)),
+    )
+
+
+def _split(
+    paired: PairedItems, judged: _Sides | None, facts: _Facts, settings: Settings
+) -> tuple[Split | None, int]:
+    """Split the movement of a rate; say how many claims both instruments judged."""
+    names = sorted({*paired.items, *(judged[0] if judged else ()), *(judged[1] if judged else ())})
+    overlap = _align_overlap(names, judged, facts) if judged else None
+    split = split_movement(
+        _align(names, paired, facts),
+        overlap,
+        instrument_changed=facts.instruments.changed,
+        evidence_known=facts.evidence_known,
+        confidence=settings.confidence,
+    )
+    return split, round(float(overlap.old_units.sum())) if overlap else 0
+
+
+def _align(names: Sequence[str], paired: PairedItems, facts: _Facts) -> Counts:
+    known = PairedItems(
+        {name: paired.items.get(name) or list(_no_counts(name)) for name in names}
+    ).columns()
+    return Counts(
+        base_hits=known[0],
+        base_units=known[1],
+        new_hits=known[2],
+        new_units=known[3],
+        group=np.array([facts.find_group(name) for name in names], dtype=np.int64),
+        scale=np.array([facts.find_scale(name) for name in names]),
+    )
+
+
+def _no_counts(name: str) -> tuple[ItemCounts, ItemCounts]:
+    nothing = ItemCounts(name, (), 0.0, 0.0, 0, 0)
+    return nothing, nothing
+
+
+def _align_overlap(names: Sequence[str], judged: _Sides, facts: _Facts) -> Overlap:
+    def take(side: int) -> NDArray[np.float64]:
+        rows = [judged[side].get(name) or _no_counts(name)[0] for name in names]
+        return np.array([(row.numerator, row.denominator) for row in rows], dtype=np.float64).T
+
+    old, new = take(0), take(1)
+    return Overlap(
+        old_hits=old[0],
+        old_units=old[1],
+        new_hits=new[0],
+        new_units=new[1],
+        share=facts.instruments.share,
+    )
+
+
+def _tell(piece: Piece, facts: _Facts, rejudged: int, unit: str) -> Part:
+    """Return a piece with what it rests on in words."""
+    changed, basis = True, ""
+    if piece.causes == ("mix",):
+        changed, basis = _tell_mix(facts)
+    elif piece.causes == ("evidence",):
+        changed, basis = _tell_evidence(facts)
+    elif piece.causes == ("instrument",):
+        changed, basis = _tell_instrument(facts, rejudged, unit)
+    else:
+        kept = len(facts.shared) - len(facts.moved)
+        basis = f"{_count(kept, 'shared item')} whose evidence did not change"
+        if "evidence" in piece.causes:
+            basis = f"{_count(len(facts.shared), 'shared item')}"
+        if len(piece.causes) > 1:
+            basis += "; can't be told apart"
+    return Part(
+        causes=piece.causes,
+        change=piece.change,
+        low=piece.low,
+        high=piece.high,
+        changed=changed,
+        basis=basis,
+    )
+
+
+def _tell_mix(facts: _Facts) -> tuple[bool, str]:
+    base, new = (len(set(asked) - facts.shared) for asked in facts.asked)
+    repeated = sum(facts.find_scale(item) != 1 for item in facts.shared)
+    if not base and not new and not repeated:
+        return False, "unchanged: both runs were asked the same items"
+    told = f"{_count(base, 'item')} in the base alone, {_count(new, 'item')} in the new run alone"
+    return True, f"{told}, {repeated} asked more or less often" if repeated else told
+
+
+def _tell_evidence(facts: _Facts) -> tuple[bool, str]:
+    if facts.runs.base.corpus_ver == facts.runs.new.corpus_ver:
+        return False, f"unchanged: both runs read corpus {facts.runs.base.corpus_ver}"
+    if not facts.moved:
+        return False, "unchanged: what the shared items rest on is the same in both corpora"
+    documents = {source for sources in facts.moved.values() for source in sources}
+    return True, (
+        f"{_count(len(facts.moved), 'shared item')} whose evidence changed "
+        f"({_count(len(documents), 'document')}), against those whose evidence did not"
+    )
+
+
+def _tell_instrument(facts: _Facts, rejudged: int, unit: str) -> tuple[bool, str]:
+    if not facts.needs_labels:
+        return False, "unchanged: the metric needs no labels"
+    if not facts.instruments.changed:
+        return False, f"unchanged: {', '.join(map(str, facts.instruments.new)) or 'nobody judged'}"
+    judged = _count(rejudged, unit)
+    return True, f"{judged} that both judged; other judges gave {facts.instruments.describe()}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _warn(facts: _Facts, unscored: tuple[int, int], rejudged: int, unit: str) -> Iterable[str]:
+    runs, instruments = facts.runs, facts.instruments
+    for version in facts.unstored:
+        yield f"No document of corpus {version} is stored: whose evidence changed is not known."
+    if facts.unlinked and not facts.unstored:
+        yield (
+            f"{_count(len(facts.unlinked), 'shared item')} with neither a gold span nor a recorded "
+            "passage: whether their evidence changed is not known; they count as unchanged."
+        )
+    if facts.shared and len(facts.moved) == len(facts.shared):
+        yield "The evidence of every shared item changed: system and evidence moved together."
+    if instruments.changed and not rejudged:
+        yield "No claim was judged by both instruments: system and instrument moved together."
+    elif instruments.changed and rejudged < _FEW_REJUDGED:
+        yield f"Only {_count(rejudged, unit)} judged by both instruments: its part is hardly known."
+    if instruments.changed and len(instruments.old_side) + len(instruments.new_side) > 2:
+        yield "Several instruments changed at once: their part is that of all of them together."
+    if instruments.differ and not instruments.changed:
+        yield (
+            f"Others gave {instruments.share:.1%} of the labels: too few to count as a change of "
+            "the instrument."
+        )
+    if any(unscored):
+        yield f"Unscored: {unscored[0]:,} in the base, {unscored[1]:,} in the new run; in no part."
+    if all(getattr(runs.base, name) == getattr(runs.new, name) for name in _SYSTEM):
+        yield (
+            "Both runs name the same system, model, prompt and retriever: the system's part is "
+            "chance, or a change that nobody recorded."
+        )
+
+
+def _advise(pieces: Sequence[Piece], facts: _Facts, rejudged: int, unit: str) -> Iterable[str]:
+    """Say which run, or which labels, would tell more."""
+    runs, change = facts.runs, facts.instruments
+    told = {cause: piece.causes for piece in pieces for cause in piece.causes}
+    if len(told["evidence"]) > 1 or facts.moved:
+        why = (
+            "tells system and evidence apart"
+            if len(told["evidence"]) > 1
+            else "shows what the changed evidence did without assuming that the system moved all "
+            "items alike"
+        )
+        yield (
+            f"Run the system of {runs.base.run_id} on corpus {runs.new.corpus_ver}; drift from "
+            f"{runs.base.run_id} to that run {why}."
+        )
+    for version in facts.unstored:
+        yield f"Import the documents of corpus {version}: `claimwise import sources.jsonl`."
+    if change.changed and rejudged < _FEW_REJUDGED:
+        who = ", ".join(map(str, change.new_side))
+        if all(one.labeler is None for one in change.new_side):
+            yield (
+                f"Let people label {_count(_FEW_REJUDGED, unit)} of {runs.base.run_id}, drawn at "
+                "random."
+            )
+        else:
+            yield (
+                f"Re-judge {_count(_FEW_REJUDGED, unit)} or more of {runs.base.run_id}, drawn at "
+                f"random, with {who}."
+            )
+
+
+def _weigh_slices(
+    store: Store,
+    metric: Metric,
+    key: SliceKey,
+    runs: RunPair,
+    by: Sequence[str],
+    labels: str,
+) -> tuple[SliceWeight, ...]:
+    """Return each slice's share of the items in both runs, the most changed first."""
+    if not by:
+        return ()
+    columns = (*((metric.series,) if metric.series else ()), *by)
+    slices = {
+        found: paired.count_items()
+        for found, paired in pair_items(store, metric, runs, columns, labels).items()
+        if found[: len(key)] == key
+    }
+    totals = [sum(counts[side] for counts in slices.values()) for side in (0, 1)]
+    weights = [
+        SliceWeight(
+            slice=dict(zip(by, found[len(key) :], strict=True)),
+            base_share=counts[0] / totals[0],
+            new_share=counts[1] / totals[1],
+        )
+        for found, counts in slices.items()
+    ]
+    return tuple(sorted(weights, key=lambda w: (-abs(w.new_share - w.base_share), str(w.slice))))

@@ -1,0 +1,80 @@
+"""``claimwise drift``."""
+
+from __future__ import annotations
+
+import click
+
+from claimwise.command.options import (
+    change_settings,
+    console,
+    current_project,
+    format_option,
+    open_project_store,
+    print_json,
+    read_columns,
+    store_option,
+)
+from claimwise.comparison.drift import explain_drift
+from claimwise.comparison.drift_report import (
+    print_drifts,
+    render_drifts_markdown,
+    to_drift_document,
+)
+from claimwise.comparison.queries import find_pair
+from claimwise.measure import Metric, find_metric, load_metrics
+
+
+@click.command("drift", short_help="Explain why a rate moved: system, evidence, mix or judge.")
+@click.argument("base")
+@click.argument("new")
+@click.option("--metric", "name", metavar="NAME", default="faithfulness", show_default=True,
+              help="The metric, or one of its rates, such as over_refusal.")  # fmt: skip
+@click.option("--by", metavar="A,B", help="Show how the shares of these columns changed.")
+@click.option(
+    "--labels", metavar="WHICH", help="Labels to count: default, human, verifier or labeler:NAME."
+)
+@click.option("--confidence", type=float, help="Confidence level of the intervals, such as 0.95.")
+@store_option
+@format_option("text", "markdown", "json")
+def command(
+    base: str,
+    new: str,
+    name: str,
+    by: str | None,
+    labels: str | None,
+    confidence: float | None,
+    store: str | None,
+    form: str,
+) -> None:
+    """Explain why a rate moved from run BASE to run NEW, in parts that add up to the change.
+
+    \b
+    system      items with the same evidence in both corpora
+    evidence    items with changed gold spans or passages, beyond the change in the others
+    mix         items that only one of the runs was asked
+    judge       a change of judge, measured on claims that both judges judged
+    """
+    project = current_project()
+    metric = find_metric(load_metrics(project.metrics_folder), name)
+    settings = change_settings(project, labels, confidence)
+    columns = read_columns(by, project.config.metrics.by)
+    with open_project_store(project, store) as opened, opened.snapshot():
+        drifts = explain_drift(
+            opened,
+            metric,
+            find_pair(opened, base, new),
+            columns,
+            settings,
+            member=choose_member(metric, name),
+        )
+    if form == "json":
+        print_json(to_drift_document(drifts))
+    elif form == "markdown":
+        click.echo(render_drifts_markdown(drifts))
+    else:
+        print_drifts(drifts, console())
+
+
+def choose_member(metric: Metric, name: str) -> str | None:
+    """Return the member of a metric's series that a name stands for; None for all of them."""
+    return name if metric.series and name != metric.name else None

@@ -1,0 +1,331 @@
+"""Plans an evaluation: how many items show a given drop, and what the items at hand can show.
+
+Method: a drop of d from p to p' = p - d is seen with the wanted power when
+
+    d >= (t_confidence + t_power) * sqrt(V)
+    V  = D / (b n) * [p (1 - p) + p' (1 - p')] * (1 - r)
+
+for n items in either run of b claims each, with design effect D, and r the correlation of two
+runs on the same items (0 for runs on different items). Student's t with n - 1 degrees of freedom
+when paired and 2 (n - 1) when not; two-sided, as the intervals of a comparison are. Both rates
+enter: near 0 or 1 the spread after the drop is the larger one. Assumes that more items are like
+those at hand. Below ten items with a bad outcome the design effect is partly `PLANNING_ICC`'s.
+
+Reference: Cohen (1988), Statistical Power Analysis, chapter 6; Donner & Klar (2000), Design and
+Analysis of Cluster Randomization Trials, chapter 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import special
+
+from claimwise.comparison.compare import PairedItems, pair_items, refuse_run_columns
+from claimwise.comparison.plan_values import Plan, PlanRow
+from claimwise.comparison.queries import RunPair
+from claimwise.errors import MetricError
+from claimwise.measure.catalogue import Metric
+from claimwise.measure.counting import SliceKey, count_items
+from claimwise.measure.estimate import check_confidence, check_labeler
+from claimwise.measure.histogram import Histogram
+from claimwise.measure.intervals import (
+    FEW_ITEMS,
+    PLANNING_ICC,
+    effective_size,
+    intraclass_correlation,
+    planning_weight,
+    simultaneous_confidence,
+)
+from claimwise.measure.paired import PLANNING_CORRELATION, correlate_runs
+from claimwise.store import Store
+from claimwise.types.results import Better, Settings
+from claimwise.types.rows import Run
+
+PLANNING_RATE: Final = 0.9
+"""Share of good claims assumed where nothing was measured."""
+PLANNING_CLAIMS: Final = 5.0
+"""Claims an item assumed where nothing was measured."""
+_MOST_ITEMS: Final = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Goal:
+    """What is to be seen, how surely, and with what confidence."""
+
+    drop: float = 0.05
+    power: float = 0.8
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outlook:
+    """What is known, or assumed, of a slice's items."""
+
+    rate: float
+    worse: float  # -1 when a drop makes the rate smaller, 1 when larger
+    claims: float
+    effect: float
+    correlation: float
+
+    def spread(self, drop: float, *, paired: bool) -> float | None:
+        """Return the variance of a change of that size, times items; None without room for it."""
+        after = self.rate + self.worse * drop
+        if not 0 <= after <= 1:
+            return None
+        both = self.rate * (1 - self.rate) + after * (1 - after)
+        return both * self.effect / self.claims * (1 - (self.correlation if paired else 0.0))
+
+
+def plan_items(
+    store: Store,
+    metric: Metric,
+    runs: Sequence[Run],
+    by: Sequence[str] = (),
+    settings: Settings | None = None,
+    goal: Goal | None = None,
+) -> Plan:
+    """Plan a metric, overall and by slice, from what a project has measured so far.
+
+    Args:
+        store: where the rows are.
+        metric: what is to be watched.
+        runs: none, the run to plan from, or two: the second shows how alike runs are.
+        by: slice columns of items.
+        settings: which labels decide.
+        goal: what is to be seen; its confidence is that of the comparison.
+
+    Raises:
+        MetricError: a slice is unknown, or the goal makes no sense.
+    """
+    settings, goal = settings or Settings(), goal or Goal()
+    check_goal(goal)
+    check_labeler(store, settings.labels)
+    refuse_run_columns(by)
+    series = (metric.series,) if metric.series else ()
+    by = tuple(name for name in dict.fromkeys(by) if name not in series)
+    measured = [_measure(store, metric, runs, (*series, *c), settings) for c in ((), by)]
+    slices = measured[1] if by else {}
+    compared = len({key[len(series) :] for key in slices}) or 1
+    together = simultaneous_confidence(goal.confidence, compared)
+    whole = {key: found for key, found in measured[0].items() if found[0].items}
+    if not whole:
+        whole = {() if not series else (None,): (Histogram.from_pairs([]), None)}
+    return Plan(
+        metric=metric.name,
+        title=metric.title,
+        unit=metric.unit,
+        series=metric.series,
+        run_id=runs[0].run_id if runs else None,
+        base_id=runs[1].run_id if len(runs) > 1 else None,
+        by=by,
+        drop=goal.drop,
+        power=goal.power,
+        confidence=goal.confidence,
+        slice_confidence=together,
+        overall=tuple(
+            _plan_row(metric, series, key, *found, None, goal, goal.confidence)
+            for key, found in whole.items()
+        ),
+        slices=tuple(
+            sorted(
+                (
+                    _plan_row(metric, (*series, *by), key, *found, _whole_of(whole, key, series),
+                              goal, together)
+                    for key, found in slices.items()
+                ),
+                key=_rank,
+            )
+        ),
+        warnings=tuple(_warn(runs, measured[0])),
+    )  # fmt: skip
+
+
+def check_goal(goal: Goal) -> None:
+    """Refuse a goal that nothing can reach.
+
+    Raises:
+        MetricError: drop, power or confidence is no share that makes sense.
+    """
+    if not 0 < goal.drop < 1:
+        raise MetricError(f"drop must be between 0 and 1, such as 0.05, not {goal.drop}")
+    if not 0.5 <= goal.power < 1:
+        raise MetricError(f"power must be at least 0.5 and below 1, not {goal.power}")
+    check_confidence(goal.confidence)
+
+
+_Measured = dict[SliceKey, tuple[Histogram, float | None]]
+
+
+def _measure(
+    store: Store, metric: Metric, runs: Sequence[Run], columns: Sequence[str], settings: Settings
+) -> _Measured:
+    """Return the items of every slice of the first run, and how alike the runs are on them."""
+    if not runs:
+        return {}
+    counted = count_items(store, metric, runs[0].run_id, columns, settings.labels)
+    paired: dict[SliceKey, PairedItems] = {}
+    if len(runs) > 1:
+        pair = RunPair(runs[1], runs[0])
+        paired = pair_items(store, metric, pair, columns, settings.labels)
+    return {key: (found.histogram(), _correlate(paired.get(key))) for key, found in counted.items()}
+
+
+def _correlate(paired: PairedItems | None) -> float | None:
+    """Return the correlation of two runs where enough items have claims in both."""
+    if paired is None:
+        return None
+    counts = paired.columns()
+    both = counts[:, (counts[1] > 0) & (counts[3] > 0)]
+    if both.shape[1] < FEW_ITEMS:
+        return None
+    found = correlate_runs(*both)
+    return None if found is None else float(np.clip(found, 0.0, 0.95))
+
+
+def _whole_of(whole: _Measured, key: SliceKey, series: Sequence[str]) -> float | None:
+    found = whole.get(key[: len(series)])
+    return found[1] if found else None
+
+
+def _plan_row(
+    metric: Metric,
+    columns: Sequence[str],
+    key: SliceKey,
+    histogram: Histogram,
+    correlation: float | None,
+    of_whole: float | None,
+    goal: Goal,
+    confidence: float,
+) -> PlanRow:
+    better = metric.better_for(key[0] if metric.series else None)
+    outlook, assumed = _look_out(histogram, better, correlation, of_whole)
+    paired, unpaired = (
+        _find_items(outlook, goal, confidence, paired=flag) for flag in (True, False)
+    )
+    sees = [
+        _find_drop(outlook, histogram.items, goal.power, confidence, paired=flag)
+        for flag in (True, False)
+    ]
+    return PlanRow(
+        slice=dict(zip(columns, key, strict=True)),
+        better=better,
+        rate=histogram.hits / histogram.units if histogram.items else outlook.rate,
+        claims_per_item=outlook.claims,
+        icc=intraclass_correlation(histogram) if histogram.items else PLANNING_ICC,
+        design_effect=outlook.effect,
+        correlation=outlook.correlation,
+        items=histogram.items,
+        paired_items=paired,
+        paired_labels=_count_labels(paired, outlook),
+        unpaired_items=unpaired,
+        unpaired_labels=_count_labels(unpaired, outlook),
+        sees_paired=sees[0],
+        sees_unpaired=sees[1],
+        assumed=assumed,
+    )
+
+
+def _count_labels(items: int | None, outlook: Outlook) -> int | None:
+    return None if items is None else math.ceil(items * outlook.claims)
+
+
+def _look_out(
+    histogram: Histogram,
+    better: Better | None,
+    correlation: float | None,
+    of_whole: float | None,
+) -> tuple[Outlook, tuple[str, ...]]:
+    """Return what is known of a slice, and in words what of it is assumed."""
+    assumed = []
+    worse = 1.0 if better == "lower" else -1.0
+    if not histogram.items:
+        rate = PLANNING_RATE if worse < 0 else 1 - PLANNING_RATE
+        claims = PLANNING_CLAIMS
+        effect = 1 + (claims - 1) * PLANNING_ICC
+        assumed.append(f"rate {rate:g}, {claims:g} claims an item, ICC {PLANNING_ICC:g}")
+    else:
+        size = effective_size(histogram)
+        claims = histogram.units / histogram.items
+        effect = histogram.units / size
+        # Pulled towards one half as Wilson does: a rate of 0 or 1 has a spread too.
+        rate = (histogram.hits / histogram.units * size + 2) / (size + 4)
+        weight = planning_weight(histogram)
+        if weight:
+            assumed.append(f"ICC (in part: {PLANNING_ICC:g} with weight {weight:.1f})")
+    if correlation is None and of_whole is not None:
+        correlation = of_whole
+        assumed.append(f"correlation of runs ({of_whole:.2f}, that of all items)")
+    if correlation is None:
+        correlation = PLANNING_CORRELATION
+        assumed.append(f"correlation of runs ({PLANNING_CORRELATION:g})")
+    outlook = Outlook(rate=rate, worse=worse, claims=claims, effect=effect, correlation=correlation)
+    return outlook, tuple(assumed)
+
+
+def _reach(items: int, power: float, confidence: float, *, paired: bool) -> float:
+    freedom = (items - 1) * (1 if paired else 2)
+    level = (1 + confidence) / 2
+    return float(special.stdtrit(freedom, level) + special.stdtrit(freedom, power))
+
+
+def _find_items(outlook: Outlook, goal: Goal, confidence: float, *, paired: bool) -> int | None:
+    """Return the smallest number of items that shows the drop."""
+    spread = outlook.spread(goal.drop, paired=paired)
+    if spread is None:
+        return None
+
+    def shows(items: int) -> bool:
+        reach = _reach(items, goal.power, confidence, paired=paired)
+        return reach**2 * spread <= goal.drop**2 * items
+
+    found = _bisect(shows, 2, _MOST_ITEMS)
+    return found if shows(found) else None
+
+
+def _bisect(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the least number from which on something holds, or the highest."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def _find_drop(
+    outlook: Outlook, items: int, power: float, confidence: float, *, paired: bool
+) -> float | None:
+    """Return the smallest drop that so many items show, to a thousandth; None when none does."""
+    if items < 2:
+        return None
+    reach = _reach(items, power, confidence, paired=paired)
+
+    def shows(thousandths: int) -> bool:
+        spread = outlook.spread(thousandths / 1000, paired=paired)
+        return spread is None or reach**2 * spread <= (thousandths / 1000) ** 2 * items
+
+    found = _bisect(shows, 1, 1000)
+    return None if outlook.spread(found / 1000, paired=paired) is None else found / 1000
+
+
+def _rank(row: PlanRow) -> tuple[object, ...]:
+    """Sort key: the slice that needs most items beyond those it has first."""
+    missing = _MOST_ITEMS if row.paired_items is None else row.paired_items - row.items
+    values = tuple((value is None, value or "") for value in row.slice.values())
+    return -missing, values
+
+
+def _warn(runs: Sequence[Run], measured: _Measured) -> list[str]:
+    if not runs:
+        return ["No run is stored: every figure is assumed."]
+    found = []
+    if not any(histogram.items for histogram, _ in measured.values()):
+        found.append(f"Run {runs[0].run_id} has nothing scored: every figure is assumed.")
+    if len(runs) < 2:
+        found.append(
+            f"Only one run: how alike two runs are on an item is assumed ({PLANNING_CORRELATION})."
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Compares several answers to one question."""

@@ -1,0 +1,1 @@
+"""Judges claims without sources, by what a model knows."""

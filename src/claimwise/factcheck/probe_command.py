@@ -1,0 +1,115 @@
+"""``claimwise probe-judge``."""
+
+from __future__ import annotations
+
+import click
+
+from claimwise.command.judge import (
+    JudgeOptions,
+    judge_options,
+    open_judge_client,
+    plan_calls,
+    print_plan,
+    tell_cost,
+)
+from claimwise.command.options import (
+    NumberRange,
+    console,
+    current_project,
+    format_option,
+    print_json,
+    store_option,
+)
+from claimwise.command.progress import show_progress
+from claimwise.config import FILE_NAME, Project
+from claimwise.errors import make_printable
+from claimwise.factcheck.options import make_closed_judge
+from claimwise.factcheck.probe import LIMIT, MADE_UP, plan_probe, probe_judge, store_probe
+from claimwise.factcheck.report import print_probe, to_probe_document
+from claimwise.types.closed_book import ProbeResult
+from claimwise.types.progress import JudgeProgress
+
+EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
+
+
+@click.command("probe-judge", short_help="Test a judge on made-up facts before you trust it.")
+@click.option(
+    "--n",
+    type=click.IntRange(1, 10_000),
+    default=MADE_UP,
+    show_default=True,
+    metavar="N",
+    help="Number of made-up claims; 60 well-known ones are added.",
+)
+@click.option(
+    "--limit",
+    type=NumberRange(0, 1, min_open=True),
+    default=LIMIT,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of made-up claims it may call true; the upper end of the interval counts.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed for the made-up names.",
+)
+@judge_options(required=True, repeats=False)
+@store_option
+@format_option("text", "json")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    judging: JudgeOptions,
+    n: int,
+    limit: float,
+    seed: int,
+    store: str | None,
+    form: str,
+) -> None:
+    """Measure how often a closed-book judge calls invented people, places and laws true.
+
+    \b
+    claimwise probe-judge --judge openai:gpt-4o
+
+    Well-known truths and falsehoods are mixed in, so a judge that knows nothing fails as well.
+    Exits with 0 if the judge can be trusted, 2 if not, and 3 if there were too few claims to tell.
+    In a project the result is stored, and `claimwise factcheck` refuses a judge that failed.
+    """
+    project = current_project()
+    with open_judge_client(judging, project, store) as client:
+        judge = make_closed_judge(client, judging)
+        if judging.dry_run:
+            print_plan(plan_calls(plan_probe(judge, n=n, seed=seed), client), form)
+            return
+        with show_progress("claims", client) as tell:
+            result = probe_judge(
+                judge,
+                n=n,
+                limit=limit,
+                seed=seed,
+                concurrency=client.concurrency,
+                watch=lambda done, total: tell(JudgeProgress(total=total, done=done)),
+            )
+        cost = client.tally.cost
+    if form == "json":
+        print_json(to_probe_document(result, cost=cost))
+    else:
+        print_probe(result, console())
+        click.echo(tell_cost(cost), err=True)
+    for warning in result.warnings:
+        click.echo(f"warning: {make_printable(warning)}", err=True)
+    _keep(project, result)
+    ctx.exit(EXIT_CODES[result.verdict])
+
+
+def _keep(project: Project, result: ProbeResult) -> None:
+    """Keep the result in a project, unless nothing was scored: that says nothing of the judge."""
+    if not result.made_up_true.scored:
+        codes = ", ".join(f"{code} {count}" for code, count in result.unscored.items())
+        click.echo(f"nothing was scored ({make_printable(codes)}): not kept", err=True)
+    elif (project.folder / FILE_NAME).is_file():
+        click.echo(f"kept in {store_probe(project.folder, result)}", err=True)

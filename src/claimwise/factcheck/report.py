@@ -1,0 +1,255 @@
+"""Shows a closed-book judgement: on a terminal, and as the JSON object that others know.
+
+The object has ``claims``, ``factual_precision`` and ``summary_basis``; everything of ours is under
+one more key, ``claimwise``, so that readers of the plain object need not know of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from claimwise.errors import make_printable
+from claimwise.report.format import pluralize
+from claimwise.types.closed_book import (
+    DOUBTFUL,
+    FactCheckResult,
+    FactcheckRunResult,
+    FactClaim,
+    ProbeRate,
+    ProbeResult,
+)
+
+FORMAT: Final = 1  # of what is under the key ``claimwise``
+UNKNOWN_AGREEMENT: Final = "agreement unknown"
+_LOOKS: Final = {
+    "true": ("✓", "green"),
+    "false": ("✗", "red"),
+    "unverifiable": ("○", "yellow"),
+    "non_factual": ("·", "dim"),
+    None: ("?", "dim underline"),
+}
+_FLAGS: Final = {
+    "compound": "may hold more than one fact: half of it may be wrong",
+    "opinion": "reads like a value judgement",
+    "second_look": "«true» with a number or a date: look again",
+}
+
+
+def to_factcheck_document(result: FactCheckResult, *, cost: float | None = None) -> dict[str, Any]:
+    """Return a judged answer as plain values for JSON: docs/factcheck.md lists the fields."""
+    return {
+        "claims": [
+            {"text": claim.text, "label": claim.label, "decision_basis": claim.decision_basis}
+            for claim in result.scored
+        ],
+        "factual_precision": result.factual_precision,
+        "summary_basis": result.summary_basis,
+        "claimwise": {
+            "format": FORMAT,
+            "judge": result.judge,
+            "prompt": result.prompt,
+            "model": result.model,
+            "served_by": result.served_by,
+            "agreement": result.agreement or UNKNOWN_AGREEMENT,
+            "domain_hint": result.frame.domain_hint,
+            "question": result.frame.question,
+            "counts": {**result.counts, "unscored": len(result.unscored)},
+            "bounds": None if result.bounds is None else list(result.bounds),
+            "precision_unflagged": result.precision_unflagged,
+            **_list_places(result),
+            "flags": list(result.flags),
+            "warnings": list(result.warnings),
+            "repeats": msgspec.to_builtins(result.repeats),
+            "spent": {**msgspec.to_builtins(result.spent), "cost": cost},
+        },
+    }
+
+
+def _list_places(result: FactCheckResult) -> dict[str, Any]:
+    """Return where the claims stand: those with a label, without one, and those never asked."""
+    numbers = {id(claim): f"c{number}" for number, claim in enumerate(result.scored, start=1)}
+    return {
+        "claims": [
+            {"id": numbers[id(claim)], **_place(claim), "flags": list(claim.flags)}
+            for claim in result.scored
+        ],
+        "unscored": [
+            {
+                "text": claim.text,
+                **_place(claim),
+                "reason": claim.unscored,
+                "detail": claim.detail,
+            }
+            for claim in result.unscored
+        ],
+        "skipped": [{"text": claim.text, **_place(claim)} for claim in result.skipped],
+        "invented_ids": list(result.invented),
+        "second_look": [numbers[id(claim)] for claim in result.second_look],
+    }
+
+
+def _place(claim: FactClaim) -> dict[str, Any]:
+    return {"piece": claim.piece, "start": claim.start, "end": claim.end}
+
+
+def print_factcheck(result: FactCheckResult, console: Console) -> None:
+    """Print the claims with their labels, and what they add up to."""
+    for number, claim in enumerate(result.claims, start=1):
+        _print_claim(number, claim, console)
+    if result.claims:
+        console.print()
+    console.print(Text(describe_factcheck(result), "bold"), soft_wrap=True)
+    if result.summary_basis:
+        console.print(Text(_one_line(result.summary_basis)), soft_wrap=True)
+    for line in _describe_more(result):
+        console.print(Text(line, "dim"), soft_wrap=True)
+
+
+def _print_claim(number: int, claim: FactClaim, console: Console) -> None:
+    sign, style = _LOOKS[claim.label]
+    word = claim.label or f"not scored ({_one_line(claim.unscored or '')})"
+    head = Text.assemble(
+        (f"{number:>3} {sign} {word}", f"{style} bold"), f"  {_one_line(claim.text)}"
+    )
+    console.print(head, soft_wrap=True)
+    for line in (claim.decision_basis, claim.detail):
+        if line:
+            console.print(Text(f"      {_one_line(line)}"), soft_wrap=True)
+    for flag in claim.flags:
+        if flag in _FLAGS:
+            console.print(Text(f"      {_FLAGS[flag]}", "dim"), soft_wrap=True)
+
+
+def describe_factcheck(result: FactCheckResult) -> str:
+    """Return the counts, the rate and the judge in one line."""
+    counts = result.counts
+    told = ", ".join(f"{count} {label}" for label, count in counts.items() if count)
+    rate, bounds = result.factual_precision, result.bounds
+    line = f"{told or 'no claim labelled'}; factual precision {_show_rate(rate)}"
+    if result.unscored and bounds is not None:
+        codes = Counter(_one_line(claim.unscored or "") for claim in result.unscored)
+        named = ", ".join(f"{code} {count}" for code, count in sorted(codes.items()))
+        line += (
+            f"; {len(result.unscored)} not scored ({named}): between {_show_rate(bounds[0])} "
+            f"and {_show_rate(bounds[1])}"
+        )
+    return f"{line}; by {_one_line(result.judge)}, {result.agreement or UNKNOWN_AGREEMENT}"
+
+
+def _describe_more(result: FactCheckResult) -> Iterator[str]:
+    if result.precision_unflagged != result.factual_precision:
+        yield f"without flagged claims: {_show_rate(result.precision_unflagged)}"
+    if result.second_look:
+        yield _tell_queue(len(result.second_look))
+    if result.repeats is not None:
+        shown = ", ".join(_show_rate(rate) for rate in result.repeats.factual_precision)
+        yield (
+            f"asked {result.repeats.asked} times: {shown}; the label of {result.repeats.flipped} "
+            f"of {pluralize(result.repeats.compared, 'sentence')} changed"
+        )
+
+
+def describe_run(result: FactcheckRunResult) -> Iterator[str]:
+    """Yield what a judged run adds up to, a line each."""
+    rate, bounds = result.factual_precision, result.bounds
+    line = f"factual precision {_show_rate(rate)}"
+    if result.unscored and bounds is not None:
+        line += (
+            f"; between {_show_rate(bounds[0])} and {_show_rate(bounds[1])} whatever the unscored "
+            "claims are"
+        )
+    yield line
+    if result.precision_unflagged is not None and result.flags.keys() & DOUBTFUL:
+        flagged = ", ".join(f"{count:,} {flag}" for flag, count in result.flags.items())
+        yield (
+            f"of this command: {_show_rate(result.precision_unflagged)} without compound claims "
+            f"and opinions ({flagged})"
+        )
+    if result.second_look:
+        yield _tell_queue(len(result.second_look))
+    if result.repeats > 1:
+        yield (
+            f"asked {result.repeats} times: the label of {result.flipped:,} of "
+            f"{result.compared:,} claims changed; the first decides"
+        )
+
+
+def to_factcheck_run_document(
+    result: FactcheckRunResult, *, cost: float | None = None
+) -> dict[str, Any]:
+    """Return a judged run as plain values for JSON."""
+    document: dict[str, Any] = msgspec.to_builtins(result)
+    return {
+        "format": FORMAT,
+        **document,
+        "agreement": result.agreement or UNKNOWN_AGREEMENT,
+        "factual_precision": result.factual_precision,
+        "precision_unflagged": result.precision_unflagged,
+        "bounds": None if result.bounds is None else list(result.bounds),
+        "spent": {**document["spent"], "cost": cost},
+    }
+
+
+def print_probe(result: ProbeResult, console: Console) -> None:
+    """Print how a judge did on made-up and on well-known facts."""
+    for what, rate in (
+        ("made up, called true", result.made_up_true),
+        ("plainly true, called true", result.known_true),
+        ("plainly false, called false", result.known_false),
+    ):
+        console.print(Text(f"{what:<28} {_show_probe_rate(rate)}"), soft_wrap=True)
+    for text in result.fooled:
+        console.print(Text(f"  ✗ {_one_line(text)}", "red"), soft_wrap=True)
+    console.print(Text(describe_probe(result), "bold"), soft_wrap=True)
+
+
+def describe_probe(result: ProbeResult) -> str:
+    """Return what a probe says of a judge, and by which rule."""
+    highest = "unknown" if result.highest is None else f"{result.highest:.3f}"
+    word = {
+        "trusted": "trusted",
+        "not_trusted": "not trusted",
+        "inconclusive": "inconclusive: ask more with --n",
+    }[result.verdict]
+    return (
+        f"{_one_line(result.judge)}: {word} (it may call up to {highest} of made-up claims true, "
+        f"the upper end of the 95 % interval with unscored ones counted; the limit is "
+        f"{result.limit:g})"
+    )
+
+
+def to_probe_document(result: ProbeResult, *, cost: float | None = None) -> dict[str, Any]:
+    """Return a probe as plain values for JSON."""
+    document: dict[str, Any] = msgspec.to_builtins(result)
+    for name in ("made_up_true", "known_true", "known_false"):
+        document[name]["rate"] = getattr(result, name).rate
+    document["spent"]["cost"] = cost
+    return {"format": FORMAT, **document}
+
+
+def _show_probe_rate(rate: ProbeRate) -> str:
+    if rate.low is None or rate.high is None:
+        return f"nothing scored, {rate.unscored} unscored"
+    beside = f", {rate.unscored} unscored" if rate.unscored else ""
+    return (
+        f"{rate.hits:>4} of {rate.scored} = {_show_rate(rate.rate)} "
+        f"[{rate.low:.3f}, {rate.high:.3f}]{beside}"
+    )
+
+
+def _tell_queue(count: int) -> str:
+    return f"called true with a number or a date: {pluralize(count, 'claim')} to look at again"
+
+
+def _show_rate(rate: float | None) -> str:
+    return "—" if rate is None else f"{rate:.3f}"
+
+
+def _one_line(text: str) -> str:
+    return make_printable(" ".join(text.split()))

@@ -1,7 +1,0 @@
-"""Decides gates: rules of a project, counted items, one-sided bounds. Never sees a model."""
-
-from claimwise.gate.decide import decide_gate
-from claimwise.gate.gather import gather_gate
-from claimwise.gate.rules import Rule, resolve_gate
-
-__all__ = ["Rule", "decide_gate", "gather_gate", "resolve_gate"]

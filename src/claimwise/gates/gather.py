@@ -1,0 +1,386 @@
+"""Gathers from a store what a gate decides by: counts of every slice, and whom to believe."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from claimwise.errors import MetricError, describe_unknown
+from claimwise.gates.bounds import bound_to_pass
+from claimwise.gates.counts import Counts, ItemRow
+from claimwise.gates.rules import Rule
+from claimwise.gates.trust import Trust, describe_standing
+from claimwise.gates.values import Gate
+from claimwise.measure import Metric, find_metric, load_metrics
+from claimwise.measure.catalogue import parse_metric
+from claimwise.measure.counting import ItemCounts, SliceKey, list_attributes, list_items
+from claimwise.measure.histogram import Histogram
+from claimwise.store import Store
+from claimwise.types.rows import Item
+
+PREVIOUS: Final = "previous"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agreement:
+    """How far an instrument agrees with people in a slice; without claims it is unknown."""
+
+    claims: int = 0
+    rate: float | None = None
+    low: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gathered:
+    """Everything that a decision needs. Keys hold the values of the rule's ``by`` in order."""
+
+    rule: Rule
+    run_id: str
+    slices: Mapping[SliceKey, Counts]
+    baseline_id: str | None = None
+    baseline: Mapping[SliceKey, Counts] = field(default_factory=dict)
+    asked: Mapping[str, frozenset[str]] = field(default_factory=dict)  # items by run
+    missing: Mapping[SliceKey, int] = field(default_factory=dict)  # items nobody asked, by slice
+    doubts: Mapping[SliceKey, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def gather_gate(store: Store, rule: Rule, run_id: str) -> Gathered:
+    """Count the items of every slice of a gate, in the run and in its baseline.
+
+    Raises:
+        MetricError: a slice is unknown, nothing is there or nothing is scored, or the baseline
+            can't be compared with.
+    """
+    reader = _Reader(store, rule)
+    base = _find_baseline(store, rule, run_id) if rule.gate.relative else None
+    runs = [run_id] if base is None else [run_id, base]
+    counted = {run: reader.count(run) for run in runs}
+    reader.doubt(counted)
+    return Gathered(
+        rule=rule,
+        run_id=run_id,
+        slices=_freeze(counted[run_id]),
+        baseline_id=base,
+        baseline=_freeze(counted[base]) if base is not None else {},
+        asked={run: reader.asked[run] for run in runs},
+        missing=reader.find_missing(run_id, counted[run_id]),
+        doubts=reader.doubts,
+        notes=tuple(reader.notes),
+    )
+
+
+_Counted = dict[SliceKey, dict[str, ItemRow]]
+
+
+def _freeze(counted: _Counted) -> dict[SliceKey, Counts]:
+    return {key: Counts(rows) for key, rows in counted.items()}
+
+
+class _Reader:
+    """Reads one rule's counts from a store."""
+
+    def __init__(self, store: Store, rule: Rule) -> None:
+        self._store = store
+        self._rule = rule
+        of_items = {*Item.__struct_fields__, *list_attributes(store)}
+        wanted = dict.fromkeys((*rule.by, *rule.gate.where))
+        self._item_columns = tuple(name for name in wanted if name in of_items)
+        # Whether an item's slice is known without the metric: own columns of a metric are not.
+        self._sliced_by_items = set(wanted) <= of_items
+        self.asked: dict[str, frozenset[str]] = {}
+        self.doubts: dict[SliceKey, str] = {}
+        self.notes: list[str] = []
+
+    def count(self, run_id: str) -> _Counted:
+        """Return the items of every slice; what is not scored is counted beside the rest."""
+        rule, gate = self._rule, self._rule.gate
+        rows = list_items(self._store, rule.metric, run_id, rule.columns, rule.labels)
+        rows = self._choose_member(rows, run_id)
+        counted: _Counted = defaultdict(dict)
+        for row in rows:
+            if self._matches(rule.columns, row.key):
+                counted[self._slice_of(rule.columns, row.key)][row.item_id] = ItemRow(
+                    row.numerator, row.denominator, row.asked - row.scored
+                )
+        self._add_unsplit(run_id, counted)
+        found = [row for items in counted.values() for row in items.values()]
+        if not found:
+            where = "".join(f" where {name}={value}" for name, value in gate.where.items())
+            raise MetricError(
+                f"gate {gate.name}: run {run_id!r} has no item for {rule.metric.name}{where}; "
+                "check the gate's metric and where"
+            )
+        if not any(row.units for row in found):
+            unscored = round(sum(row.unscored for row in found))
+            raise MetricError(
+                f"gate {gate.name}: nothing is scored in run {run_id!r} ({unscored:,} unscored, "
+                f"labels: {rule.labels}); run `claimwise verify` or import labels"
+            )
+        return dict(counted)
+
+    def find_missing(self, run_id: str, counted: _Counted) -> dict[SliceKey, int]:
+        """Return slices of the golden set that the run was never asked, with their items.
+
+        A slice that was asked and has nothing to measure (everything abstained, say) is no gap in
+        the run: a note names it. Another note counts what was left out of slices that were asked.
+        """
+        if not self._sliced_by_items:
+            return {}
+        golden: dict[SliceKey, list[str]] = defaultdict(list)
+        for row in self._list_own("golden", run_id):
+            golden[self._slice_of(self._item_columns, row.key)].append(row.item_id)
+        missing = {}
+        left_out = 0
+        for key, items in golden.items():
+            asked = self.asked[run_id].intersection(items)
+            left_out += len(items) - len(asked) if asked else 0
+            if key in counted:
+                continue
+            if asked:
+                named = ", ".join(f"{n}={v}" for n, v in zip(self._rule.by, key, strict=True))
+                unit = self._rule.metric.unit
+                self.notes.append(f"{named}: asked ({len(asked):,}), and no {unit} to measure.")
+            else:
+                missing[key] = len(items)
+        if left_out:
+            told = sum(map(len, golden.values()))
+            self.notes.append(f"Never asked in this run: {left_out:,} of {told:,} items.")
+        return missing
+
+    def doubt(self, counted: Mapping[str, _Counted]) -> None:
+        """Mark units that an instrument judged which may not decide, and say why."""
+        views = self._rule.metric.labels
+        deciders = {run: self._list_deciders(run, views) for run in counted}
+        labelers = {labeler for found in deciders.values() for labeler in found}
+        foreign = {one for one in labelers if not all(one in found for found in deciders.values())}
+        agreements = self._measure_agreements(labelers)
+        trust = self._read_trust(labelers, views)
+        for run, slices in counted.items():
+            for key, rows in slices.items():
+                for labeler, labels in sorted(deciders[run].items()):
+                    found = agreements.get((labeler, self._item_part(key)), Agreement())
+                    doubt = _Doubt(self._rule.gate, labeler, labeler in foreign, found, trust)
+                    self._doubt_labels(key, rows, labels, doubt)
+
+    def _doubt_labels(
+        self, key: SliceKey, rows: dict[str, ItemRow], labels: Mapping[str, float], doubt: _Doubt
+    ) -> None:
+        for item in [item for item in rows if item in labels]:
+            why = doubt.find(item)
+            if why is None:
+                continue
+            row, more = rows[item], labels[item]
+            rows[item] = row._replace(
+                untrusted=row.untrusted + more,
+                foreign=row.foreign + (more if doubt.foreign else 0),
+            )
+            told = self.doubts.get(key)
+            if why not in (told or ""):
+                self.doubts[key] = f"{told}; {why}" if told else why
+
+    def _read_trust(self, labelers: set[str], views: Sequence[str]) -> Trust | None:
+        """Return the calibrations that decide; None where the gate is to ignore them."""
+        if self._rule.gate.calibration == "ignore" or not labelers:
+            return None
+        trust = Trust(self._store, labelers, views)
+        self.notes += [trust.describe(labeler) for labeler in trust.labelers]
+        return trust
+
+    def _choose_member(self, rows: list[ItemCounts], run_id: str) -> list[ItemCounts]:
+        rule = self._rule
+        if rule.metric.series is None:
+            return rows
+        place = rule.columns.index(rule.metric.series)
+        chosen = [row for row in rows if row.key[place] == rule.member]
+        if rows and not chosen:
+            known = sorted({str(row.key[place]) for row in rows} | set(rule.metric.notes))
+            raise MetricError(
+                f"gate {rule.gate.name}: "
+                + describe_unknown("member", str(rule.member), known, where=rule.metric.name)
+            )
+        return chosen
+
+    def _matches(self, columns: Sequence[str], key: SliceKey) -> bool:
+        values = dict(zip(columns, key, strict=True))
+        return all(
+            values[name] == value for name, value in self._rule.gate.where.items() if name in values
+        )
+
+    def _slice_of(self, columns: Sequence[str], key: SliceKey) -> SliceKey:
+        values = dict(zip(columns, key, strict=True))
+        return tuple(values[name] for name in self._rule.by)
+
+    def _item_part(self, key: SliceKey) -> SliceKey:
+        """Return the part of a slice that items of any run have."""
+        pairs = zip(self._rule.by, key, strict=True)
+        return tuple(value for name, value in pairs if name in self._item_columns)
+
+    def _list_own(self, name: str, run_id: str, view: str = "") -> list[ItemCounts]:
+        metric = _load_own(name, view)
+        columns = (metric.series, *self._item_columns) if metric.series else self._item_columns
+        rows = list_items(self._store, metric, run_id, columns, self._rule.labels)
+        return [row for row in rows if self._matches(columns, row.key)]
+
+    def _add_unsplit(self, run_id: str, counted: _Counted) -> None:
+        """Add answers that nobody split: as many unscored claims as an answer has on average."""
+        rows = self._list_own("asked", run_id)
+        self.asked[run_id] = frozenset(row.item_id for row in rows)
+        unsplit = [row for row in rows if row.numerator]
+        metric = self._rule.metric
+        if metric.unit != "claim" or metric.role == "measurement" or not unsplit:
+            return
+        answers = round(sum(row.numerator for row in unsplit))
+        if not self._sliced_by_items:
+            self.notes.append(f"{answers:,} answers of {run_id} were never split into claims.")
+            return
+        known = [row for items in counted.values() for row in items.values()]
+        size = sum(row.units + row.unscored for row in known) / len(known) if known else 1.0
+        for row in unsplit:
+            items = counted[self._slice_of(self._item_columns, row.key)]
+            old = items.get(row.item_id, ItemRow())
+            items[row.item_id] = old._replace(unscored=old.unscored + row.numerator * size)
+        self.notes.append(
+            f"{answers:,} answers of {run_id} were never split into claims: each counts as "
+            f"{size:.1f} unscored claims. Run claimwise verify."
+        )
+
+    def _list_deciders(self, run_id: str, views: Sequence[str]) -> dict[str, dict[str, float]]:
+        """Return the number of labels by instrument and item."""
+        found: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+        for view in views:
+            for row in self._list_own("deciders", run_id, view):
+                found[str(row.key[0])][row.item_id] += row.numerator
+        return dict(found)
+
+    def _measure_agreements(self, labelers: set[str]) -> dict[tuple[str, SliceKey], Agreement]:
+        """Measure each instrument against people, slice by slice, over all runs of the store.
+
+        An instrument's name holds its version, so what it did in another run is its own doing.
+        """
+        if not labelers:
+            return {}
+        metric = find_metric(load_metrics(), "verifier_agreement")
+        columns = ("labeler", *self._item_columns)
+        sums: dict[tuple[str, SliceKey], dict[str, tuple[float, float]]] = defaultdict(dict)
+        for (run_id,) in self._store.query(_LABELLED_RUNS):
+            for row in list_items(self._store, metric, run_id, columns, "default"):
+                labeler = str(row.key[0])
+                if labeler in labelers and self._matches(columns, row.key):
+                    values = dict(zip(columns, row.key, strict=True))
+                    part = tuple(values[name] for name in self._rule.by if name in values)
+                    items = sums[labeler, part]
+                    hits, units = items.get(row.item_id, (0.0, 0.0))
+                    items[row.item_id] = hits + row.numerator, units + row.denominator
+        return {place: self._summarize(items) for place, items in sums.items()}
+
+    def _summarize(self, items: Mapping[str, tuple[float, float]]) -> Agreement:
+        counted = Histogram.from_pairs((hits, units, 1) for hits, units in items.values())
+        return Agreement(
+            claims=round(counted.units),
+            rate=counted.hits / counted.units,
+            low=bound_to_pass(counted, self._rule.gate.confidence, "lower"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """Why an instrument's labels may not make a gate pass."""
+
+    gate: Gate
+    labeler: str
+    foreign: bool  # it judged only one of the two runs
+    measured: Agreement
+    trust: Trust | None
+
+    def find(self, item_id: str) -> str | None:
+        """Return the reason for an item; None when the labels may.
+
+        A calibration decides, where there is one for such items; else agreement as measured.
+        """
+        gate, labeler = self.gate, self.labeler
+        if self.foreign:
+            return f"{labeler} judged only one of the two runs"
+        if gate.min_agreement == 0:
+            return None
+        known = self.trust.find(labeler, item_id) if self.trust else None
+        if known is not None:
+            return None if known[0] == "trusted" else describe_standing(labeler, *known)
+        if gate.calibration == "require":
+            return f"{labeler}: no calibration for such items (claimwise calibrate)"
+        if (self.measured.low or 0.0) >= gate.min_agreement:
+            return None
+        return _describe_doubt(labeler, self.measured, gate.min_agreement)
+
+
+_LABELLED_RUNS: Final = (
+    "select r.run_id from runs as r where exists (select 1 from standing_labels as l "
+    "where l.run_id = r.run_id and l.label_kind <> 'verifier') or exists (select 1 from "
+    "standing_closed_book_labels as l where l.run_id = r.run_id and l.label_kind <> 'verifier') "
+    "order by r.run_id"
+)
+
+
+@cache
+def _load_own(name: str, view: str) -> Metric:
+    path = files("claimwise.gates").joinpath("sql", f"{name}.sql")
+    metric = parse_metric(name, path.read_text("utf-8").replace("{view}", view), f"{name}.sql")
+    return replace(metric, series="labeler") if view else metric
+
+
+def _describe_doubt(labeler: str, found: Agreement, wanted: float) -> str:
+    if found.rate is None:
+        return f"{labeler}: agreement with people unknown"
+    return (
+        f"{labeler} agrees with people on {found.rate:.3f} of {found.claims:,} claims, "
+        f"at least {found.low or 0:.3f}; {wanted:g} is asked for"
+    )
+
+
+def _find_baseline(store: Store, rule: Rule, run_id: str) -> str:
+    """Return the baseline's id.
+
+    ``previous`` is the run of the same system that started last before this one.
+
+    Raises:
+        MetricError: there is none, it is the run itself, or it ran on another corpus version.
+    """
+    gate = rule.gate
+    wanted = gate.baseline or ""
+    runs = {
+        row[0]: row[1:]
+        for row in store.query("select run_id, system, corpus_ver, started_at from runs")
+    }
+    system, corpus, started = runs[run_id]
+    if wanted == PREVIOUS:
+        earlier = [
+            (values[2], name)
+            for name, values in runs.items()
+            if values[0] == system and values[2] < started
+        ]
+        if not earlier:
+            raise MetricError(
+                f"gate {gate.name}: {system!r} has no run before {run_id!r} to compare with; "
+                "import one, or name a baseline"
+            )
+        wanted = max(earlier)[1]
+    if wanted not in runs:
+        raise MetricError(
+            f"gate {gate.name}: {describe_unknown('run', wanted, sorted(runs), where=store.place)}"
+        )
+    if wanted == run_id:
+        raise MetricError(
+            f"gate {gate.name}: the baseline {wanted!r} is the run itself; check another run, or "
+            "name another baseline"
+        )
+    if runs[wanted][1] != corpus:
+        raise MetricError(
+            f"gate {gate.name}: the baseline {wanted!r} used corpus {runs[wanted][1]!r} and run "
+            f"{run_id!r} used {corpus!r}, so their difference is not the system's alone; "
+            f"`claimwise drift {wanted} {run_id}` explains it"
+        )
+    return str(wanted)

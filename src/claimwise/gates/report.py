@@ -1,0 +1,273 @@
+"""Shows what became of gates: terminal, Markdown, JSON, JUnit XML, GitHub annotations.
+
+Names of slices are foreign text: nothing here reads markup, and what does not print is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+from xml.etree import ElementTree
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from claimwise.gates.values import GateDecision, GateReport, Outcome, SliceDecision
+from claimwise.report.columns import Writer
+from claimwise.report.format import (
+    MISSING,
+    clean,
+    clean_value,
+    plural_of,
+    pluralize,
+    show_confidence,
+    show_count,
+    show_rate,
+)
+from claimwise.report.markdown import escape, write_table
+
+SCHEMA: Final = "claimwise.gates/1"
+MOST_SLICES: Final = 25  # of a gate in Markdown and on a terminal; JSON and JUnit have them all
+
+_SIGNS: Final[dict[Outcome, str]] = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
+_STYLES: Final[dict[Outcome, str]] = {
+    "pass": "green", "fail": "bold red", "inconclusive": "yellow"
+}  # fmt: skip
+_TEXT: Final = (0, 1, 2, 3, 7)  # columns of text, set left; the others are counts
+# What XML 1.0 can't hold even escaped.
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def name_slice(found: SliceDecision) -> str:
+    """Write a slice: ``query_type=multi_hop``; the whole run is ``overall``."""
+    parts = [f"{clean(name)}={clean_value(value)}" for name, value in found.slice.items()]
+    return ", ".join(parts) or "overall"
+
+
+def describe_gate(decision: GateDecision) -> str:
+    """Say in one line which gate this is and what it asks for."""
+    title = clean(decision.title).replace("_", " ")
+    against = f" ({clean(decision.baseline_id)})" if decision.gate.baseline == "previous" else ""
+    return f"{clean(decision.gate.name)}: {title} {clean(decision.rule)}{against}"
+
+
+def describe_outcome(decision: GateDecision) -> str:
+    """Say in one word what became of a gate; one that only warns says so."""
+    warns = decision.outcome == "inconclusive" and not decision.blocks
+    return f"{decision.outcome} (warns)" if warns else decision.outcome
+
+
+def describe_slice(found: SliceDecision, unit: str) -> str:
+    """Say in one line what became of a slice, and by what."""
+    figures = [pluralize(found.items, "item"), pluralize(found.units, unit)]
+    if found.unscored:
+        figures.append(f"{show_count(found.unscored)} unscored")
+    return (
+        f"{_show_value(found)} {_show_bounds(found)}; {clean(found.reason)} ({', '.join(figures)})"
+    )
+
+
+def describe_report(report: GateReport) -> str:
+    """Say in one line what became of all gates."""
+    counts = [
+        f"{number} {word}"
+        for outcome, word in (
+            ("fail", "failed"),
+            ("inconclusive", "inconclusive"),
+            ("pass", "passed"),
+        )
+        if (number := sum(decision.outcome == outcome for decision in report.gates))
+    ]
+    return f"{pluralize(len(report.gates), 'gate')} on run {clean(report.run_id)}: " + ", ".join(
+        counts
+    )
+
+
+def _show_value(found: SliceDecision) -> str:
+    if found.baseline_rate is None or found.change is None:
+        return show_rate(found.rate)
+    return f"{show_rate(found.baseline_rate)} → {show_rate(found.rate)}"
+
+
+def _show_bounds(found: SliceDecision) -> str:
+    if found.low is None or found.high is None:
+        return MISSING
+    sign = "+" if found.change is not None else ""
+    return f"[{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
+
+
+def _explain_bounds(decision: GateDecision) -> str:
+    """Say what the two bounds of a gate's slices are."""
+    low, high = "low", "high"
+    passing, failing = (low, high) if decision.better == "higher" else (high, low)
+    what = "the change" if decision.baseline_id else "the rate"
+    return (
+        f"Bounds of {what}: to pass, {passing} at {show_confidence(decision.pass_confidence)}; to "
+        f"fail, {failing} at {show_confidence(decision.fail_confidence)} (all slices together "
+        f"{show_confidence(decision.gate.confidence)})."
+    )
+
+
+def _headers(decision: GateDecision) -> list[str]:
+    what = "change" if decision.baseline_id else "rate"
+    return ["", "slice", what, "bounds", "items", plural_of(decision.unit), "unscored", "why"]
+
+
+def _cells(found: SliceDecision) -> list[str]:
+    return [
+        found.outcome,
+        name_slice(found),
+        _show_value(found),
+        _show_bounds(found),
+        show_count(found.items),
+        show_count(found.units),
+        show_count(found.unscored),
+        clean(found.reason),
+    ]
+
+
+def print_gates(report: GateReport, console: Console) -> None:
+    """Print every gate with its slices, what fails first."""
+    writer = Writer(console)
+    for decision in report.gates:
+        style = _STYLES[decision.outcome]
+        sign, word = _SIGNS[decision.outcome], describe_outcome(decision).upper()
+        writer.say(f"{sign} {word}  {describe_gate(decision)}", style)
+        _print_slices(writer, decision)
+        for note in decision.notes:
+            writer.say(f"! {clean(note)}", "yellow", indent=2)
+        writer.say(_explain_bounds(decision), "dim", indent=2)
+        writer.skip()
+    writer.say(describe_report(report), "bold")
+
+
+def _print_slices(writer: Writer, decision: GateDecision) -> None:
+    """Print the figures as a table, and under it in words what did not pass."""
+    shown = decision.slices[:MOST_SLICES]
+    grid = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    for number, header in enumerate(_headers(decision)[:-1]):
+        grid.add_column(header, justify="left" if number in _TEXT else "right", overflow="fold")
+    for found in shown:
+        outcome, *cells = (writer.text(cell) for cell in _cells(found)[:-1])
+        grid.add_row(Text(outcome.plain, _STYLES[found.outcome]), *cells)
+    writer.put(grid)
+    for found in shown:
+        if found.outcome != "pass" or len(shown) == 1:
+            writer.say(f"{name_slice(found)}: {clean(found.reason)}", indent=2)
+    left = len(decision.slices) - MOST_SLICES
+    if left > 0:
+        writer.say(f"… and {left:,} more slices (--format json has them)", "dim", indent=2)
+
+
+def render_gates_markdown(report: GateReport) -> str:
+    """Write gates as Markdown, for a pull request or a step summary."""
+    word = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive"}[report.outcome]
+    parts = [f"## claimwise gates: {word}", escape(describe_report(report)) + "."]
+    for decision in report.gates:
+        sign = _SIGNS[decision.outcome]
+        parts.append(f"### {sign} {describe_outcome(decision)}: {escape(describe_gate(decision))}")
+        rows = [_cells(found) for found in decision.slices[:MOST_SLICES]]
+        parts.append(write_table(_headers(decision), rows, text=_TEXT))
+        left = len(decision.slices) - MOST_SLICES
+        if left > 0:
+            parts.append(f"… and {left:,} more slices.")
+        parts += [f"**Note:** {escape(clean(note))}" for note in decision.notes]
+        parts.append(escape(_explain_bounds(decision)))
+    return "\n\n".join(parts) + "\n"
+
+
+def gates_to_document(report: GateReport) -> dict[str, Any]:
+    """Return gates as plain values for JSON; figures are not rounded, text is not cleaned."""
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "outcome": report.outcome,
+        "exit_code": report.exit_code,
+        **msgspec.to_builtins(report),
+    }
+    for told, decision in zip(document["gates"], report.gates, strict=True):
+        told["blocks"] = decision.blocks
+    return document
+
+
+def render_gates_json(report: GateReport) -> str:
+    """Write gates as JSON in plain ASCII, so that no text can steer a terminal."""
+    return json.dumps(gates_to_document(report), indent=2) + "\n"
+
+
+def render_junit(report: GateReport) -> str:
+    """Write gates as JUnit XML: a suite for each gate, a test case for each slice.
+
+    What fails is a failure, and so is what is inconclusive (its type says so); where that only
+    warns it is skipped.
+    """
+    root = ElementTree.Element("testsuites", name="claimwise gates")
+    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    for decision in report.gates:
+        suite, counts = _make_suite(decision)
+        root.append(suite)
+        totals = {name: totals[name] + counts[name] for name in totals}
+    root.attrib.update({name: str(count) for name, count in totals.items()})
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _make_suite(decision: GateDecision) -> tuple[ElementTree.Element, dict[str, int]]:
+    name = _xml(decision.gate.name)
+    suite = ElementTree.Element("testsuite", name=name)
+    counts = {"tests": len(decision.slices), "failures": 0, "errors": 0, "skipped": 0}
+    for found in decision.slices:
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=f"claimwise.{name}",
+            name=_xml(name_slice(found)),
+            time="0",
+        )
+        told = _xml(describe_slice(found, decision.unit))
+        if found.outcome == "inconclusive" and decision.gate.on_inconclusive == "warn":
+            counts["skipped"] += 1
+            ElementTree.SubElement(case, "skipped", message=f"inconclusive: {told}")
+        elif found.outcome != "pass":
+            counts["failures"] += 1
+            failure = ElementTree.SubElement(case, "failure", type=found.outcome, message=told)
+            failure.text = _xml(f"{describe_gate(decision)}\n{told}")
+        else:
+            ElementTree.SubElement(case, "system-out").text = told
+    suite.attrib.update({key: str(count) for key, count in counts.items()})
+    return suite, counts
+
+
+def _xml(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)
+
+
+def render_annotations(report: GateReport) -> str:
+    """Write GitHub's workflow commands: an error or a warning for each slice that did not pass.
+
+    Line breaks and per cent signs are escaped, so that no text can start a command of its own.
+    """
+    lines = []
+    for decision in report.gates:
+        for found in decision.slices[:MOST_SLICES]:
+            if found.outcome == "pass":
+                continue
+            warns = found.outcome == "inconclusive" and decision.gate.on_inconclusive == "warn"
+            level = "warning" if warns else "error"
+            title = f"{decision.gate.name} {found.outcome} in {name_slice(found)}"
+            told = f"{describe_gate(decision)}: {describe_slice(found, decision.unit)}"
+            lines.append(f"::{level} title={_escape_property(title)}::{_escape_data(told)}\n")
+    if not lines:
+        lines.append(f"::notice title=claimwise gates::{_escape_data(describe_report(report))}\n")
+    return "".join(lines)
+
+
+def _escape_data(text: str) -> str:
+    return clean(text).replace("%", "%25")
+
+
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

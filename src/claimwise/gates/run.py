@@ -1,0 +1,58 @@
+"""Runs a project's gates on a stored run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from claimwise.config import FILE_NAME, Project
+from claimwise.errors import ConfigError, describe_unknown
+from claimwise.gates import decide_gate, gather_gate, resolve_gate
+from claimwise.gates.settings import name_abstention, read_gates
+from claimwise.gates.values import Gate, GateReport
+from claimwise.measure import check_run, load_metrics
+from claimwise.measure.estimate import check_labeler
+from claimwise.store import Store
+from claimwise.store.runs import find_latest_run
+
+
+def run_gates(
+    store: Store, project: Project, run_id: str | None = None, names: Sequence[str] = ()
+) -> GateReport:
+    """Decide the gates of a project on one run, the latest if none is named.
+
+    Args:
+        store: where the rows are.
+        project: whose gates and metrics.
+        run_id: the run.
+        names: the gates; none for all. One half of the abstention pair brings the other.
+
+    Raises:
+        ConfigError: there are no gates, or none of that name, or one does not fit its metric.
+        MetricError: run, metric, slice or labeler are unknown, or there is nothing to decide by.
+    """
+    gates = _choose_gates(project, names)
+    metrics = load_metrics(project.metrics_folder)
+    rules = [resolve_gate(gate, metrics, project.settings.labels) for gate in gates]
+    with store.snapshot():
+        run_id = run_id or find_latest_run(store)
+        check_run(store, run_id)
+        for rule in rules:
+            check_labeler(store, rule.labels)
+        decided = tuple(decide_gate(gather_gate(store, rule, run_id)) for rule in rules)
+    return GateReport(run_id=run_id, store=store.place, version=version("claimwise"), gates=decided)
+
+
+def _choose_gates(project: Project, names: Sequence[str]) -> list[Gate]:
+    gates = read_gates(project)
+    if not gates:
+        raise ConfigError(
+            f"{project.folder / FILE_NAME}: no gates yet; add one, such as [[gates]] with "
+            'metric = "faithfulness" and min = 0.8 (see docs/gates.md)'
+        )
+    unknown = set(names) - {gate.name for gate in gates}
+    if unknown:
+        raise ConfigError(describe_unknown("gate", min(unknown), (gate.name for gate in gates)))
+    chosen = [gate for gate in gates if not names or gate.name in names]
+    halves = any(name_abstention(gate) for gate in chosen)
+    return [gate for gate in gates if gate in chosen or (halves and name_abstention(gate))]

@@ -1,0 +1,116 @@
+"""Reads the gates of ``claimwise.toml``: a wrong one stops gates, and no other command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from claimwise.config import FILE_NAME, Project
+from claimwise.errors import ConfigError
+from claimwise.gates.values import Gate
+
+
+def read_gates(project: Project) -> tuple[Gate, ...]:
+    """Return the gates of a project, each with a name.
+
+    Raises:
+        ConfigError: a gate has a key or value that nobody knows, contradicts itself, shares its
+            name with another, or is one half of the abstention pair.
+    """
+    path = project.folder / FILE_NAME
+    try:
+        gates = msgspec.convert(project.config.gates, tuple[Gate, ...])
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: [[gates]] {error}; docs/gates.md lists the keys") from error
+    return _name_gates(path, gates)
+
+
+def _name_gates(path: Path, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
+    """Give a name to every gate that has none, and refuse gates that contradict themselves."""
+    named: dict[str, Gate] = {}
+    for number, gate in enumerate(gates, start=1):
+        name = gate.name or "-".join(
+            part for part in (gate.metric, gate.member, *gate.by, *gate.where.values()) if part
+        )
+        wrong = _find_contradiction(gate)
+        if wrong:
+            raise ConfigError(f"{path}: [[gates]] {number} ({name}): {wrong}")
+        if name in named:
+            raise ConfigError(
+                f"{path}: [[gates]] {number}: there is another gate named {name!r}; rename one"
+            )
+        named[name] = msgspec.structs.replace(gate, name=name)
+    _pair_abstention(path, named.values())
+    return tuple(named.values())
+
+
+def _find_contradiction(gate: Gate) -> str | None:
+    """Say what of a gate can't be meant, or None."""
+    return _check_limits(gate) or _check_shares(gate)
+
+
+def _check_limits(gate: Gate) -> str | None:
+    given = {n: v for n, v in (("min", gate.min), ("max", gate.max)) if v is not None}
+    if len(given) == 2:
+        if given["min"] > given["max"]:
+            return f"min = {gate.min} is above max = {gate.max}; no rate can pass"
+        return "has both min and max; write two gates, each with one"
+    if gate.baseline is None and gate.margin is not None:
+        return 'has margin but no baseline; add baseline = "previous" or a run'
+    if gate.baseline is not None and given:
+        return f"has both baseline and {min(given)}; write two gates, one with each"
+    if gate.baseline is None and not given:
+        return "has no limit; add min, max or baseline"
+    for name, value in given.items():
+        if not 0 < value < 1:
+            return (
+                f"{name} must be above 0 and below 1, not {value:g}: otherwise every run passes, "
+                "or none can"
+            )
+    return None
+
+
+def _check_shares(gate: Gate) -> str | None:
+    for name, value, allowed, expected in (
+        ("margin", gate.tolerance, 0 <= gate.tolerance < 1, "at least 0 and below 1"),
+        (
+            "confidence",
+            gate.confidence,
+            0.5 < gate.confidence <= 0.9999,
+            "above 0.5 and at most 0.9999",
+        ),
+        (
+            "min_agreement",
+            gate.min_agreement,
+            0 <= gate.min_agreement < 1,
+            "at least 0 and below 1",
+        ),
+        ("min_items", gate.min_items, gate.min_items >= 2, "2 or more"),
+    ):
+        if not allowed:
+            return f"{name} must be {expected}, not {value:g}"
+    return None
+
+
+_ABSTENTION = {"correct_abstention": "min", "over_refusal": "max"}
+
+
+def _pair_abstention(path: Path, gates: Iterable[Gate]) -> None:
+    """Refuse one half of the abstention pair: who abstains always, or never, would pass it."""
+    found = {name_abstention(gate) for gate in gates} - {None}
+    if len(found) == 1:
+        (alone,) = found
+        (other,) = set(_ABSTENTION) - found
+        raise ConfigError(
+            f"{path}: [[gates]] has {alone} without {other}, so a system that "
+            f"{'always' if alone == 'correct_abstention' else 'never'} abstains would pass; add "
+            f'[[gates]] with metric = "{other}" and {_ABSTENTION[other]} = …, or baseline = …'
+        )
+
+
+def name_abstention(gate: Gate) -> str | None:
+    """Return which half of the abstention pair a gate is about, if it is about one."""
+    name = gate.member if gate.metric == "abstention" else gate.metric
+    return name if name in _ABSTENTION else None

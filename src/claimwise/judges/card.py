@@ -1,0 +1,48 @@
+"""The model card's figures: what was measured, on which human labels, by ``training/fit.py``."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from claimwise.types.accuracy import VerifierAccuracy
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``claimwise verifiers`` and docs/model-card.md show.
+
+    Every set was left out of every fit (weights, calibration, threshold) before it was measured;
+    ``fitted`` names those that the shipped numbers do learn from.
+    """
+
+    version: str
+    measured_on: str
+    fitted: tuple[str, ...]
+    verifiers: dict[str, VerifierAccuracy]
+    baseline: VerifierAccuracy
+    # Balanced accuracy with 32-bit and with 8-bit weights, on the same rows.
+    quantization: dict[str, float]
+
+
+@cache
+def load_card() -> Card:
+    """Return the figures that come with the package."""
+    data = (files("claimwise.judges") / "data" / "card.json").read_bytes()
+    return msgspec.json.decode(data, type=Card)
+
+
+def describe_agreement(name: str) -> str | None:
+    """Return in one line how far a verifier agrees with people; None when nobody measured it."""
+    card = load_card()
+    if name not in card.verifiers:
+        return None
+    macro = card.verifiers[name].macro
+    band = macro.intervals["balanced_accuracy"]
+    if macro.balanced_accuracy is None or band is None:
+        return None
+    return (
+        f"balanced accuracy {macro.balanced_accuracy:.2f} [{band[0]:.2f}, {band[1]:.2f}] against "
+        f"people, mean of {macro.sets} sets that it was not fitted on"
+    )

@@ -1,0 +1,327 @@
+"""The closed-book judge: a model labels an answer's claims from what it knows, without sources.
+
+One call an answer. Its pieces go in under ids, and the reply must account for every id once: the
+model splits each piece into atomic claims and labels them, or returns an empty list for it.
+Whatever the reply does to ids, labels and claims, nothing is guessed: what can't be used is
+unscored, with a code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from claimwise.judges.attribution import Wordings, tell_share
+from claimwise.llm.fencing import neutralise_text
+from claimwise.llm.parsing import ask_for
+from claimwise.llm.prompts import Prompt, load_prompt, name_judge
+from claimwise.types.closed_book import FACT_LABELS, ClaimFlag, FactClaim, Frame, Piece, Spent
+from claimwise.types.llm import Asker, LlmCall, LlmFailure, LlmReply
+from claimwise.types.rows import FactLabel
+
+PROMPT = "closed-book"
+SPLIT_PROMPT = "closed-book-split"
+BASIS_WORDS = 20
+SUMMARY_WORDS = 40
+# Room for the reply: a claim is said again, with a basis; models write JSON at about 3 characters
+# a token. A reply that does not fit is a failure, so there is room to spare.
+_BASE_TOKENS = 2_048  # and for models that think before they speak
+_PIECE_TOKENS = 150
+_MOST_TOKENS = 16_000
+# The least share of a statement's telling words that its claims, or the parts of it, must say:
+# what falls below was left out.
+_TOLD_WORDS = 0.5
+_PART_WORDS = 0.8
+_NO_FRAME = Frame()
+_JSON = json.JSONEncoder(ensure_ascii=False)
+
+
+class ReplyClaim(msgspec.Struct):
+    """A claim as the model gives it: nothing in it is trusted yet."""
+
+    text: str
+    label: str
+    decision_basis: str = ""
+
+
+class ReplyPiece(msgspec.Struct):
+    """The claims that the model found under an id."""
+
+    id: str
+    claims: list[ReplyClaim]
+
+
+class ClosedBookReply(msgspec.Struct):
+    """What the prompts ask for. Other fields, as a rate of the model's own, are not read."""
+
+    pieces: list[ReplyPiece]
+    summary_basis: str = ""
+
+
+class Judged(NamedTuple):
+    """What came of one reply."""
+
+    claims: list[FactClaim]
+    spent: Spent
+    summary_basis: str = ""
+    summary_shortened: bool = False
+    served_by: str = ""
+    skipped: tuple[FactClaim, ...] = ()
+    invented: tuple[str, ...] = ()
+
+
+class _Meter:
+    """An asker that counts what goes through it."""
+
+    def __init__(self, asker: Asker) -> None:
+        self.model = asker.model
+        self.spent = Spent()
+        self._asker = asker
+
+    def ask(self, call: LlmCall, *, fresh: bool = False) -> LlmReply | LlmFailure:
+        reply = self._asker.ask(call, fresh=fresh)
+        self.spent += _count(reply)
+        return reply
+
+    def reject(self, call: LlmCall, reply: LlmReply) -> None:
+        self._asker.reject(call, reply)
+
+
+class ClosedBookJudge:
+    """Labels claims true, false, unverifiable or non_factual by a model's own knowledge.
+
+    ``repeat`` tells apart the rounds of a judge that is asked several times: each has replies of
+    its own, and labels carry the number from the second on.
+    """
+
+    def __init__(
+        self,
+        client: Asker,
+        *,
+        prompt: Prompt | None = None,
+        split_prompt: Prompt | None = None,
+        repeat: int = 1,
+    ) -> None:
+        self.client = client
+        self.prompt = prompt or load_prompt(PROMPT)
+        self.split_prompt = split_prompt or load_prompt(SPLIT_PROMPT)
+        self.model = client.model
+        self.repeat = repeat
+        self.labeler = name_judge(self.prompt, client.model)
+        if repeat > 1:
+            self.labeler += f"#{repeat}"
+
+    def repeat_as(self, number: int) -> ClosedBookJudge:
+        """Return the same judge for another round, which is asked anew."""
+        return ClosedBookJudge(
+            self.client, prompt=self.prompt, split_prompt=self.split_prompt, repeat=number
+        )
+
+    def make_call(self, pieces: Sequence[Piece], frame: Frame = _NO_FRAME) -> LlmCall:
+        """Return the request that judges an answer's pieces."""
+        texts = {piece.id: piece.text for piece in pieces}
+        return self._make_call(self.prompt, texts, frame)
+
+    def _make_call(self, prompt: Prompt, texts: dict[str, str], frame: Frame) -> LlmCall:
+        length = sum(map(len, texts.values()))
+        inputs = {
+            "pieces": write_pieces(texts),
+            "domain_hint": _show(frame.domain_hint),
+            "question": _show(frame.question),
+        }
+        call = prompt.make_call(
+            self.model,
+            max_tokens=min(_MOST_TOKENS, _BASE_TOKENS + _PIECE_TOKENS * len(texts) + length),
+            **{name: inputs[name] for name in inputs if name in prompt.inputs},
+        )
+        return msgspec.structs.replace(call, repeat=self.repeat)
+
+    def judge_pieces(self, pieces: Sequence[Piece], frame: Frame = _NO_FRAME) -> Judged:
+        """Label the claims of an answer.
+
+        Without pieces nothing is sent. A reply that can't be read is asked for twice more; then,
+        as after any failure, all claims of our own splitter are unscored.
+        """
+        if not pieces:
+            return Judged([], Spent())
+        call, meter = self.make_call(pieces, frame), _Meter(self.client)
+        heard = ask_for(meter, call, ClosedBookReply)
+        if isinstance(heard, LlmFailure):
+            lost = [c for piece in pieces for c in _give_up(piece, heard.code, heard.detail)]
+            return Judged(lost, meter.spent)
+        reply, raw = heard
+        found = Counter(piece.id for piece in reply.pieces)
+        given = {piece.id: piece.claims for piece in reply.pieces}
+        words = Wordings((piece.text for piece in pieces), frame.question or "")
+        claims = [c for piece in pieces for c in _read_piece(piece, found, given, words)]
+        skipped = tuple(
+            c for p in pieces if found[p.id] == 1 for c in _find_skipped(p, given[p.id])
+        )
+        if skipped or any(claim.unscored for claim in claims):
+            # Only replies that serve in full are kept: the next attempt may get one.
+            self.client.reject(call, raw)
+        summary, shortened = cut_words(reply.summary_basis, SUMMARY_WORDS)
+        return Judged(
+            claims,
+            meter.spent,
+            summary,
+            shortened,
+            raw.served_by,
+            skipped=skipped,
+            invented=tuple(sorted(found.keys() - {piece.id for piece in pieces})),
+        )
+
+    def split_claims(
+        self, claims: Sequence[FactClaim], frame: Frame = _NO_FRAME
+    ) -> tuple[list[list[FactClaim]], Spent]:
+        """Send compound claims back, once; return the parts of each, in order, and what it took.
+
+        A claim whose parts can't be used, for whatever reason, comes back as its only part.
+        """
+        if not claims:
+            return [], Spent()
+        ids = [f"c{number}" for number in range(1, len(claims) + 1)]
+        texts = dict(zip(ids, (claim.text for claim in claims), strict=True))
+        call, meter = self._make_call(self.split_prompt, texts, frame), _Meter(self.client)
+        heard = ask_for(meter, call, ClosedBookReply)
+        if isinstance(heard, LlmFailure):
+            return [[claim] for claim in claims], meter.spent
+        reply, raw = heard
+        found = Counter(piece.id for piece in reply.pieces)
+        given = {piece.id: piece.claims for piece in reply.pieces}
+        parts, whole_reply = [], True
+        for name, claim in zip(ids, claims, strict=True):
+            whole = Piece(id=name, text=claim.text, start=claim.start, end=claim.end)
+            read = _read_piece(whole, found, given, Wordings([whole.text]))
+            told = tell_share(claim.text, (part.text for part in read))
+            usable = told >= _PART_WORDS and all(part.label for part in read)
+            parts.append([_move(part, claim.piece) for part in read] if usable else [claim])
+            whole_reply = whole_reply and usable
+        if not whole_reply:
+            self.client.reject(call, raw)
+        return parts, meter.spent
+
+
+def _show(text: str | None) -> str:
+    return " ".join((text or "").split()) or "none"
+
+
+def write_pieces(texts: dict[str, str]) -> str:
+    """Return texts under their ids as lines of JSON: no text can end its line or forge an id.
+
+    Neutralised before it is JSON: afterwards a control character is an escape, which the fence
+    lets through and a model may hand back.
+    """
+    return "\n".join(
+        _JSON.encode({"id": name, "text": " ".join(neutralise_text(text).split())})
+        for name, text in texts.items()
+    )
+
+
+def cut_words(text: str, limit: int) -> tuple[str, bool]:
+    """Return text on one line with at most so many words, and whether some were cut."""
+    words = text.split()
+    short = " ".join(words[:limit])
+    return (short, False) if len(words) <= limit else (f"{short}…", True)
+
+
+def _count(reply: LlmReply | LlmFailure) -> Spent:
+    if isinstance(reply, LlmReply) and reply.cached:
+        return Spent(cached=1)
+    usage = reply.usage
+    unsent = isinstance(reply, LlmFailure) and (reply.code == "cost_ceiling" or not reply.attempts)
+    return Spent(
+        calls=int(not unsent),
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens or 0,
+    )
+
+
+def _move(part: FactClaim, piece: str) -> FactClaim:
+    return msgspec.structs.replace(part, piece=piece)
+
+
+def _give_up(piece: Piece, code: str, detail: str = "") -> list[FactClaim]:
+    """Return a piece's own claims as unscored: the model's are unknown or unusable."""
+    return [
+        FactClaim(
+            text=claim.wording,
+            piece=piece.id,
+            start=claim.start,
+            end=claim.end,
+            unscored=code,
+            detail=detail,
+        )
+        for claim in piece.factual
+    ]
+
+
+def _find_skipped(piece: Piece, given: Sequence[ReplyClaim]) -> list[FactClaim]:
+    """Return the piece's own claims that the model's hardly mention: it passed over them."""
+    return [
+        lost
+        for claim, lost in zip(piece.factual, _give_up(piece, "skipped_piece"), strict=True)
+        if tell_share(claim.text, (said.text for said in given)) < _TOLD_WORDS
+    ]
+
+
+def _read_piece(
+    piece: Piece,
+    found: Counter[str],
+    given: dict[str, list[ReplyClaim]],
+    words: Wordings,
+) -> list[FactClaim]:
+    """Return the claims of a piece, or its own ones as unscored when its id is not there once."""
+    if found[piece.id] == 0:
+        return _give_up(piece, "missing_id")
+    if found[piece.id] > 1:
+        return _give_up(piece, "duplicate_id") or [_fail(piece, piece.text, "duplicate_id")]
+    claims = given[piece.id]
+    if not words.allow(piece.text, len(claims)):
+        return _give_up(piece, "too_many_claims") or [_fail(piece, piece.text, "too_many_claims")]
+    return merge_repeated(_read_claim(claim, piece, words) for claim in claims)
+
+
+def _read_claim(claim: ReplyClaim, piece: Piece, words: Wordings) -> FactClaim:
+    text = " ".join(claim.text.split())
+    if not text:
+        return _fail(piece, piece.text, "empty_claim")
+    if claim.label not in FACT_LABELS:
+        return _fail(piece, text, "bad_label", f"found {claim.label[:40]!r}")
+    if not words.own(text, piece.text):
+        return _fail(piece, text, "foreign_claim")
+    basis, shortened = cut_words(claim.decision_basis, BASIS_WORDS)
+    flags: tuple[ClaimFlag, ...] = ("shortened",) if shortened else ()
+    label: FactLabel = claim.label
+    return FactClaim(
+        text=text,
+        label=label,
+        decision_basis=basis,
+        piece=piece.id,
+        start=piece.start,
+        end=piece.end,
+        flags=flags,
+    )
+
+
+def _fail(piece: Piece, text: str, code: str, detail: str = "") -> FactClaim:
+    return FactClaim(
+        text=text, piece=piece.id, start=piece.start, end=piece.end, unscored=code, detail=detail
+    )
+
+
+def merge_repeated(claims: Iterable[FactClaim]) -> list[FactClaim]:
+    """Keep a claim that a piece is given twice once; with two labels it has none."""
+    merged: dict[tuple[str, str], FactClaim] = {}
+    for claim in claims:
+        key = claim.piece, claim.text.casefold().rstrip(".")
+        first = merged.setdefault(key, claim)
+        if first.label != claim.label:
+            merged[key] = msgspec.structs.replace(
+                first, label=None, decision_basis="", flags=(), unscored="conflicting_labels"
+            )
+    return list(merged.values())

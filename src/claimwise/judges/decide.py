@@ -1,0 +1,387 @@
+"""From probabilities to a verdict with the span it rests on and a reason in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from claimwise.judges.compare import (
+    Difference,
+    find_differences,
+    find_reckoned,
+    find_uncovered,
+    list_telling,
+)
+from claimwise.judges.evidence import FEATURES, EvidenceIndex, Part, weigh_part
+from claimwise.judges.words import find_stem, is_common
+from claimwise.types.rows import ActionEntry, Source, Verdict
+from claimwise.types.validity import is_stale, say_why_stale
+from claimwise.types.verdicts import AnswerClaim, ClaimVerdict, Scores, Span
+
+OTHERWISE = "; another source says otherwise"  # what a reason ends with where sources disagree
+_PARTLY = 0.4  # share of a claim's words in one place from which a claim counts as partly backed
+_CLOSE = 0.5  # share from which a sentence speaks about the claim, so that it can contradict it
+_SURE = 0.6  # probability of support that an opposite or another name does not overrule
+_SURELY_AGAINST = 2.5  # log-odds of contradiction from which the encoder's word alone is taken
+_ENTRY_ALIKE = 0.6  # share of an action claim's words that its log entry must hold
+_ABOUT_AS_MANY = 0.8  # share of the best sentence's words with which another may take its place
+_DIGEST_RECALL = FEATURES.index("digest_recall")
+_NUMBERS = (FEATURES.index("numbers_missing"), FEATURES.index("numbers_found"))
+_LOOKED_AT = 6  # sentences, best first, that are compared in detail
+# What tells in a log that something was tried and not done.
+_FAILED = re.compile(
+    r"\b(?:fail(?:ed|ure|s)?|errors?|declined|rejected|denied|refused|aborted|timed out|timeout|"
+    r"not (?:sent|done|completed|processed|found|possible)|unsuccessful(?:ly)?|pending)\b",
+    re.IGNORECASE,
+)
+# The verb of "I have (now) refunded…", "We refunded…", "… has been refunded".
+_ACT = re.compile(
+    r"(?:\b(?:have|has|had|been|was|were|i|we)|['’]ve)\s+"
+    r"(?:(?:been|now|just|already|also|\w+ly)\s+)*(?P<verb>\w+ed)\b",
+    re.IGNORECASE,
+)
+_EMPTY_ACTS = frozenset(
+    map(find_stem, ("processed", "issued", "completed", "initiated", "submitted", "arranged"))
+)
+_SAME_ACTS = [
+    frozenset(map(find_stem, acts.split()))
+    for acts in (
+        "opened created raised filed logged",
+        "cancelled canceled cancel terminated voided",
+        "refunded reimbursed",
+        "deleted removed erased",
+        "updated changed modified edited",
+        "booked reserved scheduled",
+        "emailed mailed sent send",
+        "closed resolved",
+    )
+]
+
+
+class Weighed(NamedTuple):
+    """A claim's parts, its probabilities, the threshold they are held against, and the tier.
+
+    ``against`` is how sure the encoder is that the digest says otherwise, as log-odds.
+    """
+
+    parts: list[Part]
+    scores: Scores
+    threshold: float
+    tier: str
+    against: float | None = None
+
+
+def decide_claim(
+    claim: AnswerClaim, weighed: Weighed, index: EvidenceIndex, as_of: date
+) -> ClaimVerdict:
+    """Return the verdict on one claim.
+
+    Supported from the threshold on, unless the sentence that it would rest on says otherwise;
+    then stale when every sentence that carries it is from a source that no longer holds.
+    Otherwise contradicted when the sources say something else, overreach when a part of it is
+    backed, unlinked when nothing is.
+    """
+    part = _weakest(weighed.parts)
+    if not part.ranked:
+        return _tell(claim, weighed, "unlinked", reason=_say_nothing_found(part, index))
+    looked_at = part.ranked[:_LOOKED_AT]
+    differences = find_differences(part, index, looked_at)
+    best = _best_sentence(part, index, differences, as_of)
+    here = [d for d in differences if d.position == best]
+    figures = any(part.features[place] for place in _NUMBERS)
+    reckoned = find_reckoned(part, index, best) if figures and not here else None
+    likely = weighed.scores.supports >= weighed.threshold
+    doubted = _outweighs(here, weighed.scores)
+    if (likely and not doubted) or reckoned is not None:
+        return _decide_supported(claim, weighed, part, index, best, differences, as_of, reckoned)
+    against = _find_contradiction(here, weighed, _recall(part.reading.content, index, [best]))
+    if against is not None:
+        source = index.sources[index.sentences[best].source]
+        if is_stale(source, as_of):
+            against += f"; {say_why_stale(source)}"
+        return _tell(claim, weighed, "contradicted", _span(index, [best]), reason=against)
+    return _decide_unsupported(claim, weighed, part, index, best)
+
+
+def _outweighs(differences: Sequence[Difference], scores: Scores) -> bool:
+    """Tell whether a difference that can be pointed at overrules the probability of support.
+
+    Another number, another date or a denial always does (the encoder hardly sees a "not"); any
+    other only where the probability is in doubt.
+    """
+    return any(
+        d.kind in ("number", "date", "denial") or scores.supports < _SURE for d in differences
+    )
+
+
+def _find_contradiction(
+    differences: Sequence[Difference], weighed: Weighed, recall: float
+) -> str | None:
+    """Return why the closest sentence contradicts an unsupported claim, or None.
+
+    Either a difference can be pointed at, or the encoder is sure and the sentence is close. An
+    opposite counts only where the probabilities lean the same way, another name only where the
+    encoder does: London may be what the claim calls England.
+    """
+    scores, against = weighed.scores, weighed.against
+    leans = scores.contradicts >= scores.neither if against is None else against > 0
+    believed = {"number", "date", "denial"} | ({"opposite"} if leans else set())
+    if leans and against is not None:
+        believed.add("name")
+    for difference in differences:
+        if difference.kind in believed:
+            return difference.words
+    if against is not None and against >= _SURELY_AGAINST and recall >= _CLOSE:
+        return "the closest passage says otherwise, as the encoder reads it"
+    return None
+
+
+def _weakest(parts: Sequence[Part]) -> Part:
+    """Return the part with the least of its words in the sources: it decides the claim."""
+    return min(parts, key=lambda part: part.features[_DIGEST_RECALL])
+
+
+def _recall(content: frozenset[str], index: EvidenceIndex, positions: Sequence[int]) -> float:
+    """Return the share of a claim's words that sentences hold together."""
+    return _count_held(content, index, positions) / len(content) if content else 0.0
+
+
+def _count_held(content: frozenset[str], index: EvidenceIndex, positions: Sequence[int]) -> int:
+    missing = content.difference(*(index.sentences[p].stem_set for p in positions))
+    return len(content) - len(missing)
+
+
+def _best_sentence(
+    part: Part, index: EvidenceIndex, differences: Sequence[Difference], as_of: date
+) -> int:
+    """Return the sentence that the claim rests on: the one with most of its words.
+
+    Among those that have about as many, one that does not say otherwise and that still holds.
+    Where a sentence says otherwise, the words of the claim's dates do not count: they differ.
+    """
+    claim = part.reading
+    recall = {p: _recall(claim.content, index, [p]) for p in part.ranked[:_LOOKED_AT]}
+    enough = _ABOUT_AS_MANY * max(recall.values())
+    otherwise = {d.position for d in differences}
+    # Where some sentence has other figures, one without any does not speak for the claim.
+    figures: set[str] = set()
+    if any(d.kind in ("number", "date") for d in differences):
+        figures = {stem for stem in claim.stem_set if stem[:1].isdigit()}
+
+    def rank(position: int) -> tuple[bool, bool, float, float, int]:
+        stale = is_stale(index.sources[index.sentences[position].source], as_of)
+        clean = position not in otherwise and figures <= index.sentences[position].stem_set
+        alike = recall[position] if clean else _recall(claim.undated, index, [position])
+        return (clean, not stale, alike, recall[position], -part.ranked.index(position))
+
+    return max((position for position in recall if recall[position] >= enough), key=rank)
+
+
+def _decide_supported(
+    claim: AnswerClaim,
+    weighed: Weighed,
+    part: Part,
+    index: EvidenceIndex,
+    best: int,
+    differences: Sequence[Difference],
+    as_of: date,
+    reckoned: str | None,
+) -> ClaimVerdict:
+    positions = _carry(part, index, best)
+    source = index.sources[index.sentences[best].source]
+    stale = is_stale(source, as_of)
+    others = _find_conflicts(index, best, differences, as_of)
+    conflicts = tuple(_span(index, [position]) for position in others)
+    reason = (
+        f"the source says so, but {say_why_stale(source)}"
+        if stale
+        else reckoned or _say_supported(part, index, positions)
+    )
+    if others:
+        reason += f"{OTHERWISE}: {next(iter(others.values()))}"
+    verdict: Verdict = "stale" if stale else "supported"
+    span = _span(index, positions)
+    return _tell(claim, weighed, verdict, span, reason=reason, conflicts=conflicts)
+
+
+def _find_conflicts(
+    index: EvidenceIndex, best: int, differences: Sequence[Difference], as_of: date
+) -> dict[int, str]:
+    """Return where other sources that still hold say otherwise, and what: the closest of each."""
+    told = {index.sentences[best].source}
+    found: dict[int, str] = {}
+    for difference in differences:
+        source = index.sentences[difference.position].source
+        if source not in told and not is_stale(index.sources[source], as_of):
+            found[difference.position] = difference.words
+            told.add(source)
+    return found
+
+
+def _carry(part: Part, index: EvidenceIndex, best: int) -> list[int]:
+    """Return the best sentence, with a neighbour that adds a good part of what it lacks."""
+    content = part.reading.content
+    own = _recall(content, index, [best])
+    if own >= 0.8:
+        return [best]
+    for other in index.surround(best):
+        if other != best and _recall(content, index, [best, other]) >= own + 0.2:
+            return sorted([best, other])
+    return [best]
+
+
+def _decide_unsupported(
+    claim: AnswerClaim, weighed: Weighed, part: Part, index: EvidenceIndex, best: int
+) -> ClaimVerdict:
+    uncovered = find_uncovered(part, index, [best])
+    if _recall(part.reading.content, index, [best]) >= _PARTLY:
+        reason = (
+            f"the source backs a part of it, but not “{uncovered}”"
+            if uncovered
+            else "the source has its words but does not say this"
+        )
+        return _tell(
+            claim, weighed, "overreach", _span(index, [best]), reason=reason,
+            exceeds=uncovered or part.text,
+        )  # fmt: skip
+    return _tell(claim, weighed, "unlinked", reason=_say_nothing_found(part, index))
+
+
+def _tell(
+    claim: AnswerClaim,
+    weighed: Weighed,
+    verdict: Verdict,
+    span: Span | None = None,
+    *,
+    reason: str,
+    exceeds: str | None = None,
+    conflicts: tuple[Span, ...] = (),
+) -> ClaimVerdict:
+    scores = weighed.scores
+    confidence: float | None = {
+        "supported": scores.supports,
+        "stale": scores.supports,
+        "contradicted": scores.contradicts,
+    }.get(verdict, scores.neither)
+    # Where what can be pointed at overrules the probability, the probability says nothing.
+    if (verdict in ("supported", "stale")) != (scores.supports >= weighed.threshold):
+        confidence = None
+    return ClaimVerdict(
+        claim=claim, verdict=verdict, confidence=confidence, scores=scores, span=span,
+        reason=reason, exceeds=exceeds, conflicts=conflicts, instrument=weighed.tier,
+    )  # fmt: skip
+
+
+def _span(index: EvidenceIndex, positions: Sequence[int]) -> Span:
+    first, last = index.sentences[positions[0]], index.sentences[positions[-1]]
+    source = index.sources[first.source]
+    return Span(
+        source_id=source.source_id,
+        start=first.start,
+        end=last.end,
+        text=source.source_text[first.start : last.end],
+    )
+
+
+def _say_supported(part: Part, index: EvidenceIndex, positions: Sequence[int]) -> str:
+    content = part.reading.content
+    held = _count_held(content, index, positions)
+    if held == len(content):
+        return "the span holds every telling word of the claim"
+    return f"the span holds {held} of the claim's {len(content)} telling words"
+
+
+def _say_nothing_found(part: Part, index: EvidenceIndex) -> str:
+    absent = [
+        part.text[word.start : word.end]
+        for word in part.reading.words
+        if not is_common(word.stem) and not index.holds(word.stem)
+    ]
+    if not absent:
+        return "no sentence of the sources says this"
+    return "no sentence of the sources comes close; they never mention " + ", ".join(
+        f"“{word}”" for word in dict.fromkeys(absent[:4])
+    )
+
+
+def decide_action(claim: AnswerClaim, actions: Sequence[ActionEntry] | None) -> ClaimVerdict:
+    """Return the verdict on a claim that something was done: only the log can support it."""
+    if not actions:
+        reason = "no action log was given" if actions is None else "the action log has no entry"
+        return ClaimVerdict(
+            claim=claim, verdict="unlinked", confidence=1.0, reason=reason, instrument="action log"
+        )
+    entries = [
+        Source(source_id=e.entry_id, corpus_ver="-", source_text=e.entry_text) for e in actions
+    ]
+    index = EvidenceIndex(entries)
+    part = weigh_part(claim.wording, index)
+    found: ClaimVerdict | None = None
+    for position in part.ranked[:_LOOKED_AT]:
+        if _share_told(part, index, position) < _ENTRY_ALIKE:
+            continue
+        entry = entries[index.sentences[position].source]
+        against = _find_objection(part, index, position, entry)
+        verdict = ClaimVerdict(
+            claim=claim,
+            verdict="contradicted" if against else "supported",
+            span=_entry_span(entry),
+            reason=against or "the action log has this entry",
+            instrument="action log",
+        )
+        if against is None:
+            return verdict
+        found = found or verdict
+    return found or ClaimVerdict(
+        claim=claim,
+        verdict="unlinked",
+        reason=f"none of the {len(entries)} entries of the action log says so",
+        instrument="action log",
+    )
+
+
+def _share_told(part: Part, index: EvidenceIndex, position: int) -> float:
+    """Return the share of an action claim's telling words in an entry.
+
+    "I've" is none of them, nor are numbers, which may differ. It is 0 where the entry does not
+    name what was done, or an act that comes to the same: the order was perhaps only looked up.
+    """
+    telling = set(list_telling(part.reading.stems))
+    wanted = {stem for stem in telling if not stem[:1].isdigit()} or telling
+    told = set(index.sentences[position].stem_set)
+    for verb, same in _find_acts(part.text):
+        if not same & told:
+            return 0.0
+        told.add(verb)
+    return len(wanted & told) / len(wanted) if wanted else 0.0
+
+
+def _find_acts(claim: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the verbs of an action claim with those that come to the same, as stems.
+
+    Only regular ones: "sent" and "made" have other forms in a log, and "processed" says nothing
+    by itself.
+    """
+    for match in _ACT.finditer(claim):
+        verb = find_stem(match["verb"].lower())
+        if verb not in _EMPTY_ACTS:
+            same = (acts for acts in _SAME_ACTS if verb in acts)
+            yield verb, next(same, frozenset({verb}))
+
+
+def _find_objection(part: Part, index: EvidenceIndex, position: int, entry: Source) -> str | None:
+    """Return what an entry says against the claim: other figures, a denial, or that it failed."""
+    for difference in find_differences(part, index, [position]):
+        if difference.kind in ("number", "date", "denial"):
+            return difference.words.replace("the source", "the log")
+    failed = _FAILED.search(entry.source_text)
+    if failed and not _FAILED.search(part.text):
+        return f"the log says “{failed.group()}”"
+    return None
+
+
+def _entry_span(entry: Source) -> Span:
+    text = entry.source_text
+    return Span(source_id=entry.source_id, start=0, end=len(text), text=text)

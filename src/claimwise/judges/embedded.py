@@ -1,0 +1,152 @@
+"""The embedded verifier: real verdicts offline, in two tiers.
+
+"lexical" weighs words, numbers, dates, names and negation and needs the base install alone;
+"embedded" adds the encoder's reading of the digest, or of a short source. Both give calibrated
+probabilities from the same linked evidence and decide by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from claimwise.judges.combine import Tier, add_encoder, load_combiner, sum_up
+from claimwise.judges.decide import Weighed, decide_action, decide_claim
+from claimwise.judges.encoder import Encoder, load_encoder
+from claimwise.judges.evidence import EvidenceIndex, Part, split_parts, weigh_part
+from claimwise.judges.language import is_english
+from claimwise.types.rows import Source
+from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores
+
+NO_WORDS = "no_words"
+_FALLBACK = (
+    "{count} of the claims, or their sources, are not English: the encoder reads English only, "
+    "so these were judged by the lexical tier, which is less exact"
+)
+
+
+class EmbeddedVerifier:
+    """Judges claims by linked evidence; with an encoder the full tier, without it the lexical."""
+
+    def __init__(self, encoder: Encoder | None) -> None:
+        combiner = load_combiner()
+        self._encoder = encoder
+        self._combiner = combiner
+        self.name: str = "embedded" if encoder else "lexical"
+        self.version: str = combiner.version
+        self.labeler: str = f"verifier:{self.name}-{combiner.version}"
+        self.model: str | None = f"claimwise-encoder-{combiner.version}" if encoder else None
+        self.threshold: float = self._tier.threshold
+        self._last: tuple[tuple[Source, ...], EvidenceIndex] | None = None
+
+    @property
+    def agreement(self) -> str | None:
+        """How far it agrees with people, as measured for the model card."""
+        from claimwise.judges.card import describe_agreement
+
+        return describe_agreement(self.name)
+
+    @property
+    def _tier(self) -> Tier:
+        return self._combiner.embedded if self._encoder else self._combiner.lexical
+
+    def score_claims(self, claims: Sequence[str], document: str) -> list[Scores | None]:
+        """Return calibrated probabilities for claims about one document.
+
+        A claim without any word can't be judged: None.
+        """
+        source = Source(source_id="document", corpus_ver="-", source_text=document)
+        weighed = self._weigh(claims, EvidenceIndex([source]))
+        return [None if w is None else w.scores for w in weighed]
+
+    def judge_answer(
+        self, claims: Sequence[AnswerClaim], request: CheckRequest
+    ) -> tuple[list[ClaimVerdict], list[str]]:
+        """Return a verdict for every claim, in order, and warnings for the reader."""
+        index = self._index(request.sources)
+        as_of = request.as_of or datetime.now(UTC).date()
+        asked = [c for c in claims if c.claim_type not in ("non_factual", "action")]
+        weighed = dict(
+            zip(map(id, asked), self._weigh([c.wording for c in asked], index), strict=True)
+        )
+        verdicts: list[ClaimVerdict] = []
+        for claim in claims:
+            if claim.claim_type == "non_factual":
+                verdicts.append(ClaimVerdict(claim=claim))
+            elif claim.claim_type == "action":
+                verdicts.append(decide_action(claim, request.actions))
+            elif (found := weighed[id(claim)]) is None:
+                verdicts.append(
+                    ClaimVerdict(
+                        claim=claim, unscored=NO_WORDS, reason="the claim has no word to look for"
+                    )
+                )
+            else:
+                verdicts.append(decide_claim(claim, found, index, as_of))
+        fallen = sum(w is not None and w.tier != self.name for w in weighed.values())
+        return verdicts, [_FALLBACK.format(count=fallen)] if fallen else []
+
+    def _index(self, sources: tuple[Source, ...]) -> EvidenceIndex:
+        """Return the sources' index; answers that share their sources share it."""
+        if self._last is None or self._last[0] is not sources:
+            self._last = (sources, EvidenceIndex(sources))
+        return self._last[1]
+
+    def _weigh(self, claims: Sequence[str], index: EvidenceIndex) -> list[Weighed | None]:
+        """Weigh the evidence for every claim; the encoder is asked about all of them at once."""
+        parts = [[weigh_part(text, index) for text in split_parts(claim)] for claim in claims]
+        values = [sum_up(some) for some in parts]
+        lexical = [self._combiner.lexical.score(v) for v in values]
+        asked = [
+            n
+            for n, some in enumerate(parts)
+            if self._encoder is not None
+            and lexical[n].supports >= self._combiner.hopeless
+            and self._reads(some, index)
+        ]
+        found: dict[int, tuple[Scores, float]] = {}
+        if self._encoder is not None and asked:
+            pairs = [
+                (index.join(index.read_passage(part.digest)), part.text)
+                for n in asked
+                for part in parts[n]
+            ]
+            logits = self._encoder.score_pairs(pairs)
+            at = 0
+            for n in asked:
+                size = len(parts[n])
+                told = add_encoder(values[n], logits[at : at + size])
+                found[n] = (self._combiner.embedded.score(told), told["encoder_against"])
+                at += size
+        return [self._make(parts[n], lexical[n], found.get(n), index) for n in range(len(claims))]
+
+    def _reads(self, parts: Sequence[Part], index: EvidenceIndex) -> bool:
+        """Tell whether the encoder can read a claim and its passage: only English."""
+        sentences = [index.sentences[p] for part in parts for p in index.read_passage(part.digest)]
+        stems = [stem for part in parts for stem in part.reading.stems]
+        stems += [stem for sentence in sentences for stem in sentence.stems]
+        texts = [part.text for part in parts] + [sentence.text for sentence in sentences]
+        return is_english(stems, " ".join(texts))
+
+    def _make(
+        self,
+        parts: list[Part],
+        lexical: Scores,
+        embedded: tuple[Scores, float] | None,
+        index: EvidenceIndex,
+    ) -> Weighed | None:
+        if not any(part.reading.stems for part in parts):
+            return None
+        if embedded is not None:
+            scores, against = embedded
+            threshold = self._combiner.embedded.threshold
+            return Weighed(parts, scores, threshold, "embedded", against)
+        # Where the cheap evidence is hopeless the encoder was not needed: still the full tier.
+        fell_back = self._encoder is not None and not self._reads(parts, index)
+        tier = "lexical" if self._encoder is None or fell_back else self.name
+        return Weighed(parts, lexical, self._combiner.lexical.threshold, tier)
+
+
+def load_embedded(name: str) -> EmbeddedVerifier:
+    """Return the tier of that name: "lexical" or "embedded"."""
+    return EmbeddedVerifier(load_encoder() if name == "embedded" else None)

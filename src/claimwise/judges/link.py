@@ -1,0 +1,181 @@
+"""Finds the sentences of the sources that a claim would have to rest on.
+
+Sources are cut into sentences with offsets; a sentence that is too long (a table, JSON, code, a
+line without a full stop) is cut further. Sentences are ranked by BM25 over the claim's words.
+A claim is always compared with the same number of sentences: taking the best of more and more
+windows makes every claim look supported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+from claimwise.judges.lazy import lazy
+from claimwise.judges.reading import Reading
+from claimwise.judges.words import is_common, read_stems, read_words
+from claimwise.text.sentences import find_sentences
+from claimwise.types.rows import Source
+
+DIGEST_SENTENCES = 4
+DIGEST_WORDS = 120
+LONGEST_SENTENCE = 60
+_SATURATION = 1.2
+_LENGTH_WEIGHT = 0.75
+_GAP = " … "
+
+
+class Sentence(Reading):
+    """A sentence of a source, or a piece of one that was too long."""
+
+    def __init__(
+        self, source: int, start: int, text: str, stems: list[str], titled: frozenset[str]
+    ) -> None:
+        super().__init__(text)
+        self.source = source
+        self.start = start
+        self.end = start + len(text)
+        self.stems = stems
+        self._titled = titled
+
+    @lazy
+    def stem_set(self) -> frozenset[str]:
+        """The different stems, with those of the source's title: it says what "it" is about."""
+        return self._titled.union(self.stems)
+
+
+class SourceIndex:
+    """The sentences of all sources of an answer, ready to be searched."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = tuple(sources)
+        self.sentences: list[Sentence] = []
+        # Where every stem stands: a sentence that has it twice comes twice.
+        self._postings: dict[str, list[int]] = defaultdict(list)
+        self._scores: dict[str, list[tuple[int, float]]] = {}
+        self._titles = frozenset().union(*(read_stems(s.title or "") for s in self.sources))
+        for number, source in enumerate(self.sources):
+            self._add_source(number, source.source_text, frozenset(read_stems(source.title or "")))
+        self._words = sum(len(sentence.stems) for sentence in self.sentences)
+        average = max(self._words, 1) / max(len(self.sentences), 1)
+        self._norms = [
+            _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * (len(sentence.stems) / average))
+            for sentence in self.sentences
+        ]
+
+    def _add_source(self, number: int, text: str, titled: frozenset[str]) -> None:
+        for start, end in find_sentences(text):
+            sentence = text[start:end]
+            stems = read_stems(sentence)
+            if len(stems) <= LONGEST_SENTENCE:
+                self._add_sentence(Sentence(number, start, sentence, stems, titled))
+                continue
+            for offset, piece in _cut_sentence(sentence):
+                stems = read_stems(piece)
+                self._add_sentence(Sentence(number, start + offset, piece, stems, titled))
+
+    def _add_sentence(self, sentence: Sentence) -> None:
+        position = len(self.sentences)
+        self.sentences.append(sentence)
+        for stem in sentence.stems:
+            self._postings[stem].append(position)
+
+    def holds(self, stem: str) -> bool:
+        """Tell whether a word occurs anywhere in the sources or their titles."""
+        return stem in self._postings or stem in self._titles
+
+    def weigh(self, stem: str) -> float:
+        """Return how telling a word is: its inverse sentence frequency, as in BM25."""
+        return self._weigh(len(set(self._postings.get(stem, ()))))
+
+    def _weigh(self, found: int) -> float:
+        return math.log(1 + (len(self.sentences) - found + 0.5) / (found + 0.5))
+
+    def rank(self, stems: Sequence[str]) -> list[int]:
+        """Return the sentences that share a word with the claim, best BM25 score first."""
+        scores: dict[int, float] = defaultdict(float)
+        for stem in dict.fromkeys(stems):
+            if stem in self._postings and not is_common(stem):
+                for position, score in self._score(stem):
+                    scores[position] += score
+        return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+
+    def _score(self, stem: str) -> list[tuple[int, float]]:
+        """Return what a word adds to the sentences that have it; claims share their words."""
+        found = self._scores.get(stem)
+        if found is None:
+            counts: dict[int, int] = {}
+            for position in self._postings[stem]:
+                counts[position] = counts.get(position, 0) + 1
+            weight = self._weigh(len(counts))
+            found = self._scores[stem] = [
+                (position, weight * count * (_SATURATION + 1) / (count + self._norms[position]))
+                for position, count in counts.items()
+            ]
+        return found
+
+    def text_of(self, position: int) -> str:
+        """Return a sentence's text."""
+        return self.sentences[position].text
+
+    def choose(self, ranked: Sequence[int]) -> list[int]:
+        """Return the digest: the best few sentences, in the sources' order.
+
+        At least one, at most ``DIGEST_SENTENCES``, and no more than about ``DIGEST_WORDS`` words.
+        """
+        chosen: list[int] = []
+        room = DIGEST_WORDS
+        for position in ranked[:DIGEST_SENTENCES]:
+            size = len(self.sentences[position].stems)
+            if chosen and size > room:
+                continue
+            chosen.append(position)
+            room -= size
+        return sorted(chosen)
+
+    def read_passage(self, digest: Sequence[int]) -> Sequence[int]:
+        """Return what the encoder reads: short sources whole, else the digest.
+
+        A paraphrase may share no word with its evidence.
+        """
+        return range(len(self.sentences)) if self._words <= DIGEST_WORDS else digest
+
+    def surround(self, position: int) -> list[int]:
+        """Return a sentence with its neighbours in the same source."""
+        source = self.sentences[position].source
+        near = range(max(position - 1, 0), min(position + 2, len(self.sentences)))
+        return [other for other in near if self.sentences[other].source == source]
+
+    def join(self, positions: Sequence[int]) -> str:
+        """Return the sentences as one text.
+
+        A gap shows as an ellipsis; a source's title, where it has one, stands before its first
+        sentence.
+        """
+        parts: list[str] = []
+        before: int | None = None
+        for position in positions:
+            sentence = self.sentences[position]
+            if before is not None:
+                parts.append(" " if self._adjacent(before, position) else _GAP)
+            title = self.sources[sentence.source].title
+            if title and (before is None or self.sentences[before].source != sentence.source):
+                parts.append(f"{title}: ")
+            parts.append(" ".join(sentence.text.split()))
+            before = position
+        return "".join(parts)
+
+    def _adjacent(self, before: int, position: int) -> bool:
+        return (
+            position == before + 1
+            and self.sentences[before].source == self.sentences[position].source
+        )
+
+
+def _cut_sentence(text: str) -> list[tuple[int, str]]:
+    """Cut a sentence into pieces of at most ``LONGEST_SENTENCE`` words, with their offsets."""
+    words = read_words(text)
+    starts = [0, *(word.start for word in words[LONGEST_SENTENCE::LONGEST_SENTENCE])]
+    ends = [*starts[1:], len(text)]
+    return [(start, text[start:end].rstrip()) for start, end in zip(starts, ends, strict=True)]

@@ -1,0 +1,173 @@
+"""A text with what can be compared in it, read only as far as it is asked for.
+
+A claim and the sentences of its sources are read alike. What was read is kept with the text, so
+that all claims about the same sources share it, and most sentences are hardly looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from operator import attrgetter, itemgetter
+
+from claimwise.judges.amounts import Amount, read_amounts, read_years
+from claimwise.judges.facts import Day, Facts, Quantity, load_opposites
+from claimwise.judges.lazy import lazy
+from claimwise.judges.words import COMMON_STEMS, Word, find_stem, is_common, read_stems, read_words
+
+# All of these are looked for in small letters.
+_CLAUSE = re.compile(
+    r"[,;:()…—]\s|\s[–-]\s|\b(?:but|and|although|though|because|since|while|whereas|which|who|that|if|"
+    r"unless|so|when|or|than|except|unlike)\b"
+)
+_HEDGES = frozenset(map(find_stem, ("nearly", "almost", "approximately", "roughly", "around")))
+_SILENT = COMMON_STEMS | _HEDGES
+# Denials, without those that deny nothing: "not only", "no more than", "not unusual".
+_DENIAL = re.compile(
+    r"\b(?:no longer|not|never|no|none|neither|nobody|nothing|without|cannot|"
+    r"(?:fail(?:s|ed)?|refus(?:es|ed)|unable) to|\w+n['’]t)\b"
+    r"(?!\s+(?:only|just|necessarily|(?:more|less|fewer|later|earlier) than|far|accounting|"
+    r"including|least|doubt|alone|matter|but|to mention|un(?!der|til|less)\w+|insignificant|"
+    r"infrequent|impossible|all|every\w*|always|enough)\b)"
+)
+# Words that say "not" in their own way: no denial is found beside them.
+_NEGATIVE = re.compile(
+    r"\b(?:un|non-?|in|im|dis)?(?:prohibit|forbid|forbad|bann?|against|lack|den[iy]|refus|fail|stop|"
+    r"avoid|except|unlike|exclu|only|prevent|reject|oppos|absen|instead|rather|hardly|rarely|few)\w*"
+)
+
+
+class Reading(Facts):
+    """One text with its facts and its words, in the terms that can be compared."""
+
+    @lazy
+    def stems(self) -> list[str]:
+        """The stems of its words, in order."""
+        return read_stems(self.text)
+
+    @lazy
+    def stem_set(self) -> frozenset[str]:
+        """The different stems."""
+        return frozenset(self.stems)
+
+    @lazy
+    def words(self) -> list[Word]:
+        """Its words with their places; most texts never need them."""
+        return read_words(self.text)
+
+    @lazy
+    def content(self) -> frozenset[str]:
+        """The different stems that carry meaning, numbers included."""
+        return frozenset(stem for stem in self.stem_set if not is_common(stem))
+
+    @lazy
+    def amounts(self) -> list[Amount]:
+        """Its numbers, ranges and times."""
+        return read_amounts(self)
+
+    @lazy
+    def years(self) -> list[Amount]:
+        """The years of its dates."""
+        return read_years(self)
+
+    @lazy
+    def telling(self) -> list[Word]:
+        """Its words that carry meaning, without numbers and dates."""
+        found = [word for word in self.words if tells(word.stem)]
+        return _leave_out(found, self.days)
+
+    @lazy
+    def telling_stems(self) -> list[str]:
+        """The stems of its telling words; without dates their places need not be known."""
+        if self.days:
+            return [word.stem for word in self.telling]
+        return [stem for stem in self.stems if tells(stem)]
+
+    @lazy
+    def plain(self) -> list[str]:
+        """The stems of its telling words without units and the like: amounts may differ."""
+        if not self.amounts:
+            return self.telling_stems
+        return [word.stem for word in _leave_out(self.telling, self.amounts)]
+
+    @lazy
+    def undated(self) -> frozenset[str]:
+        """The stems that carry meaning, without those of its dates and years."""
+        years = [quantity for quantity in self.quantities if quantity.what == "year"]
+        kept = _leave_out(self.words, [*self.days, *years])
+        return frozenset(word.stem for word in kept if not is_common(word.stem))
+
+    @lazy
+    def opposites(self) -> list[tuple[int, frozenset[str]]]:
+        """Which of its words have an opposite, with the stems that say the opposite."""
+        table = load_opposites()
+        return [(place, table[stem]) for place, stem in enumerate(self.stems) if stem in table]
+
+    @lazy
+    def clauses(self) -> list[tuple[int, int]]:
+        """Where its clauses begin and end."""
+        cuts = [match.span() for match in _CLAUSE.finditer(self.small)]
+        starts = [0, *(end for _, end in cuts)]
+        return list(zip(starts, [*(start for start, _ in cuts), len(self.text)], strict=True))
+
+    @lazy
+    def denials(self) -> list[tuple[int, int]]:
+        """Where it denies something."""
+        return [match.span() for match in _DENIAL.finditer(self.small)]
+
+    @lazy
+    def denied(self) -> list[Word]:
+        """The first telling word after each denial in its clause."""
+        found: list[Word] = []
+        for start, end in self.denials:
+            _, last = self.clause_of(start)
+            found += [word for word in self._list_after(end, 1) if word.end <= last]
+        return found
+
+    @lazy
+    def is_negative(self) -> bool:
+        """Whether a word of it says "not" in its own way."""
+        return _NEGATIVE.search(self.small) is not None
+
+    def clause_of(self, place: int) -> tuple[int, int]:
+        """Return the clause that holds a place."""
+        at = bisect_right(self.clauses, place, key=itemgetter(0)) - 1
+        start, end = self.clauses[at]
+        return (start, end) if start <= place < end else (0, len(self.text))
+
+    def around(self, start: int, end: int, *, near: int, clause: bool = False) -> set[str]:
+        """Return the few telling words on either side of a stretch, in its clause if asked."""
+        low, high = self.clause_of(start) if clause else (0, len(self.text))
+        before = {w.stem for w in self._list_before(start, near) if low <= w.start}
+        return before | {w.stem for w in self._list_after(end, near) if w.end <= high}
+
+    def beside(self, start: int, end: int) -> tuple[str | None, str | None]:
+        """Return the telling words right before and right after a stretch."""
+        before, after = self._list_before(start, 1), self._list_after(end, 1)
+        return (before[0].stem if before else None, after[0].stem if after else None)
+
+    def counted_by(self, end: int) -> str | None:
+        """Return the telling word that follows a number at once: "rooms" in "12 rooms"."""
+        after = self._list_after(end, 1)
+        adjoins = after and not self.text[end : after[0].start].strip(" -")
+        return after[0].stem if adjoins else None
+
+    def _list_before(self, place: int, most: int) -> list[Word]:
+        at = bisect_right(self.telling, place, key=attrgetter("end"))
+        return self.telling[max(0, at - most) : at]
+
+    def _list_after(self, place: int, most: int) -> list[Word]:
+        at = bisect_left(self.telling, place, key=attrgetter("start"))
+        return self.telling[at : at + most]
+
+
+def _leave_out(words: Sequence[Word], facts: Sequence[Day | Quantity | Amount]) -> list[Word]:
+    """Return the words that begin in none of some facts."""
+    taken = {place for fact in facts for place in range(fact.start, fact.end)}
+    return [word for word in words if word.start not in taken]
+
+
+def tells(stem: str) -> bool:
+    """Tell whether a word carries meaning; numbers and hedges are looked at otherwise."""
+    return not (stem in _SILENT or stem[:1].isdigit())

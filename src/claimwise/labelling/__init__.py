@@ -1,0 +1,1 @@
+"""Rounds of claims for people to label: drawing, desk, rules, guide, Label Studio."""

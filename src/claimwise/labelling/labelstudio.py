@@ -1,0 +1,283 @@
+"""Carries rounds to Label Studio and people's labels back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from claimwise.errors import Problem, RefusedError
+from claimwise.labelling.labelstudio_files import (
+    Told,
+    make_config,
+    make_problem,
+    make_result,
+    make_task,
+    read_annotations,
+    refuse,
+)
+from claimwise.labelling.rounds import query_of, read_round
+from claimwise.labelling.rules import Ruling, check_text, rule_choice
+from claimwise.labelling.tasks import (
+    Standing,
+    StoredClaim,
+    StoredTask,
+    list_claims,
+    list_tasks,
+    read_log,
+    read_sources,
+    read_standing,
+    read_verdicts,
+)
+from claimwise.labelling.values import GivenLabel, LogEntry, TaskSource
+from claimwise.store import Store
+from claimwise.store.checks import find_latest_time
+from claimwise.store.lookup import find_run, find_source
+from claimwise.types.rows import ClosedBookLabel, Judgement, Label, Placed
+
+
+class Exported(NamedTuple):
+    """Tasks for Label Studio, and the config that shows them."""
+
+    tasks: list[dict[str, Any]]
+    config: str
+
+
+class Imported(NamedTuple):
+    """What became of the annotations of a file."""
+
+    read: int
+    added: int
+    cancelled: int
+
+
+class _Shown(NamedTuple):
+    """A claim with what it is judged by, and what was said of it."""
+
+    claim: StoredClaim
+    sources: tuple[TaskSource, ...]
+    log: tuple[LogEntry, ...]
+    standing: Standing
+    verdicts: list[tuple[GivenLabel, float | None]]
+
+
+def export_round(store: Store, round_id: str, *, predictions: bool = False) -> Exported:
+    """Return a round's tasks, with what people have said of them.
+
+    Args:
+        store: where the round is.
+        round_id: the round.
+        predictions: add instruments' verdicts, which labelers then see: no longer blind.
+
+    Raises:
+        RefusedError: there is no such round.
+    """
+    judgement = read_round(store, round_id).judgement
+    return _export(store, list_tasks(store, round_id), judgement, predictions=predictions)
+
+
+def export_run(
+    store: Store, run_id: str, judgement: Judgement, *, predictions: bool = False
+) -> Exported:
+    """Return all claims of a run that metrics ask for, as tasks; see :func:`export_round`.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    find_run(store, run_id)
+    return _export(store, list_claims(store, run_id, judgement), judgement, predictions=predictions)
+
+
+def _export(
+    store: Store, claims: Sequence[StoredClaim], judgement: Judgement, *, predictions: bool
+) -> Exported:
+    shown = []
+    known: dict[tuple[str, int], tuple[tuple[TaskSource, ...], tuple[LogEntry, ...]]] = {}
+    for claim in claims:
+        key = claim.item_id, claim.sample
+        if judgement == "grounded" and key not in known:
+            known[key] = read_sources(store, claim), read_log(store, claim)
+        sources, log = known.get(key, ((), ()))
+        standing = read_standing(store, claim)
+        verdicts = read_verdicts(store, claim) if predictions else []
+        given = [*standing.human, *standing.adjudicated, *(one for one, _ in verdicts)]
+        more = _find_more(store, claim, sources, given)
+        shown.append(_Shown(claim, (*sources, *more), log, standing, verdicts))
+    width = max((len(one.sources) for one in shown), default=0)
+    tasks = [_write_task(one, width, predictions=predictions) for one in shown]
+    return Exported(tasks, make_config(judgement, width))
+
+
+def _find_more(
+    store: Store, claim: StoredClaim, sources: Sequence[TaskSource], given: Sequence[GivenLabel]
+) -> list[TaskSource]:
+    """Return documents that labels rest on and the claim does not come with."""
+    known = {source.source_id for source in sources}
+    names = {one.source_id for one in given if one.source_id is not None} - known
+    found = [find_source(store, claim.corpus_ver, name) for name in sorted(names)]
+    return [
+        TaskSource(source_id=one.source_id, source_text=one.source_text, title=one.title)
+        for one in found
+        if one is not None
+    ]
+
+
+def _write_task(shown: _Shown, width: int, *, predictions: bool) -> dict[str, Any]:
+    claim = shown.claim
+    data = {
+        "run_id": claim.run_id,
+        "item_id": claim.item_id,
+        "claim_id": claim.claim_id,
+        "claim_type": claim.claim_type,
+        "question": claim.query,
+        "answer": claim.answer_text,
+        "claim": claim.claim_text,
+        "round_id": claim.round_id if isinstance(claim, StoredTask) else "",
+    }
+    task = make_task(data, shown.sources, shown.log, width)
+    given = [(one, False) for one in shown.standing.latest()]
+    given += [(shown.standing.decided, True)] if shown.standing.decided else []
+    task["annotations"] = [_write_annotation(shown, one, decided) for one, decided in given]
+    if predictions:
+        task["predictions"] = [
+            {
+                "model_version": one.labeler,
+                "score": confidence,
+                "result": _write_result(shown, one),
+            }
+            for one, confidence in shown.verdicts
+        ]
+    return task
+
+
+def _write_annotation(shown: _Shown, given: GivenLabel, decided: bool) -> dict[str, Any]:
+    return {
+        "labeler": given.labeler,
+        "created_at": given.labeled_at.isoformat() + "Z",
+        "ground_truth": decided,
+        "was_cancelled": False,
+        "result": _write_result(shown, given),
+    }
+
+
+def _write_result(shown: _Shown, given: GivenLabel) -> list[dict[str, Any]]:
+    return make_result(given, shown.claim.claim_text, shown.sources, shown.log)
+
+
+def import_annotations(store: Store, path: Path, run_id: str, names: Mapping[str, str]) -> Imported:
+    """Add the labels of a Label Studio export to a run, all or none.
+
+    Labels keep the rules that the app's labels keep. Those of a round's task carry its guide and
+    its chance of being drawn, as the store has them, and take a slot of the task. The same file
+    again adds nothing.
+
+    Args:
+        store: where the run is.
+        path: an export of the kind «JSON».
+        run_id: the run that was labelled.
+        names: labelers by the id or e-mail that Label Studio has of them.
+
+    Raises:
+        InputError: the file or a task of it is wrong; nothing was written.
+        StoreError: there is no such run.
+    """
+    find_run(store, run_id)
+    told = read_annotations(path, names)
+    places = _find_places(store, run_id, told.labels)
+    problems, rows = [], []
+    for number, one in enumerate(told.labels, start=1):
+        claim = _find_place(one, places)
+        if claim is None or one.run_id not in (None, run_id):
+            problems.append(_report_stranger(path, one, run_id))
+            continue
+        if _is_known(store, one, claim):
+            continue
+        try:
+            rows.append(Placed(_make_row(store, one, claim), 0, number))
+        except RefusedError as error:
+            expected = "a label that keeps the rules; fix it in Label Studio and export again"
+            problems.append(make_problem(path, one.place, str(error), expected))
+    refuse(problems)
+    counts = store.load(rows, [str(path)])
+    _fill_slots(store, told.labels, places)
+    return Imported(len(told.labels), sum(count.added for count in counts), told.cancelled)
+
+
+_Places = dict[tuple[Judgement, str | None, str, str], StoredClaim]
+
+
+def _find_places(store: Store, run_id: str, told: Sequence[Told]) -> _Places:
+    """Return the stored claims, as tasks of their rounds where they were drawn."""
+    found: _Places = {}
+    for judgement in {one.judgement for one in told}:
+        for claim in list_claims(store, run_id, judgement):
+            found[judgement, None, claim.item_id, claim.claim_id] = claim
+    for round_id in {one.round_id for one in told if one.round_id}:
+        for task in list_tasks(store, round_id):
+            if task.run_id == run_id:
+                found[task.judgement, round_id, task.item_id, task.claim_id] = task
+    return found
+
+
+def _find_place(one: Told, places: _Places) -> StoredClaim | None:
+    drawn = places.get((one.judgement, one.round_id, one.item_id, one.claim_id))
+    return drawn or places.get((one.judgement, None, one.item_id, one.claim_id))
+
+
+def _report_stranger(path: Path, one: Told, run_id: str) -> Problem:
+    of_run = f" of run {one.run_id[:80]!r}" if one.run_id else ""
+    found = f"the claim {one.claim_id[:80]!r} of item {one.item_id[:80]!r}{of_run}"
+    return make_problem(path, one.place, found, f"a claim of run {run_id!r}: is --run right?")
+
+
+def _is_known(store: Store, one: Told, claim: StoredClaim) -> bool:
+    """Tell whether the label came out of this store: then it is as it is, whatever the rules."""
+    standing = read_standing(store, claim)
+    given = standing.adjudicated if one.kind == "adjudicated" else standing.human
+    told = one.labeler, one.labeled_at, one.choice.verdict
+    return any(
+        told == (known.labeler, known.labeled_at, known.verdict)
+        and (one.choice.entry_id is not None or one.choice.span_text == known.supporting_span)
+        for known in given
+    )
+
+
+def _make_row(store: Store, one: Told, claim: StoredClaim) -> Label | ClosedBookLabel:
+    check_text("labeler", one.labeler)
+    if one.labeled_at > find_latest_time():
+        raise RefusedError(f"the time {one.labeled_at.isoformat()}, more than a day ahead of now")
+    ruling: Ruling = rule_choice(store, claim, one.choice)
+    drawn = claim if isinstance(claim, StoredTask) else None
+    shared: dict[str, Any] = {
+        "run_id": claim.run_id,
+        "item_id": claim.item_id,
+        "claim_id": claim.claim_id,
+        "labeler": one.labeler,
+        "labeled_at": one.labeled_at,
+        "label_kind": one.kind,
+        "guide_version": drawn.guide_version if drawn else None,
+        "inclusion_probability": drawn.inclusion_probability if drawn else None,
+    }
+    if one.judgement == "closed_book":
+        told: dict[str, Any] = {"label": ruling.verdict, "decision_basis": ruling.reason}
+        return ClosedBookLabel(**shared, **told)
+    return Label(**shared, **ruling._asdict())
+
+
+def _fill_slots(store: Store, told: Sequence[Told], places: _Places) -> None:
+    """Mark what a round no longer has to ask: nobody labels twice by accident."""
+    with store.write():
+        for one in told:
+            claim = _find_place(one, places)
+            if not isinstance(claim, StoredTask) or one.kind != "human":
+                continue
+            # What was said before the round, an export shows too; the round asks for it anew.
+            if one.labeled_at >= claim.round_created_at:
+                store.execute(
+                    query_of("fill_slot", claim.judgement),
+                    {
+                        "task_id": claim.task_id,
+                        "labeler": one.labeler,
+                        "labeled_at": one.labeled_at,
+                    },
+                )

@@ -1,0 +1,1 @@
+"""Judges claims against a corpus, alone or after a judge."""

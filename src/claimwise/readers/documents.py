@@ -1,0 +1,191 @@
+"""Reads what one answer is checked with: the answer, its sources, the log of what was done.
+
+Text is taken as it stands, so that offsets count its characters; only a byte-order mark goes.
+What is not text is refused in one line that says what it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from claimwise.disk.input import check_length, read_whole, refuse
+from claimwise.errors import InputError, Problem
+from claimwise.readers.files import MAX_LOADED_BYTES, read_lines
+from claimwise.readers.problems import Complaint
+from claimwise.readers.read import decode_object
+from claimwise.readers.records import convert
+from claimwise.types.rows import ActionEntry, Source
+
+STDIN = Path("-")
+MAX_TEXT_BYTES = 64 * 1024 * 1024
+# Rows of an answer that is in no store still need these keys.
+UNSTORED = "check"
+TEXT_ENDINGS = (".txt", ".text", ".md", ".markdown", ".rst")
+_ROW_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".jsonl.xz", ".ndjson.xz")
+_SHOWN_NAMES = 3
+# A NUL now and then is dirt; more of them are numbers, or text of two bytes a character.
+_NUL_SHARE = 0.1
+_KINDS = {
+    b"%PDF-": "a PDF",
+    b"PK\x03\x04": "a ZIP file (or .docx, .xlsx, .odt…)",
+    b"\xd0\xcf\x11\xe0": "an old Office file",
+    b"{\\rtf": "an RTF file",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"\x1f\x8b": "a gzip file",
+    b"\xfd7zXZ": "an xz file",
+    b"\x7fELF": "a program",
+    b"PAR1": "a Parquet file",
+    b"SQLite format 3\x00": "an SQLite file",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+_EXPECTED = "UTF-8 text"
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, or of standard input for ``-``.
+
+    Raises:
+        InputError: there is no such file, it is not UTF-8 text, or it is over 64 MB.
+    """
+    data = _read_bytes(path)
+    for start, kind in _KINDS.items():
+        if data.startswith(start):
+            raise refuse(path, kind, f"{_EXPECTED}: convert it first")
+    if data.count(0) > _NUL_SHARE * len(data):
+        raise refuse(path, "binary data", _EXPECTED)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        found = f"the byte 0x{data[error.start]:02x} at position {column}"
+        raise refuse(path, found, f"{_EXPECTED}: convert it first", line=line) from error
+
+
+def _read_bytes(path: Path) -> bytes:
+    if path == STDIN:
+        # Whoever types or pipes may take their time: this is what they want us to wait for.
+        return check_length(path, sys.stdin.buffer.read(MAX_TEXT_BYTES + 1), MAX_TEXT_BYTES)
+    return read_whole(path, MAX_TEXT_BYTES)
+
+
+def check_stdin(paths: Sequence[Path]) -> None:
+    """Refuse to read standard input twice: the second reader would find nothing."""
+    if sum(path == STDIN for path in paths) > 1:
+        raise refuse(STDIN, "standard input named twice", "it once, and files for the rest")
+
+
+def read_sources(paths: Sequence[Path]) -> tuple[list[Source], list[str]]:
+    """Return the documents of files and folders, and what a reader should know of them.
+
+    A text file is one document, named by its path. A ``.jsonl`` file holds rows of the sources
+    format, in which ``corpus_ver`` may be left out. A folder stands for the text files in it and
+    below, hidden ones aside. A file that is named twice is read once.
+
+    Raises:
+        InputError: something can't be read, or two documents have one id.
+    """
+    warnings: list[str] = []
+    found: dict[str, Source] = {}
+    seen: set[Path] = set()
+    for path in _list_files(paths, warnings):
+        place = path if path == STDIN else path.resolve()
+        if place in seen:
+            warnings.append(f"{path} was named twice and read once")
+            continue
+        seen.add(place)
+        for line, source in _read_source_file(path):
+            if source.source_id in found:
+                twice = f"source_id {source.source_id!r} again"
+                raise refuse(path, twice, "each document once, in one version", line=line)
+            found[source.source_id] = source
+    return list(found.values()), warnings
+
+
+def _list_files(paths: Sequence[Path], warnings: list[str]) -> Iterator[Path]:
+    for path in paths:
+        if path == STDIN or not path.is_dir():
+            yield path
+            continue
+        inside = sorted(file for file in path.rglob("*") if _is_shown(file.relative_to(path)))
+        files = [file for file in inside if file.is_file()]
+        texts = [file for file in files if file.suffix.lower() in TEXT_ENDINGS]
+        if not texts:
+            raise refuse(path, "a folder without text files", f"some {', '.join(TEXT_ENDINGS)}")
+        others = [file for file in files if file not in set(texts)]
+        if others:
+            warnings.append(_tell_unread(path, others))
+        yield from texts
+
+
+def _is_shown(path: Path) -> bool:
+    return not any(part.startswith(".") for part in path.parts)
+
+
+def _tell_unread(folder: Path, files: Sequence[Path]) -> str:
+    names = ", ".join(file.name for file in files[:_SHOWN_NAMES])
+    more = ", …" if len(files) > _SHOWN_NAMES else ""
+    what = "1 file was" if len(files) == 1 else f"{len(files):,} files were"
+    return f"{folder}: {what} not read, having another ending: {names}{more}"
+
+
+def _read_source_file(path: Path) -> Iterator[tuple[int | None, Source]]:
+    if path.name.lower().endswith(_ROW_ENDINGS):
+        yield from _read_source_rows(path)
+    else:
+        name = "stdin" if path == STDIN else path.as_posix()
+        yield None, Source(source_id=name, corpus_ver=UNSTORED, source_text=read_text(path))
+
+
+def _read_source_rows(path: Path) -> Iterator[tuple[int, Source]]:
+    for number, data in read_lines(path, most=MAX_LOADED_BYTES):
+        try:
+            record = decode_object(data)
+            record.pop("type", None)
+            row = cast(Source, convert({"corpus_ver": UNSTORED, **record}, Source))
+        except Complaint as complaint:
+            raise _place(complaint, path, number) from complaint
+        yield number, row
+
+
+def read_action_log(path: Path) -> list[ActionEntry]:
+    """Return the entries of a log: one a line, as text or as JSON objects.
+
+    An object's ``entry_text`` is the entry; an object without one, such as a tool call, is taken
+    as it stands. Blank lines are no entries: an empty file says that nothing was done.
+
+    Raises:
+        InputError: the file is not text, or a line begins like an object and isn't one.
+    """
+    lines = enumerate(read_text(path).split("\n"), start=1)
+    return [_read_entry(path, number, line.strip()) for number, line in lines if line.strip()]
+
+
+def _read_entry(path: Path, number: int, line: str) -> ActionEntry:
+    record: dict[str, Any] = {"entry_text": line}
+    try:
+        if line.startswith("{"):
+            found = decode_object(line.encode())
+            found.pop("type", None)
+            record = found if "entry_text" in found else record
+        key = {"run_id": UNSTORED, "item_id": UNSTORED, "entry_id": str(number)}
+        return cast(ActionEntry, convert({**key, **record}, ActionEntry))
+    except Complaint as complaint:
+        raise _place(complaint, path, number) from complaint
+
+
+def _place(complaint: Complaint, path: Path, line: int) -> InputError:
+    problem = Problem(
+        path=str(path),
+        line=line,
+        field=complaint.field,
+        found=complaint.found,
+        expected=complaint.expected,
+    )
+    return InputError([problem])

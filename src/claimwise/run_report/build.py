@@ -1,0 +1,229 @@
+"""Gathers everything that a report shows of one run, from one state of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from claimwise.calibration.correction import correct_run
+from claimwise.calibration.probabilities import measure_probabilities
+from claimwise.calibration.status import Standings, read_standings
+from claimwise.calibration.values import CorrectedRate, RunProbabilities
+from claimwise.measure import Metric, estimate_metric, find_metric, narrow_labels
+from claimwise.measure.catalogue import list_metrics
+from claimwise.run_report.values import Report, Worst
+from claimwise.store import Store
+from claimwise.types.label_rules import describe_stored_breaches
+from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
+from claimwise.types.rows import Judgement, Run
+
+DEFAULT_BY: Final = ("query_type", "stakes")
+
+
+def build_report(
+    store: Store,
+    metrics: dict[str, Metric],
+    run_id: str,
+    *,
+    by: Sequence[str] = DEFAULT_BY,
+    settings: Settings | None = None,
+    version: str,
+) -> Report:
+    """Measure one run with all metrics.
+
+    Raises:
+        MetricError: run, slice or settings are unknown, or a metric breaks its contract.
+    """
+    settings = settings or Settings()
+    with store.snapshot():
+        tables = tuple(
+            estimate_metric(store, metric, run_id, by, settings, margins=True)
+            for metric in list_metrics(metrics, "main", "detail")
+        )
+        standings = read_standings(store)
+        instruments = _find_instruments(store, metrics, run_id, settings, standings)
+        probabilities = _measure_probabilities(store, run_id, instruments, standings)
+        unscored = estimate_metric(
+            store, find_metric(metrics, "unscored_reasons"), run_id, (), settings
+        ).overall
+        contested = estimate_metric(
+            store, find_metric(metrics, "contested_share"), run_id, (), settings
+        ).overall[0]
+        corrected = _correct(store, run_id, settings)
+        run = _read_run(store, run_id)
+        bare, failed = _count_gaps(store, run_id)
+        against_guide = store.count_labels_against_guide(run_id)
+    return Report(
+        run=run,
+        store=store.place,
+        version=version,
+        by=tuple(by),
+        settings=settings,
+        worst=tuple(worst for table in tables for worst in _find_worst(table)),
+        tables=tables,
+        instruments=instruments,
+        unscored=tuple(row for row in unscored if row.numerator),
+        answers_without_claims=bare,
+        failed_answers=failed,
+        warnings=_find_warnings(instruments, contested, against_guide, settings),
+        corrected=corrected,
+        probabilities=probabilities,
+    )
+
+
+def _measure_probabilities(
+    store: Store, run_id: str, instruments: Sequence[Instrument], standings: Standings
+) -> tuple[RunProbabilities, ...]:
+    """Return how sure the run's calibrated instruments are of its claims, raw and calibrated."""
+    return tuple(
+        found
+        for one in instruments
+        if standings.knows(one.labeler)
+        for found in measure_probabilities(store, run_id, one.labeler, standings)
+    )
+
+
+def _correct(store: Store, run_id: str, settings: Settings) -> tuple[CorrectedRate, ...]:
+    """Return the run's rates by rounds of people's labels."""
+    kinds: tuple[Judgement, ...] = ("grounded", "closed_book")
+    found = [correct_run(store, run_id, kind, confidence=settings.confidence) for kind in kinds]
+    return tuple(one for one in found if one is not None)
+
+
+def _read_run(store: Store, run_id: str) -> dict[str, str | None]:
+    columns = ", ".join(f"cast({name} as text)" for name in Run.__struct_fields__)
+    row = store.query(f"select {columns} from runs where run_id = :run_id", {"run_id": run_id})[0]
+    return dict(zip(Run.__struct_fields__, row, strict=True))
+
+
+def _count_gaps(store: Store, run_id: str) -> tuple[int, int]:
+    """Count answers that nobody split into claims, and items the system failed on."""
+    bare = store.query(
+        "select count(*) from answers as a left join run_actions as r "
+        "on r.run_id = a.run_id and r.item_id = a.item_id and r.sample = a.sample "
+        "where a.run_id = :run_id and a.answer_text is not null "
+        "and (r.action is null or r.action = 'answer') and not exists (select 1 from claims as c "
+        "where c.run_id = a.run_id and c.item_id = a.item_id and c.sample = a.sample)",
+        {"run_id": run_id},
+    )
+    failed = store.query(
+        "select count(*) from answers where run_id = :run_id and answer_text is null",
+        {"run_id": run_id},
+    )
+    return int(bare[0][0]), int(failed[0][0])
+
+
+def _find_instruments(
+    store: Store,
+    metrics: dict[str, Metric],
+    run_id: str,
+    settings: Settings,
+    standings: Standings,
+) -> tuple[Instrument, ...]:
+    """List who made the labels; an instrument's agreement is measured, or unknown."""
+    table = estimate_metric(
+        store, find_metric(metrics, "verifier_agreement"), run_id, (),
+        Settings(confidence=settings.confidence),
+    )  # fmt: skip
+    agreement = {row.slice["labeler"]: row for row in table.overall}
+    prefix, params = narrow_labels(settings.labels)
+    rows = store.query(
+        f"{prefix}select p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version, "
+        "sum(l.labels), sum(l.deciding) from labelers as p join ("
+        "select labeler, 1 as labels, 0 as deciding from standing_labels where run_id = :run_id "
+        "union all select labeler, 1, 0 from standing_closed_book_labels where run_id = :run_id "
+        "union all select labeler, 1, 0 from answer_labels where run_id = :run_id "
+        "union all select labeler, 0, 1 from deciding_labels where run_id = :run_id "
+        "union all select labeler, 0, 1 from deciding_closed_book_labels where run_id = :run_id "
+        "union all select labeler, 0, 1 from deciding_answer_labels where run_id = :run_id"
+        ") as l on l.labeler = p.labeler "
+        "group by p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version "
+        "order by p.labeler_kind, p.labeler",
+        {"run_id": run_id, **params},
+    )
+    return tuple(
+        Instrument(
+            labeler=row[0],
+            kind=row[1],
+            model=row[2],
+            prompt_ver=row[3],
+            version=row[4],
+            labels=int(row[5]),
+            deciding_labels=int(row[6]),
+            agreement=agreement.get(row[0]) if row[1] == "verifier" else None,
+            calibration=standings.describe(row[0]),
+        )
+        for row in rows
+    )
+
+
+def _find_worst(table: MetricTable) -> list[Worst]:
+    """Return the slice that is surest to be bad, one for each member of a series.
+
+    The lowest observed rate belongs to the smallest slice more often than to the worst one. So
+    slices on the bad side of the whole are ranked by the better end of their simultaneous
+    interval: the worst is the one that is bad even if luck was against it. Equal ends are ranked
+    by the rate.
+    """
+    found = []
+    for whole in table.overall:
+        member = whole.slice.get(table.series or "")
+        rows = [
+            row
+            for row in table.slices
+            if row.micro is not None
+            and row.slice.get(table.series or "") == member
+            and row.items < whole.items  # a slice that holds everything is not a slice
+        ]
+        if whole.better is None or whole.micro is None or len(rows) < 2:
+            continue
+        overall = whole.micro
+        worst = min(rows, key=lambda row: rank_slice(row, overall))
+        found.append(Worst(estimate=worst, overall=overall, stands_out=_excludes(worst, overall)))
+    return found
+
+
+def rank_slice(row: Estimate, overall: float) -> tuple[bool, float, float]:
+    """Return the key that sorts slices by how sure they are to be bad, the surest first."""
+    return not _is_no_better(row, overall), *_kind_view(row)
+
+
+def _is_no_better(row: Estimate, overall: float) -> bool:
+    rate = row.micro or 0.0
+    return rate <= overall if row.better == "higher" else rate >= overall
+
+
+def _kind_view(row: Estimate) -> tuple[float, float]:
+    """Return the better end of a slice's interval and its rate, the worst sorting first."""
+    if row.better == "higher":
+        return row.simultaneous_high or 0.0, row.micro or 0.0
+    return -(row.simultaneous_low or 0.0), -(row.micro or 0.0)
+
+
+def _excludes(row: Estimate, value: float) -> bool:
+    low, high = row.simultaneous_low, row.simultaneous_high
+    return low is not None and high is not None and not low <= value <= high
+
+
+def _find_warnings(
+    instruments: tuple[Instrument, ...], contested: Estimate, against_guide: int, settings: Settings
+) -> tuple[str, ...]:
+    found = []
+    if against_guide:
+        found.append(f"{describe_stored_breaches(against_guide)}.")
+    # With one labeler or instruments alone deciding, what people disagree on decides nothing.
+    if contested.numerator and settings.labels in ("default", "human"):
+        found.append(
+            f"{_count(round(contested.numerator), 'claim')} on which people disagree and nobody "
+            "adjudicated: the latest label decides."
+        )
+    for instrument in instruments:
+        measured = instrument.agreement or instrument.calibration
+        unknown = instrument.kind == "verifier" and not measured
+        if unknown and instrument.deciding_labels:
+            found.append(f"{instrument.labeler}: agreement with humans unknown.")
+    return tuple(found)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,263 @@
+"""Turns reports and metrics into plain values for JSON.
+
+The keys are a contract: docs/report-json.md describes them, and `report_schema` checks them.
+Figures are never rounded here, and text is never cleaned: both are for readers to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from msgspec import to_builtins
+
+from claimwise.calibration.values import CorrectedRate
+from claimwise.report.format import agreement_text
+from claimwise.run_report.values import Report, Worst
+from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
+
+REPORT_SCHEMA: Final = "claimwise.run_report/1"
+METRICS_SCHEMA: Final = "claimwise.metrics/1"
+
+Document = dict[str, Any]
+
+
+def to_document(report: Report) -> Document:
+    """Return a report as plain values, ready for JSON."""
+    units = {table.metric: table.unit for table in report.tables}
+    return {
+        "schema": REPORT_SCHEMA,
+        "run": dict(report.run),
+        "store": report.store,
+        "version": report.version,
+        "by": list(report.by),
+        "settings": _settings(report.settings),
+        "worst": [_worst(worst, units) for worst in report.worst],
+        "metrics": [_metric(table) for table in report.tables],
+        "instruments": [_instrument(instrument) for instrument in report.instruments],
+        "unscored": [
+            {
+                "reason": next(iter(row.slice.values()), None),
+                "claims": row.numerator,
+                "asked": row.asked,
+                "share": row.micro,
+            }
+            for row in report.unscored
+        ],
+        "answers_without_claims": report.answers_without_claims,
+        "failed_answers": report.failed_answers,
+        "warnings": list(report.warnings),
+        "corrected": [_corrected(one) for one in report.corrected],
+        "probabilities": [to_builtins(one) for one in report.probabilities],
+    }
+
+
+def tables_to_document(tables: Sequence[MetricTable]) -> Document:
+    """Return metrics as plain values, ready for JSON.
+
+    ``rows`` are the slices, worst first, where a table was sliced, else the overall rows;
+    ``overall`` are always the overall rows.
+    """
+    return {
+        "schema": METRICS_SCHEMA,
+        "settings": _settings(tables[0].settings if tables else Settings()),
+        "rows": [
+            _row(row, table.unit)
+            for table in tables
+            for row in (table.slices if table.by else table.overall)
+        ],
+        "overall": [_row(row, table.unit) for table in tables for row in table.overall],
+    }
+
+
+def _settings(settings: Settings) -> Document:
+    return asdict(settings)
+
+
+def _worst(worst: Worst, units: dict[str, str]) -> Document:
+    return {
+        "metric": worst.estimate.metric,
+        "row": _row(worst.estimate, units.get(worst.estimate.metric, "claim")),
+        "overall": worst.overall,
+        "stands_out": worst.stands_out,
+    }
+
+
+def _metric(table: MetricTable) -> Document:
+    return {
+        "metric": table.metric,
+        "title": table.title,
+        "meaning": table.meaning,
+        "unit": table.unit,
+        "series": table.series,
+        "notes": dict(table.notes),
+        "by": list(table.by),
+        "overall": [_row(row, table.unit) for row in table.overall],
+        "slices": [_row(row, table.unit) for row in table.slices],
+    }
+
+
+def _instrument(instrument: Instrument) -> Document:
+    agreement = instrument.agreement
+    return {
+        "labeler": instrument.labeler,
+        "kind": instrument.kind,
+        "model": instrument.model,
+        "prompt_ver": instrument.prompt_ver,
+        "version": instrument.version,
+        "labels": instrument.labels,
+        "deciding_labels": instrument.deciding_labels,
+        "agreement": _row(agreement, "claim") if agreement else None,
+        "agreement_text": agreement_text(instrument),
+        "calibration": instrument.calibration,
+    }
+
+
+def _corrected(one: CorrectedRate) -> Document:
+    return {
+        **to_builtins(one),
+        "instrument": one.instrument.value,
+        "labels_only": one.labels_only.value,
+    }
+
+
+def _row(row: Estimate, unit: str) -> Document:
+    return {
+        "metric": row.metric,
+        "run_id": row.run_id,
+        "slice": dict(row.slice),
+        "micro": row.micro,
+        "macro": row.macro,
+        "low": row.low,
+        "high": row.high,
+        "macro_low": row.macro_low,
+        "macro_high": row.macro_high,
+        "simultaneous": {"low": row.simultaneous_low, "high": row.simultaneous_high},
+        "bounds": {"low": row.bound_low, "high": row.bound_high},
+        "decision": {"low": row.decision_low, "high": row.decision_high},
+        "items": row.items,
+        "claims": row.claims,
+        "asked": row.asked,
+        "scored": row.scored,
+        "unscored": row.unscored,
+        "numerator": row.numerator,
+        "unit": unit,
+        "better": row.better,
+        "method": row.method,
+        "confidence": row.confidence,
+        "design_effect": row.design_effect,
+        "icc": row.icc,
+        "detectable_difference": row.detectable_difference,
+        "warnings": list(row.warnings),
+    }
+
+
+_TEXT: Final = {"type": "string"}
+_TEXT_OR_NULL: Final = {"type": ["string", "null"]}
+_NUMBER: Final = {"type": "number"}
+_NUMBER_OR_NULL: Final = {"type": ["number", "null"]}
+_RATE: Final = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+_ROW: Final = {"$ref": "#/$defs/row"}
+_ROWS: Final = {"type": "array", "items": _ROW}
+
+
+def _object(**properties: Document) -> Document:
+    """Return the schema of an object that has exactly these keys."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _values(value: Document) -> Document:
+    """Return the schema of an object with any keys."""
+    return {"type": "object", "additionalProperties": value}
+
+
+def report_schema() -> Document:
+    """Return the JSON Schema (draft 2020-12) of what `to_document` returns."""
+    return _schema(
+        "A report of one run",
+        schema={"const": REPORT_SCHEMA},
+        run=_values(_TEXT_OR_NULL),
+        store=_TEXT,
+        version=_TEXT,
+        by=_TEXTS,
+        settings=_settings_schema(),
+        worst=_list_of(
+            metric=_TEXT, row=_ROW, overall=_RATE, stands_out={"type": "boolean"}
+        ),
+        metrics=_list_of(
+            metric=_TEXT, title=_TEXT, meaning=_TEXT, unit=_TEXT, series=_TEXT_OR_NULL,
+            notes=_values(_TEXT), by=_TEXTS, overall=_ROWS, slices=_ROWS,
+        ),
+        instruments=_list_of(
+            labeler=_TEXT, kind=_TEXT, model=_TEXT_OR_NULL, prompt_ver=_TEXT_OR_NULL,
+            version=_TEXT_OR_NULL, labels=_COUNT, deciding_labels=_COUNT,
+            agreement={"anyOf": [_ROW, {"type": "null"}]}, agreement_text=_TEXT,
+            calibration=_TEXT_OR_NULL,
+        ),
+        unscored=_list_of(reason=_TEXT_OR_NULL, claims=_NUMBER, asked=_COUNT, share=_RATE),
+        answers_without_claims=_COUNT,
+        failed_answers=_COUNT,
+        warnings=_TEXTS,
+        corrected=_list_of(
+            run_id=_TEXT, round_id=_TEXT, labeler=_TEXT_OR_NULL, judgement=_TEXT, value=_RATE,
+            low=_RATE, high=_RATE, confidence=_NUMBER, labels=_COUNT, claims=_COUNT,
+            instrument=_RATE, labels_only=_RATE, missing=_COUNT, earlier=_COUNT, notes=_TEXTS,
+        ),
+        probabilities=_list_of(
+            basis=_object(
+                labeler=_TEXT, domain=_TEXT_OR_NULL, calibration_id=_TEXT_OR_NULL,
+                slice=_values(_TEXT_OR_NULL), claims=_COUNT, runs=_TEXTS, made_at=_TEXT_OR_NULL,
+                kind=_TEXT_OR_NULL, ece_before=_RATE, ece_after=_RATE, why=_TEXT_OR_NULL,
+            ),
+            verdicts=_COUNT, without_confidence=_COUNT, score=_RATE, calibrated=_RATE,
+        ),
+    )  # fmt: skip
+
+
+def metrics_schema() -> Document:
+    """Return the JSON Schema (draft 2020-12) of what `tables_to_document` returns."""
+    return _schema(
+        "Metrics of one run or several",
+        schema={"const": METRICS_SCHEMA},
+        settings=_settings_schema(),
+        rows=_ROWS,
+        overall=_ROWS,
+    )
+
+
+def _schema(title: str, **properties: Document) -> Document:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        **_object(**properties),
+        "$defs": {"row": _row_schema()},
+    }
+
+
+def _list_of(**properties: Document) -> Document:
+    return {"type": "array", "items": _object(**properties)}
+
+
+def _settings_schema() -> Document:
+    return _object(confidence=_NUMBER, method=_TEXT, resamples=_COUNT, seed=_COUNT, labels=_TEXT)
+
+
+def _row_schema() -> Document:
+    return _object(
+        metric=_TEXT, run_id=_TEXT, slice=_values(_TEXT_OR_NULL),
+        micro=_RATE, macro=_RATE, low=_RATE, high=_RATE, macro_low=_RATE, macro_high=_RATE,
+        simultaneous=_object(low=_RATE, high=_RATE), bounds=_object(low=_RATE, high=_RATE),
+        decision=_object(low=_RATE, high=_RATE),
+        items=_COUNT, claims=_COUNT, asked=_COUNT, scored=_COUNT, unscored=_COUNT,
+        numerator=_NUMBER, unit=_TEXT, better={"enum": ["higher", "lower", None]},
+        method=_TEXT_OR_NULL, confidence=_NUMBER, design_effect=_NUMBER_OR_NULL,
+        icc=_NUMBER_OR_NULL, detectable_difference=_RATE, warnings=_TEXTS,
+    )  # fmt: skip

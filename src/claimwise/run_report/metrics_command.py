@@ -1,0 +1,96 @@
+"""``claimwise metrics``."""
+
+from __future__ import annotations
+
+import click
+
+from claimwise.command.options import (
+    MeasureOptions,
+    choose_run,
+    console,
+    current_project,
+    format_option,
+    measure_options,
+    open_project_store,
+    print_json,
+    store_option,
+)
+from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
+from claimwise.run_report import print_tables, render_tables_markdown, tables_to_document
+
+
+@click.command("metrics", short_help="Calculate rates with intervals, worst group first.")
+@click.option(
+    "--run",
+    "runs",
+    metavar="RUN",
+    multiple=True,
+    help="The run (default: the latest); may be repeated.",
+)
+@click.option(
+    "--metric", "names", metavar="NAME", multiple=True, help="Only this metric; may be repeated."
+)
+@click.option("--list", "only_list", is_flag=True, help="List the metrics with their meaning.")
+@measure_options
+@store_option
+@format_option("text", "json", "markdown")
+def command(
+    runs: tuple[str, ...],
+    names: tuple[str, ...],
+    only_list: bool,
+    measure: MeasureOptions,
+    store: str | None,
+    form: str,
+) -> None:
+    """Calculate metrics of a run, overall and by group, worst group first.
+
+    Intervals treat items, not claims, as independent. Claims without a verdict are counted beside
+    the rate, never in it.
+    """
+    project = current_project()
+    metrics = load_metrics(project.metrics_folder)
+    if only_list:
+        _list_metrics(metrics, form)
+        return
+    settings = measure.read_settings(project)
+    columns = measure.read_by(project)
+    chosen = {find_metric(metrics, name).name for name in names} or set(metrics)
+    with open_project_store(project, store) as opened, opened.snapshot():
+        tables = [
+            estimate_metric(opened, metric, run, columns, settings)
+            for run in runs or (choose_run(opened, None),)
+            for metric in metrics.values()
+            if metric.name in chosen
+        ]
+    if form == "json":
+        print_json(tables_to_document(tables))
+    elif form == "markdown":
+        click.echo(render_tables_markdown(tables))
+    else:
+        print_tables(tables, console())
+
+
+def _list_metrics(metrics: dict[str, Metric], form: str) -> None:
+    if form == "json":
+        print_json(
+            {
+                "metrics": [
+                    {
+                        "metric": m.name,
+                        "title": m.title,
+                        "meaning": m.meaning,
+                        "grain": m.grain,
+                        "unit": m.unit,
+                        "series": m.series,
+                        "path": m.path,
+                        "package": m.package,
+                    }
+                    for m in metrics.values()
+                ]
+            }
+        )
+        return
+    for metric in metrics.values():
+        needs = " (needs people's labels)" if metric.needs_people else ""
+        package = f" ({metric.package})" if metric.package else ""
+        click.echo(f"{metric.name:<20} {metric.meaning}{needs}{package}")

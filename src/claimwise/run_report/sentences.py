@@ -1,0 +1,339 @@
+"""What every report says in words, whatever its format."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from claimwise.calibration.correction_text import describe_correction
+from claimwise.calibration.probability_text import describe_probabilities
+from claimwise.report.format import (
+    MISSING,
+    Notes,
+    clean,
+    count_compared,
+    is_measured,
+    member_of,
+    overall_of,
+    pluralize,
+    say_name,
+    show_confidence,
+    show_count,
+    show_interval,
+    show_number,
+    show_rate,
+    slice_name,
+)
+from claimwise.run_report.values import Report, Worst
+from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
+
+_RUN_FIELDS: Final = {
+    "system": "system",
+    "model": "model",
+    "prompt_ver": "prompt",
+    "retriever_ver": "retriever",
+    "corpus_ver": "corpus",
+    "started_at": "started",
+}
+
+_LABEL_POLICIES: Final = {
+    "default": "adjudicated before human before verifier",
+    "human": "people's alone",
+    "verifier": "verifiers' alone",
+}
+
+READING: Final = (
+    "Micro is the rate over all claims, macro the mean of the items' own rates. Bounds say where "
+    "the rate would lie if everything unscored counted against it, or for it. Slices stand worst "
+    "first, with simultaneous intervals: they hold for all slices of the table at once. The report "
+    "leads with the slice that is surest to be bad: the one whose interval ends worst."
+)
+READING_PLOTS: Final = (
+    "Plots run from 0 to 1: thin is the simultaneous interval, thick the plain one, the mark "
+    "across is the overall rate."
+)
+
+
+def describe_run(report: Report) -> list[tuple[str, str]]:
+    """List what is known of the run, by name."""
+    run = dict(report.run)
+    if run.get("started_at"):
+        run["started_at"] = f"{run['started_at']} UTC"  # stores keep all times in UTC
+    known = [(name, clean(run.get(key))) for key, name in _RUN_FIELDS.items()]
+    others = [
+        (clean(key), clean(value))
+        for key, value in report.run.items()
+        if key not in _RUN_FIELDS and key != "run_id"
+    ]
+    return known + others
+
+
+def describe_settings(settings: Settings) -> str:
+    """Say in one line how the figures were made."""
+    method = settings.method
+    if method.startswith("bootstrap"):
+        method += f" ({pluralize(settings.resamples, 'resample')}, seed {settings.seed})"
+    kind, _, name = settings.labels.partition(":")
+    policy = _LABEL_POLICIES.get(kind) or f"those of {clean(name)} alone"
+    confidence = show_confidence(settings.confidence)
+    return f"{confidence} intervals over items, {method}; labels that decide: {policy}."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorstText:
+    """The worst slice of a metric in words, in parts that a format may set apart."""
+
+    row: Estimate
+    stands_out: bool
+    metric: str
+    rate: str
+    interval: str
+    where: str
+    basis: str
+    overall: str
+    reference: float | None
+    judgement: str
+    explanation: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.metric} {self.rate} {self.interval} in {self.where} ({self.basis}); "
+            f"overall {self.overall}"
+        )
+
+
+def describe_worst(report: Report) -> list[WorstText]:
+    """Put the worst slice of each metric in words, the one to lead with first."""
+    tables = {table.metric: table for table in report.tables}
+    return [
+        _describe_one(worst, tables[worst.estimate.metric])
+        for worst in report.worst
+        if worst.estimate.metric in tables
+    ]
+
+
+def _describe_one(worst: Worst, table: MetricTable) -> WorstText:
+    row = worst.estimate
+    member = member_of(row, table.series)
+    compared = pluralize(count_compared(table), "slice")
+    basis = (
+        f"simultaneous over {compared}; {pluralize(row.items, 'item')}, "
+        f"{pluralize(row.claims, table.unit)}"
+    )
+    return WorstText(
+        row=row,
+        stands_out=worst.stands_out,
+        metric=say_name(member or table.title),
+        rate=show_rate(row.micro),
+        interval=show_interval(row.simultaneous_low, row.simultaneous_high),
+        where=slice_name(row, table.series),
+        basis=basis,
+        overall=show_rate(worst.overall),
+        reference=worst.overall,
+        judgement="stands out" if worst.stands_out else "could be noise",
+        explanation=_explain(worst, table),
+    )
+
+
+def _explain(worst: Worst, table: MetricTable) -> str:
+    """Say whether a worst slice differs from the whole by more than chance."""
+    if worst.stands_out:
+        return "It stands out: its interval excludes the overall rate."
+    start = "It could be noise: its interval holds the overall rate"
+    clear = _find_standouts(table, worst)
+    if not clear:
+        return f"{start}, and no other slice stands out either."
+    names = "; ".join(
+        f"{slice_name(row, table.series)} {show_rate(row.micro)} "
+        f"{show_interval(row.simultaneous_low, row.simultaneous_high)}"
+        for row in clear
+    )
+    return f"{start}. What does stand out: {names}."
+
+
+def _find_standouts(table: MetricTable, worst: Worst) -> list[Estimate]:
+    """Return the slices whose simultaneous interval lies wholly on the bad side of the whole."""
+    member = member_of(worst.estimate, table.series)
+    return [
+        row
+        for row in table.slices
+        if member_of(row, table.series) == member and is_clearly_worse(row, worst.overall)
+    ]
+
+
+def is_clearly_worse(row: Estimate, overall: float | None) -> bool:
+    """Return whether a slice is worse than the whole by more than chance."""
+    low, high = row.simultaneous_low, row.simultaneous_high
+    if overall is None or low is None or high is None or row.better is None:
+        return False
+    return high < overall if row.better == "higher" else low > overall
+
+
+def no_worst(report: Report) -> str:
+    """Say why there is no worst slice."""
+    if not report.by:
+        return "none: the run was not sliced."
+    return f"none: {', '.join(map(clean, report.by))} gives fewer than two slices with a rate."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gap:
+    """What of one metric went unscored, and what that could change."""
+
+    title: str
+    row: Estimate
+
+
+def find_gaps(report: Report) -> list[Gap]:
+    """List the overall rates that leave something unscored."""
+    gaps = []
+    for table in report.tables:
+        for row in table.overall:
+            if row.unscored and (table.series is None or row.better is not None):
+                title = member_of(row, table.series) or table.title
+                gaps.append(Gap(title=say_name(title), row=row))
+    return gaps
+
+
+def describe_unscored(report: Report) -> str:
+    """Say how many claims have no verdict, and why."""
+    if not report.unscored:
+        return "Every claim that was asked has a verdict."
+    count = sum(row.numerator for row in report.unscored)
+    asked = max(row.asked for row in report.unscored)
+    reasons = ", ".join(
+        f"{slice_reason(row)} {show_count(row.numerator)}" for row in report.unscored
+    )
+    return f"{show_count(count)} of {pluralize(asked, 'claim')} without a verdict: {reasons}."
+
+
+def slice_reason(row: Estimate) -> str:
+    """Return why the claims of a row went unscored."""
+    return ", ".join(clean(value) for value in row.slice.values()) or "unknown reason"
+
+
+def describe_answers(report: Report) -> str:
+    """Say how many answers are missing or unsplit, zero too."""
+    failed = pluralize(report.failed_answers, "failed answer")
+    return f"{failed}; {pluralize(report.answers_without_claims, 'answer')} not split into claims."
+
+
+def describe_unmeasured(tables: Sequence[MetricTable]) -> str:
+    """List the metrics that have no rate; empty when all have one."""
+    names = []
+    for table in tables:
+        if is_measured(table):
+            continue
+        asked = max((row.asked for row in table.overall), default=0)
+        note = f" ({pluralize(asked, table.unit)} asked, none scored)" if asked else ""
+        names.append(f"{say_name(table.title)}{note}")
+    return ", ".join(names)
+
+
+def describe_counts(row: Estimate, unit: str, *, bounds: bool = True) -> str:
+    """Say what a rate rests on, and what is missing from it."""
+    text = (
+        f"{pluralize(row.items, 'item')}, {pluralize(row.claims, unit)}; asked "
+        f"{show_count(row.asked)}, scored {show_count(row.scored)}, unscored "
+        f"{show_count(row.unscored)}"
+    )
+    if not row.unscored or not bounds:
+        return text
+    return f"{text}, bounds {show_interval(row.bound_low, row.bound_high)}"
+
+
+def describe_precision(row: Estimate) -> str:
+    """Say how far claims cluster, and how small a difference could be seen."""
+    return (
+        f"design effect {show_number(row.design_effect)}, ICC {show_number(row.icc)}, "
+        f"smallest detectable difference {show_rate(row.detectable_difference)}"
+    )
+
+
+def describe_instrument(instrument: Instrument) -> str:
+    """Say what an instrument is made of; people are made of nothing that we keep."""
+    parts = [
+        instrument.model and clean(instrument.model),
+        instrument.prompt_ver and f"prompt {clean(instrument.prompt_ver)}",
+        instrument.version and f"version {clean(instrument.version)}",
+    ]
+    return ", ".join(part for part in parts if part) or MISSING
+
+
+def describe_slices(table: MetricTable) -> str:
+    """Say how many slices follow, and in which order where there is a better and a worse."""
+    count = pluralize(count_compared(table), "slice")
+    return f"{count}, worst first" if any(row.better for row in table.slices) else count
+
+
+def describe_slice_bounds(rows: Sequence[Estimate]) -> str:
+    """Say what the unscored could make of slices that have some; nothing where none has."""
+    parts = [
+        f"{slice_name(row)} {show_interval(row.bound_low, row.bound_high)}"
+        for row in rows
+        if row.unscored
+    ]
+    return f"Bounds of slices with unscored claims: {'; '.join(parts)}" if parts else ""
+
+
+def describe_meaning(table: MetricTable) -> str:
+    """Return what a metric means, as a sentence."""
+    text = clean(table.meaning).rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def find_reference(table: MetricTable, row: Estimate) -> float | None:
+    """Return the overall rate that a slice is compared with."""
+    whole = overall_of(table, member_of(row, table.series))
+    return whole.micro if whole else None
+
+
+def collect_notes(tables: Sequence[MetricTable]) -> Notes:
+    """Gather the warnings of all rows that are shown."""
+    return Notes(row for table in tables for row in (*table.overall, *table.slices))
+
+
+def reproduce(report: Report) -> list[tuple[str, str]]:
+    """List commands that give the report's figures again, each with what it does."""
+    run = shlex.quote(report.run.get("run_id") or "RUN")
+    store = f"--store {shlex.quote(report.store)}"
+    options = _settings_options(report.settings)
+    by = shlex.quote(",".join(report.by))
+    return [
+        (f"claimwise metrics --run {run} --by {by}{options} {store}", "the figures"),
+        ("claimwise sql faithfulness", "the SQL behind one of them"),
+        (f"claimwise sql faithfulness --run {run} {store}", "its counts, item by item"),
+    ]
+
+
+def _settings_options(settings: Settings) -> str:
+    base = Settings()
+    given = {
+        "--interval": (settings.method, base.method),
+        "--confidence": (settings.confidence, base.confidence),
+        "--labels": (settings.labels, base.labels),
+    }
+    if settings.method.startswith("bootstrap"):
+        given["--resamples"] = (settings.resamples, base.resamples)
+        given["--seed"] = (settings.seed, base.seed)
+    return "".join(
+        f" {name} {shlex.quote(str(value))}"
+        for name, (value, usual) in given.items()
+        if value != usual
+    )
+
+
+def describe_trust(report: Report) -> list[str]:
+    """Say how each instrument of a report stands, and what its rates are when corrected."""
+    lines = [
+        f"{clean(one.labeler)}, by its calibration: {clean(one.calibration)}."
+        for one in report.instruments
+        if one.calibration
+    ]
+    lines += [f"{line}." for line in describe_probabilities(report.probabilities)]
+    for corrected in report.corrected:
+        lines.append(f"{describe_correction(corrected)}.")
+        lines += [f"{clean(note)[:1].upper()}{clean(note)[1:]}." for note in corrected.notes]
+    return lines

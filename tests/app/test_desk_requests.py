@@ -1,0 +1,399 @@
+"""What the desk's requests refuse, over HTTP: nothing changes, and one line says why."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from claimwise.app import gold_spans
+from claimwise.app.app import list_routes
+from claimwise.app.requests import Call
+from claimwise.errors import StoreError
+from claimwise.labelling.desk import (
+    count_left_in_answer,
+    count_left_in_round,
+    count_round,
+    finish_entry,
+    list_gold_entries,
+)
+from claimwise.labelling.queue import close_round, save_label, take_task
+from claimwise.labelling.values import Choice
+from claimwise.store import open_store
+from small_data import label, load
+from support.app_server import Person, RunningApp, fill_path, run_app, utc_now
+from support.desk_data import TOWER, fill_store, make_round
+
+
+@pytest.fixture
+def tower(place: str, tmp_path: Path) -> Iterator[tuple[RunningApp, str]]:
+    """The app with a round on the tower, on each engine in turn."""
+    with open_store(place, create=True) as store:
+        fill_store(store)
+        round_id = make_round(store, "tower").round_id
+    with run_app(place, tmp_path) as app:
+        yield app, round_id
+
+
+def take(person: Person, round_id: str, held: int = 1) -> dict[str, Any]:
+    answer = person.get(f"/api/rounds/{round_id}/next?held={held}")
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def count_labels(app: RunningApp) -> int:
+    with app.open() as store:
+        return int(store.query("select count(*) from labels")[0][0])
+
+
+GOOD = {"verdict": "contradicted", "source_id": "tower", "span_start": TOWER.index("Dogs"),
+        "span_text": "Dogs may"}  # fmt: skip
+
+
+ENTRY = {"type": "annotation_queue", "task": "gold_spans", "item_id": "tower-1",
+         "reason": "made from an incident", "added_at": "2026-02-01T00:00:00Z"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("choice", "status", "message"),
+    [
+        ({"verdict": "supported"}, 409, "needs a span"),
+        ({**GOOD, "span_start": 3}, 409, "letter by letter"),
+        ({**GOOD, "span_start": -1}, 409, "span_start"),
+        ({**GOOD, "source_id": "'; drop table labels; --"}, 409, "source_id"),
+        ({**GOOD, "verdict": "stale"}, 409, "still held"),
+        ({**GOOD, "verdict": "overreach"}, 409, "part of the claim"),
+        ({"verdict": "true"}, 409, "verdict"),
+        ({"verdict": "unlinked", "labeler": "ben"}, 400, "labeler"),
+        ({"verdict": 1}, 400, "str"),
+        ([], 400, "object"),
+    ],
+)
+def test_bad_choices_are_refused(
+    tower: tuple[RunningApp, str], choice: Any, status: int, message: str
+) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    answer = ana.post_json(f"/api/tasks/{task_id}/label", choice)
+    assert answer.status_code == status
+    assert message in answer.json()["error"].lower()
+    assert "\n" not in answer.json()["error"]
+    assert count_labels(app) == 0
+
+
+def test_same_choice_twice_is_one_label(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    first, second = (ana.post_json(f"/api/tasks/{task_id}/label", GOOD) for _ in range(2))
+    assert first.json() == second.json()
+    assert count_labels(app) == 1
+
+
+@pytest.mark.parametrize("what", ["label", "skip", "undo"])
+def test_another_ones_task_is_refused(tower: tuple[RunningApp, str], what: str) -> None:
+    app, round_id = tower
+    ana, ben = app.enter("ana"), app.enter("ben")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    body = {"label": {"verdict": "unlinked"}, "skip": {"reason": "no"}, "undo": {}}[what]
+    for wrong in (task_id, "forged", "../../etc/passwd"):
+        answer = ben.post_json(f"/api/tasks/{wrong}/{what}", body)
+        assert answer.status_code in (404, 409), wrong
+    page = ben.get(f"/label/{round_id}?task={task_id}")
+    assert page.status_code == 409
+    assert count_labels(app) == 0
+
+
+def test_undo_sends_the_claim_and_the_own_label(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    assert ana.post_json(f"/api/tasks/{task_id}/label", GOOD).status_code == 200
+    found = ana.post_json(f"/api/tasks/{task_id}/undo", {}).json()
+    assert found["task"]["task_id"] == task_id
+    assert found["before"]["supporting_span"] == "Dogs may"
+    again = ana.post_json(f"/api/tasks/{task_id}/undo", {})
+    assert again.status_code == 409
+    assert take(ana, round_id)["task"]["task_id"] == task_id
+
+
+def test_undo_takes_back_a_skip_and_the_audit_says_so(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    ana.post_json(f"/api/tasks/{task_id}/skip", {"reason": "can't read it"})
+    assert take(ana, round_id)["task"]["task_id"] != task_id
+    found = ana.post_json(f"/api/tasks/{task_id}/undo", {}).json()
+    assert (found["task"]["task_id"], found["before"], found["unskipped"]) == (task_id, None, True)
+    assert take(ana, round_id)["task"]["task_id"] == task_id
+    assert ana.post_json(f"/api/tasks/{task_id}/undo", {}).status_code == 409
+    with app.open() as store:
+        assert store.query("select count(*) from annotation_skips") == [(0,)]
+        told = store.query("select event, detail from audit_events where subject = :task "
+                           "order by happened_at", {"task": task_id})  # fmt: skip
+    assert told == [("skip", "can't read it"), ("undo skip", "can't read it")]
+
+
+def test_a_page_that_another_login_has_overtaken_gets_no_claim(
+    tower: tuple[RunningApp, str],
+) -> None:
+    """What a page asks for with its form token must be for the one who is logged in."""
+    app, round_id = tower
+    ana, ben = app.enter("ana"), app.enter("ben")
+    path = f"/api/rounds/{round_id}/next"
+    assert ben.get(path, **{"x-csrf-token": ana.csrf}).status_code == 403
+    with app.open() as store:
+        assert store.query("select count(*) from annotation_slots where labeler = 'ben'") == [(0,)]
+    assert ben.get(path, **{"x-csrf-token": ben.csrf}).status_code == 200
+    assert ben.get(path).status_code == 200
+
+
+def test_what_i_did_lists_closed_rounds_too(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana, ben = app.enter("ana"), app.enter("ben")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    ana.post_json(f"/api/tasks/{task_id}/label", {"verdict": "unlinked"})
+    assert "not to be changed" not in ana.get("/label?all=1").text
+    with app.open() as store:
+        close_round(store, round_id, utc_now())
+    page = ana.get("/label").text
+    assert "There is no open round" in page
+    assert "to be read, not to be changed" in page
+    assert f'href="/label/{round_id}?task={quote(task_id)}"' in page
+    assert "What I did" not in ben.get("/label").text
+    assert "it can't be changed" in ana.get(f"/label/{round_id}?task={task_id}").text
+    for what, body in (("label", GOOD), ("undo", {})):
+        answer = ana.post_json(f"/api/tasks/{task_id}/{what}", body)
+        assert answer.status_code == 409
+        assert "the round is closed" in answer.json()["error"].lower()
+
+
+def test_many_closed_rounds_are_shown_when_asked_for(place: str, tmp_path: Path) -> None:
+    with open_store(place, create=True) as store:
+        fill_store(store)
+        for number in range(8):
+            now = utc_now()
+            made = make_round(store, "tower", again=True, seed=number)
+            task = take_task(store, made.round_id, "ana", now)
+            assert task is not None
+            save_label(store, task.task_id, "ana", Choice(verdict="unlinked"), now)
+            if number:  # the first stays open, and comes first
+                close_round(store, made.round_id, now)
+    with run_app(place, tmp_path) as app:
+        ana = app.enter("ana")
+        page = ana.get("/label?all=1").text
+        assert ["closed" in part.partition("</h3>")[0] for part in page.split("<h3>")[1:]] == [
+            False, True, True, True, True, True,
+        ]  # fmt: skip
+        assert page.count('class="did"') == 6
+        assert "2 older closed rounds" in page
+        assert ana.get("/label?all=1&older=1").text.count('class="did"') == 8
+
+
+def test_labelers_do_not_adjudicate(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    answer = ana.post_json(f"/api/disputes/{task_id}/decide", {"verdict": "unlinked"})
+    assert answer.status_code == 403
+    for path in (f"/adjudicate/{round_id}", f"/adjudicate/{round_id}/{task_id}", "/gold-spans"):
+        assert ana.get(path).status_code == 403
+    assert count_labels(app) == 0
+
+
+def test_labelers_see_nothing_that_others_said(tower: tuple[RunningApp, str]) -> None:
+    """Whatever a labeler may open, it tells neither a person's nor an instrument's verdict."""
+    app, round_id = tower
+    claim = {"run_id": "tower", "item_id": "tower-1", "claim_text": "Entry is free."}
+    with app.open() as store:
+        load(store, label(**claim, verdict="unlinked", labeler="verifier:tell-tale"))
+    ana, ben = app.enter("tell-tale-ana"), app.enter("ben")
+    for _ in range(3):
+        task_id = take(ana, round_id)["task"]["task_id"]
+        answer = ana.post_json(
+            f"/api/tasks/{task_id}/label", {"verdict": "unlinked", "reason": "tell-tale"}
+        )
+        assert answer.status_code == 200
+    seen = 0
+    with app.open() as store:
+        for route in list_routes():
+            if route.method != "GET" or route.role is None:
+                continue
+            page = ben.get(fill_path(store, route.path))
+            assert "tell-tale" not in page.text, route.path
+            seen += page.status_code == 200
+    assert seen >= 5
+    assert all(take(ben, round_id, held)["task"]["mine"] is None for held in (1, 2))
+
+
+def test_adjudicators_find_what_waits_for_them(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana, ben, cleo = app.enter("ana"), app.enter("ben"), app.enter("cleo", "adjudicator")
+    assert "nothing to decide" in cleo.get("/adjudicate").text
+    assert "No dispute to decide" in cleo.get("/").text
+    task_id = take(ana, round_id)["task"]["task_id"]
+    ana.post_json(f"/api/tasks/{task_id}/label", {"verdict": "unlinked"})
+    with app.open() as store:
+        while (other := take_task(store, round_id, "ben", utc_now())) and other.task_id != task_id:
+            save_label(store, other.task_id, "ben", Choice(verdict="unlinked"), utc_now())
+    assert ben.post_json(f"/api/tasks/{task_id}/label", GOOD).status_code == 200
+    assert 'href="/adjudicate"' in cleo.get("/").text, "the menu and the tile lead there"
+    assert "<b>1 dispute</b> to decide" in cleo.get("/").text
+    page = cleo.get("/adjudicate").text
+    assert f'href="/adjudicate/{round_id}"' in page
+    assert '<strong>1</strong></td><td class="n">0</td>' in page
+    decided = cleo.post_json(f"/api/disputes/{task_id}/decide", {"verdict": "unlinked"})
+    assert decided.status_code == 200
+    assert '0</td><td class="n">1</td>' in cleo.get("/adjudicate").text
+    assert "No dispute to decide" in cleo.get("/").text
+
+
+def test_of_two_decisions_at_once_the_second_hears_of_the_first(
+    tower: tuple[RunningApp, str],
+) -> None:
+    app, round_id = tower
+    ana, cleo, dora = app.enter("ana"), app.enter("cleo", "adjudicator"), app.enter("dora", "admin")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    ana.post_json(f"/api/tasks/{task_id}/skip", {"reason": "not clear"})
+    path = f"/api/disputes/{task_id}/decide"
+    assert cleo.post_json(path, {"verdict": "unlinked", "replaces": None}).status_code == 200
+    before = count_labels(app)
+    answer = dora.post_json(path, {**GOOD, "replaces": None})
+    assert answer.status_code == 409
+    assert "while you had it open: cleo chose “unlinked” at" in answer.json()["error"]
+    assert count_labels(app) == before
+    assert cleo.post_json(path, {"verdict": "unlinked"}).status_code == 200, (
+        "sent twice: saved once"
+    )
+    page = dora.get(f"/adjudicate/{round_id}/{task_id}").text
+    shown = re.search(r'"decided":(\{[^}]*\})', page)
+    assert shown
+    seen = {name: json.loads(shown[1])[name] for name in ("labeler", "labeled_at")}
+    assert dora.post_json(path, {**GOOD, "replaces": seen}).status_code == 200
+    assert count_labels(app) == before + 1
+
+
+def test_rounds_that_are_not_there(
+    tower: tuple[RunningApp, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    app, _ = tower
+    root = app.enter("root", "admin")
+    for path in ("/label/none", "/adjudicate/none", "/adjudicate/none/none", "/rounds/none"):
+        answer = root.get(path)
+        assert answer.status_code == 404, path
+        assert "There is no such round." in answer.text
+        assert f"refused root: GET {path}: 404" in capfd.readouterr().err
+
+
+def test_counts_follow_the_work(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    ana = app.enter("ana")
+    first, second = take(ana, round_id), take(ana, round_id, 2)
+    assert first["left_in_answer"] == 5
+    assert second["left_in_answer"] == 4
+    ana.post_json(f"/api/tasks/{first['task']['task_id']}/label", {"verdict": "unlinked"})
+    now = take(ana, round_id)
+    assert now["task"]["task_id"] == second["task"]["task_id"]
+    assert (now["left_in_answer"], now["progress"]) == (4, {"slots": 12, "done": 1})
+    ana.post_json(f"/api/tasks/{now['task']['task_id']}/skip", {"reason": "can't read it"})
+    with app.open() as store:
+        assert count_left_in_round(store, round_id, "ana") == 4
+        assert count_left_in_round(store, round_id, "ben") == 6
+        assert count_round(store, round_id).done == 1
+
+
+def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) -> None:
+    app, _ = tower
+    with app.open() as store:
+        load(store, {**ENTRY, "entry_id": "g/1 ?"})
+    cleo = app.enter("cleo", "adjudicator")
+    link = re.search(r'href="(/gold-spans/[^"]+)"', cleo.get("/gold-spans").text)
+    assert link
+    assert cleo.get(link[1]).status_code == 200
+    found = cleo.get("/api/gold-spans/g%2F1%20%3F/documents?q=tower").json()
+    assert "tower" in [one["source_id"] for one in found["sources"]]
+    span = {"source_id": "tower", "span_start": 0, "span_text": "The tower", "required": True}
+    refused: list[dict[str, list[dict[str, Any]]]] = [
+        {"spans": []},
+        {"spans": [{**span, "span_text": "Der Turm"}]},
+        {"spans": [{**span, "span_start": 5}]},
+        {"spans": [{**span, "span_start": -2}]},
+        {"spans": [{**span, "source_id": "nowhere"}]},
+        {"spans": [{**span, "span_text": ""}]},
+        {"spans": [span, {**span, "span_text": "Der Turm"}]},
+    ]
+    for bad in refused:
+        answer = cleo.post_json("/api/gold-spans/g%2F1%20%3F", bad)
+        assert answer.status_code == 400, bad
+        assert "\n" not in answer.json()["error"]
+    with app.open() as store:
+        assert store.query("select count(*) from gold_spans") == [(0,)]
+    assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 200
+    assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 404
+
+
+@pytest.mark.parametrize("part", ["finish_entry", "audit"])
+def test_gold_spans_are_saved_whole_or_not_at_all(
+    tower: tuple[RunningApp, str], part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, _ = tower
+    with app.open() as store:
+        load(store, {**ENTRY, "entry_id": "g1"})
+    cleo = app.enter("cleo", "adjudicator")
+    span = {"source_id": "tower", "span_start": 0, "span_text": "The tower", "required": True}
+
+    def fail(*_: object) -> None:
+        raise StoreError("the disk is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(
+            *{"finish_entry": (gold_spans, "finish_entry"), "audit": (Call, "audit")}[part], fail
+        )
+        assert cleo.post_json("/api/gold-spans/g1", {"spans": [span]}).status_code == 503
+    with app.open() as store:
+        assert store.query("select count(*) from gold_spans") == [(0,)]
+        assert [one.entry_id for one in list_gold_entries(store)] == ["g1"]
+        assert store.query("select count(*) from audit_events where event = 'gold spans'") == [(0,)]
+    assert cleo.post_json("/api/gold-spans/g1", {"spans": [span]}).status_code == 200
+    with app.open() as store:
+        assert store.query("select count(*) from gold_spans") == [(1,)]
+        assert list_gold_entries(store) == []
+        assert store.query("select detail from audit_events where event = 'gold spans'") == [
+            ("1 spans",)
+        ]
+
+
+def test_of_two_who_give_gold_spans_the_second_changes_nothing(
+    tower: tuple[RunningApp, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, _ = tower
+    with app.open() as store:
+        load(store, {**ENTRY, "entry_id": "g1"})
+        waiting = list_gold_entries(store)
+        finish_entry(store, "g1", utc_now())
+    cleo = app.enter("cleo", "adjudicator")
+    monkeypatch.setattr(
+        gold_spans, "list_gold_entries", lambda _: waiting
+    )  # looked a moment before
+    span = {"source_id": "tower", "span_start": 0, "span_text": "The tower", "required": True}
+    answer = cleo.post_json("/api/gold-spans/g1", {"spans": [span]})
+    assert answer.status_code == 409
+    assert "someone else was first" in answer.json()["error"]
+    with app.open() as store:
+        assert store.query("select count(*) from gold_spans") == [(0,)]
+
+
+def test_count_left_in_answer_of_a_task_read_again(tower: tuple[RunningApp, str]) -> None:
+    app, round_id = tower
+    with app.open() as store:
+        task = take_task(store, round_id, "ana", utc_now())
+        assert task is not None
+        save_label(store, task.task_id, "ana", Choice(verdict="unlinked"), utc_now())
+        assert count_left_in_answer(store, task, "ana") == 5

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from claimwise.errors import InputError
+from claimwise.readers.documents import STDIN, check_stdin, read_action_log, read_sources, read_text
+
+
+def write(path: Path, content: bytes | str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_text_is_taken_as_it_stands(tmp_path: Path) -> None:
+    assert read_text(write(tmp_path / "a.txt", "é\r\n 🍵\t\n")) == "é\r\n 🍵\t\n"
+    assert read_text(write(tmp_path / "b.txt", b"\xef\xbb\xbfbom")) == "bom"
+    assert read_text(write(tmp_path / "c.txt", "")) == ""
+    assert read_text(write(tmp_path / "d.txt", "one \x00 in a longer text")).count("\x00") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3", "found a PDF, expected UTF-8 text: convert it first"),
+        (b"PK\x03\x04rest", "found a ZIP file (or .docx, .xlsx, .odt…), expected UTF-8 text"),
+        (b"\xff\xfeh\x00i\x00", "found UTF-16 text, expected UTF-8 text"),
+        ("hi there".encode("utf-16-le"), "found binary data, expected UTF-8 text"),
+        (b"\x1f\x8b\x08", "found a gzip file"),
+        ("one\ncafé".encode("latin-1"), ":2: found the byte 0xe9 at position 4, expected UTF-8"),
+    ],
+)
+def test_what_is_not_text_is_refused_in_one_line(
+    tmp_path: Path, content: bytes, found: str
+) -> None:
+    path = write(tmp_path / "file", content)
+    with pytest.raises(InputError) as caught:
+        read_text(path)
+    assert str(caught.value).startswith(str(path))
+    assert found in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_files_and_folders(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nope: no such file"):
+        read_text(tmp_path / "nope")
+    with pytest.raises(InputError, match="found a folder, expected a file"):
+        read_text(tmp_path)
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Tea. é".encode()), "utf-8"))
+    [source], warnings = read_sources([STDIN])
+    assert (source.source_id, source.source_text, warnings) == ("stdin", "Tea. é", [])
+    check_stdin([STDIN, Path("x")])
+    with pytest.raises(InputError, match="standard input named twice"):
+        check_stdin([STDIN, Path("x"), STDIN])
+
+
+def test_folders_stand_for_their_texts(tmp_path: Path) -> None:
+    for name in ("b.md", "a.txt", "sub/c.RST", "sub/d.pdf", "e.png", ".git/f.md", "g.json"):
+        write(tmp_path / "docs" / name, name)
+    sources, warnings = read_sources([tmp_path / "docs"])
+    names = [Path(source.source_id).relative_to(tmp_path / "docs").as_posix() for source in sources]
+    assert names == ["a.txt", "b.md", "sub/c.RST"]
+    assert warnings == [
+        f"{tmp_path / 'docs'}: 3 files were not read, having another ending: e.png, g.json, d.pdf"
+    ]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="found a folder without text files"):
+        read_sources([tmp_path / "empty"])
+
+
+def test_file_named_twice_is_read_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.md", "Tea.")
+    sources, warnings = read_sources([path, tmp_path, tmp_path / "." / "a.md"])
+    assert len(sources) == 1
+    assert warnings == [f"{path} was named twice and read once"] * 2
+
+
+def test_rows_of_sources(tmp_path: Path) -> None:
+    rows = (
+        '{"source_id": "old", "source_text": "€2", "superseded_by": "new"}\n\n'
+        '{"type": "sources", "source_id": "new", "corpus_ver": "v1", "source_text": "€3", '
+        '"valid_until": "2026-01-31"}\n'
+    )
+    old, new = read_sources([write(tmp_path / "s.jsonl", rows)])[0]
+    assert (old.source_id, old.source_text, old.superseded_by) == ("old", "€2", "new")
+    assert str(new.valid_until) == "2026-01-31"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "malformed JSON|inside a record"),
+        ('{"source_id": "a"}', "source_text: found nothing"),
+        ('{"source_id": "a", "source_text": "x", "valid_til": "2026"}', "valid_until, perhaps"),
+        ('{"source_id": "a", "source_text": "x\\u0000"}', "a NUL character"),
+        ('{"source_id": "ok", "source_text": "again"}', "source_id 'ok' again"),
+    ],
+)
+def test_bad_rows_of_sources(tmp_path: Path, line: str, message: str) -> None:
+    path = write(tmp_path / "s.jsonl", '{"source_id": "ok", "source_text": "x"}\n' + line)
+    with pytest.raises(InputError, match=message) as caught:
+        read_sources([path])
+    assert str(caught.value).startswith(f"{path}:2: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_action_logs(tmp_path: Path) -> None:
+    lines = 'refund 7 issued\n\n{"entry_text": "mail sent", "entry_id": "m"}\n{"tool": "close"}\r\n'
+    entries = read_action_log(write(tmp_path / "log", lines))
+    assert [(e.entry_id, e.entry_text) for e in entries] == [
+        ("1", "refund 7 issued"),
+        ("m", "mail sent"),
+        ("4", '{"tool": "close"}'),
+    ]
+    assert read_action_log(write(tmp_path / "none", " \n")) == []
+    with pytest.raises(InputError, match=r"log2:1: found malformed JSON|log2:1: found the end"):
+        read_action_log(write(tmp_path / "log2", "{nonsense"))
