@@ -31,8 +31,8 @@ from claimwise.comparison.decomposition import (
     KEPT,
     MOVED,
     NEW_ONLY,
-    Counts,
     Overlap,
+    PairedCounts,
     Split,
     split_movement,
 )
@@ -124,7 +124,9 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def simulate(setting: Setting, generator: np.random.Generator) -> tuple[Counts, Overlap | None]:
+def simulate(
+    setting: Setting, generator: np.random.Generator
+) -> tuple[PairedCounts, Overlap | None]:
     group = np.repeat(list(setting.sizes), list(setting.sizes.values()))
     start, end = np.array([setting.chances(int(g)) for g in group]).T
     total = (1 - setting.icc) / setting.icc
@@ -135,7 +137,7 @@ def simulate(setting: Setting, generator: np.random.Generator) -> tuple[Counts, 
     new_hits = generator.binomial(new_hits, 1 - setting.harshness)
     base_units, base_hits = (a * (group != NEW_ONLY) for a in (base_units, base_hits))
     new_units, new_hits = (a * (group != BASE_ONLY) for a in (new_units, new_hits))
-    counts = Counts(
+    counts = PairedCounts(
         base_hits=base_hits.astype(float),
         base_units=base_units.astype(float),
         new_hits=new_hits.astype(float),
@@ -171,7 +173,7 @@ def ask(
     return units, generator.binomial(units, chance)
 
 
-def blame_system(counts: Counts) -> tuple[float, float]:
+def blame_system(counts: PairedCounts) -> tuple[float, float]:
     """Return the interval of the plain difference of both runs' rates: the rival."""
     base = Histogram.from_clusters(counts.base_hits, counts.base_units)
     new = Histogram.from_clusters(counts.new_hits, counts.new_units)

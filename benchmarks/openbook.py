@@ -27,7 +27,7 @@ from claimwise.bench.labelled import find_sets, read_set
 from claimwise.judges.corpus import Corpus
 from claimwise.judges.judge import load_verifier
 from claimwise.openbook.answer import judge_by_corpus
-from claimwise.types.accuracy import LabelledClaim
+from claimwise.types.accuracy import BenchClaim
 from claimwise.types.corpus import OUTCOMES, Retrieval
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import AnswerClaim
@@ -39,7 +39,7 @@ FRESH = ("aggrefact_cliff_goyal", "averitec", "healthver")
 class Halves(NamedTuple):
     """Claims of the first half, and the corpora of both."""
 
-    claims: list[LabelledClaim]
+    claims: list[BenchClaim]
     own: Corpus
     other: Corpus
 
@@ -71,7 +71,7 @@ def _make_corpus(texts: set[str]) -> Corpus:
     return Corpus([Source(source_id=t, corpus_ver="-", source_text=t) for t in sorted(texts)])
 
 
-def share_found(claims: Sequence[LabelledClaim], corpus: Corpus, how: Retrieval) -> float:
+def share_found(claims: Sequence[BenchClaim], corpus: Corpus, how: Retrieval) -> float:
     """Return how often a passage of the claim's own document is among those found."""
     hits = sum(
         any(
@@ -83,9 +83,7 @@ def share_found(claims: Sequence[LabelledClaim], corpus: Corpus, how: Retrieval)
     return hits / len(claims)
 
 
-def count_outcomes(
-    claims: Sequence[LabelledClaim], corpus: Corpus, verifier: str
-) -> dict[str, int]:
+def count_outcomes(claims: Sequence[BenchClaim], corpus: Corpus, verifier: str) -> dict[str, int]:
     """Judge claims by a corpus; return how many had each outcome."""
     asked = [
         AnswerClaim(text=claim.claim, start=0, end=len(claim.claim), wording=claim.claim)

@@ -33,15 +33,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from claimwise.calibration.measure import Judged, compare_with_people, measure_balanced
+from claimwise.calibration.measure import ClaimArrays, compare_with_people, measure_balanced
 from claimwise.calibration.trust import decide_trust
-from claimwise.calibration.values import Rule
+from claimwise.calibration.values import TrustRule
 from claimwise.types.verdicts import CHOICES
 
 Flags = NDArray[np.bool_]
 Generator = np.random.Generator
 Limit = Literal["balanced accuracy", "kappa"]
-RULE: Final = Rule()
+RULE: Final = TrustRule()
 ALLOWED: Final = 0.05
 CLAIMS: Final = 4  # of an item
 ICC: Final = 0.2
@@ -125,7 +125,7 @@ def find_truth(limit: Limit, prevalence: float, distance: float) -> Truth:
     return Truth(prevalence, person, optimize.brentq(miss, 0.5, 0.9999))
 
 
-def draw_judged(truth: Truth, setting: Setting, generator: Generator) -> Judged:
+def draw_judged(truth: Truth, setting: Setting, generator: Generator) -> ClaimArrays:
     """Draw a sample as `read_claims` would return it."""
     count = setting.claims
     items = np.arange(count) // CLAIMS
@@ -143,7 +143,7 @@ def draw_judged(truth: Truth, setting: Setting, generator: Generator) -> Judged:
     twice = np.arange(setting.twice)
     counts[twice, told[: setting.twice]] += 1
     counts[twice, np.where(second, GOOD, BAD)[: setting.twice]] += 1
-    return Judged(
+    return ClaimArrays(
         said=np.where(says, GOOD, BAD),
         told=told,
         items=items,

@@ -27,7 +27,7 @@ from claimwise.judges.card import Card
 from claimwise.judges.combine import Combiner, LogisticModel, Tier
 from claimwise.judges.overlap import OverlapVerifier
 from claimwise.measure.accuracy import (
-    Measured,
+    MeasuredAccuracy,
     Resampling,
     average_sets,
     compare_sets,
@@ -192,9 +192,9 @@ def _best_threshold(scores: dict[str, Array], sets: dict[str, Set]) -> float:
 
 def measure(
     sets: dict[str, Set], more: dict[str, Set], hopeless: float, how: Resampling
-) -> tuple[dict[str, dict[str, Measured]], dict[str, Any]]:
+) -> tuple[dict[str, dict[str, MeasuredAccuracy]], dict[str, Any]]:
     """Score every set with fits that left it out; return the measurements by verifier."""
-    measured: dict[str, dict[str, Measured]] = defaultdict(dict)
+    measured: dict[str, dict[str, MeasuredAccuracy]] = defaultdict(dict)
     compared: dict[str, list[Any]] = defaultdict(list)
     for name, some in sets.items():
         rest = {other: sets[other] for other in FITTED if other != name} | more
@@ -269,7 +269,7 @@ def main() -> None:
 
 
 def describe(
-    name: str, measured: dict[str, Measured], compared: list[Any], combiner: Combiner
+    name: str, measured: dict[str, MeasuredAccuracy], compared: list[Any], combiner: Combiner
 ) -> VerifierAccuracy:
     """Return a verifier's figures with what it leads the baseline by."""
     accuracies = {set_name: m.accuracy for set_name, m in measured.items()}

@@ -18,7 +18,7 @@ from claimwise.decompose.answers import split_answer
 from claimwise.judges.judge import load_verifier
 from claimwise.judges.lazy import lazy
 from claimwise.judges.quotes import LONGEST_QUOTE, QuoteFinder
-from claimwise.judges.reading import Reading
+from claimwise.judges.reading import TextFacts
 from claimwise.readers.files import read_csv
 from claimwise.text.sentences import find_sentences
 from claimwise.types.rows import Source
@@ -156,12 +156,14 @@ def find(text: str) -> Work:
     return lambda: find_sentences(text)
 
 
-_FACTS = [name for cls in Reading.__mro__ for name, it in vars(cls).items() if isinstance(it, lazy)]
+_FACTS = [
+    name for cls in TextFacts.__mro__ for name, it in vars(cls).items() if isinstance(it, lazy)
+]
 
 
 def read_facts(text: str) -> Work:
     def work() -> None:
-        reading = Reading(text)
+        reading = TextFacts(text)
         for name in _FACTS:
             getattr(reading, name)
 

@@ -83,12 +83,12 @@ def assert_faithful(
     if not 0 <= min_rate <= 1:
         raise ValueError(f"min_rate: found {min_rate}, expected a share from 0 to 1")
     from claimwise.checking.check import check
-    from claimwise.checking.report import decide_gate
+    from claimwise.checking.report import check_rate
 
     result = check(
         answer, sources, question=question, actions=actions, verifier=verifier, judge=judge
     )
-    if decide_gate(result, min_rate).passed is not True:
+    if check_rate(result, min_rate).passed is not True:
         raise AssertionError("\n".join(_explain(result, min_rate)))
     return result
 

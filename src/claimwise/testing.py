@@ -23,7 +23,7 @@ import msgspec
 from claimwise.demo import write_demo
 from claimwise.errors import ClaimwiseError, InputError, PluginError, Problem
 from claimwise.judges.outside import Judge, OutsideVerifier
-from claimwise.llm.addresses import is_loopback, read_origin
+from claimwise.llm.addresses import is_loopback_origin, read_origin
 from claimwise.llm.providers import Destination, Endpoint, Provider, make_url
 from claimwise.llm.wire import Reading
 from claimwise.measure import estimate_metric
@@ -189,7 +189,7 @@ def _check_address(provider: Provider) -> str:
         origin = read_origin(base)
     except ValueError as error:
         raise AssertionError(f"base_url: {error}") from error
-    safe = origin.startswith("https://") or is_loopback(origin) or provider.local
+    safe = origin.startswith("https://") or is_loopback_origin(origin) or provider.local
     _require(safe, f"base_url {base}: prompts and keys need https")
     named = bool(provider.base_url or provider.base_env)
     _require(named, "a provider needs base_url, or base_env for the user to set")

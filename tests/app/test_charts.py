@@ -12,8 +12,8 @@ from markupsafe import Markup
 from claimwise.app.charts import (
     WIDTH,
     Bar,
-    Bin,
-    Part,
+    ChartPart,
+    ConfidenceBin,
     Point,
     draw_bars,
     draw_forest,
@@ -64,7 +64,7 @@ def test_trends_and_forests_stay_in_their_frame(found: list[Point]) -> None:
 @given(st.lists(st.lists(st.floats(0, 1e9), min_size=1, max_size=6), max_size=6))
 def test_bars_stay_in_their_frame(amounts: list[list[float]]) -> None:
     bars = [
-        Bar("run", [Part(f"p{n}", amount, str(n)) for n, amount in enumerate(one)])
+        Bar("run", [ChartPart(f"p{n}", amount, str(n)) for n, amount in enumerate(one)])
         for one in amounts
     ]
     check(draw_bars(bars, title="mix"))
@@ -74,8 +74,11 @@ def test_bars_stay_in_their_frame(amounts: list[list[float]]) -> None:
 def test_reliability_stays_in_its_frame(
     found: list[tuple[float, float, float, float, int]],
 ) -> None:
-    bins = [Bin(at, seen, min(low, seen), max(high, seen), n) for at, seen, low, high, n in found]
-    check(draw_reliability([*bins, Bin(0.5, None, None, None, 0)], title="reliability"))
+    bins = [
+        ConfidenceBin(at, seen, min(low, seen), max(high, seen), n)
+        for at, seen, low, high, n in found
+    ]
+    check(draw_reliability([*bins, ConfidenceBin(0.5, None, None, None, 0)], title="reliability"))
 
 
 def test_no_name_becomes_markup() -> None:
@@ -84,7 +87,7 @@ def test_no_name_becomes_markup() -> None:
     charts = [
         draw_trend([point], title=HOSTILE),
         draw_forest([point], title=HOSTILE),
-        draw_bars([Bar(HOSTILE, [Part(HOSTILE, 3, "0")], HOSTILE)], title=HOSTILE),
+        draw_bars([Bar(HOSTILE, [ChartPart(HOSTILE, 3, "0")], HOSTILE)], title=HOSTILE),
         draw_quadrant(cells, title=HOSTILE),
     ]
     for chart in charts:
@@ -120,7 +123,9 @@ def test_quadrant_squares_are_as_large_as_their_rates() -> None:
 
 
 def test_parts_are_as_wide_as_their_amounts() -> None:
-    bar = Bar("run", [Part("a", 30, "0"), Part("b", 0, "1"), Part("c", 10, "unscored")])
+    bar = Bar(
+        "run", [ChartPart("a", 30, "0"), ChartPart("b", 0, "1"), ChartPart("c", 10, "unscored")]
+    )
     root = read(draw_bars([bar], title="mix"))
     parts = [e for e in root.iter("rect") if "chart-part" in e.attrib["class"]]
     assert [part.attrib["class"].split()[1] for part in parts] == ["chart-0", "chart-unscored"]

@@ -13,7 +13,7 @@ import pytest
 
 from claimwise.accounts.values import Account, Role
 from claimwise.app.dashboard import show_dashboard
-from claimwise.app.figures import Figures
+from claimwise.app.figures import FigureStore
 from claimwise.app.panels import draw_slices
 from claimwise.app.pool import StorePool
 from claimwise.app.requests import Call, Refusal, Response
@@ -177,7 +177,7 @@ def test_runs_that_are_still_being_measured_say_so(
 
     monkeypatch.setattr("claimwise.app.runs.build_report", build_slowly)
     pool = StorePool(lambda: open_store(place))
-    monkeypatch.setitem(Figures.get.__kwdefaults__ or {}, "patience", 0.05)
+    monkeypatch.setitem(FigureStore.get.__kwdefaults__ or {}, "patience", 0.05)
     told = read(show_dashboard(make_call(store, borrow=pool.borrow)))
     assert "Calculating 1 run… (updates by itself)" in told
     assert "Calculating the newest run…" in told
@@ -186,7 +186,7 @@ def test_runs_that_are_still_being_measured_say_so(
     run_page: dict[str, Any] = {"path": {"run_id": "r"}, "borrow": pool.borrow}
     assert "Calculating 1 run…" in read(show_run(make_call(store, **run_page)))
     go.set()
-    monkeypatch.setitem(Figures.get.__kwdefaults__ or {}, "patience", DEADLINE)
+    monkeypatch.setitem(FigureStore.get.__kwdefaults__ or {}, "patience", DEADLINE)
     told = read(show_run(make_call(store, **run_page)))
     assert "Measured at" in told
     assert "updates by itself" not in told
@@ -201,13 +201,13 @@ def test_overview_waits_once_for_all_its_figures(
     fill(store, source(), item("q1"), run(), run("older", started_at="2025-01-01T00:00:00Z"),
          answer("q1", "It is tall."))  # fmt: skip
     asked: list[list[Any]] = []
-    get = Figures.get
+    get = FigureStore.get
 
-    def note(figures: Figures, wanted: Any, **more: Any) -> Any:
+    def note(figures: FigureStore, wanted: Any, **more: Any) -> Any:
         asked.append([one.key for one in wanted])
         return get(figures, wanted, **more)
 
-    monkeypatch.setattr(Figures, "get", note)
+    monkeypatch.setattr(FigureStore, "get", note)
     pool = StorePool(lambda: open_store(place))
     assert show_dashboard(make_call(store, borrow=pool.borrow)).status == 200
     pool.close()

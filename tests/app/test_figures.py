@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from claimwise.app import figures as module
-from claimwise.app.figures import Figures, Shown, Wanted
+from claimwise.app.figures import FigureStore, ReadyFigures, Wanted
 from claimwise.errors import MetricError
 from claimwise.store import Store, open_store
 from small_data import answer, item, label, run, source, to_rows
@@ -28,14 +28,14 @@ class Counter:
 
 
 @pytest.fixture
-def kept(store: Store, place: str) -> Figures:
+def kept(store: Store, place: str) -> FigureStore:
     """Figures of a small run; each is measured over a connection of its own."""
     records = [source(), item("q1"), run(), answer("q1", "It is tall.")]
     store.load(to_rows(records), ["file"], lenient=True)
-    return Figures(lambda: open_store(place))
+    return FigureStore(lambda: open_store(place))
 
 
-def test_figures_stay_until_their_run_changes(store: Store, kept: Figures) -> None:
+def test_figures_stay_until_their_run_changes(store: Store, kept: FigureStore) -> None:
     measure = Counter()
     wanted = [Wanted("key", "r", measure)]
     assert kept.get(wanted, patience=DEADLINE).kept["key"].value == 1
@@ -47,7 +47,7 @@ def test_figures_stay_until_their_run_changes(store: Store, kept: Figures) -> No
 
 
 def test_old_figures_are_made_anew_although_nothing_changed(
-    kept: Figures, monkeypatch: pytest.MonkeyPatch
+    kept: FigureStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = [Wanted("key", "r", Counter())]
     assert kept.get(wanted, patience=DEADLINE).kept["key"].value == 1
@@ -56,7 +56,7 @@ def test_old_figures_are_made_anew_although_nothing_changed(
     assert kept.get(wanted, patience=DEADLINE).kept["key"].value == 2
 
 
-def test_requests_do_not_wait_longer_than_they_have_patience(kept: Figures) -> None:
+def test_requests_do_not_wait_longer_than_they_have_patience(kept: FigureStore) -> None:
     go = threading.Event()
 
     def measure(store: Store) -> str:
@@ -66,12 +66,12 @@ def test_requests_do_not_wait_longer_than_they_have_patience(kept: Figures) -> N
     wanted = [Wanted("slow", "r", measure)]
     assert kept.get(wanted, patience=0.05).kept == {}
     # Where the page has spent all of it already: with all of it the figure would be there.
-    assert kept.get(wanted, patience=DEADLINE, spent=DEADLINE) == Shown({}, False, None)
+    assert kept.get(wanted, patience=DEADLINE, spent=DEADLINE) == ReadyFigures({}, False, None)
     go.set()
     assert kept.get(wanted, patience=DEADLINE).kept["slow"].value == "done"
 
 
-def test_older_figures_are_shown_while_newer_are_made(kept: Figures) -> None:
+def test_older_figures_are_shown_while_newer_are_made(kept: FigureStore) -> None:
     go = threading.Event()
     values = iter(["old", "new"])
 
@@ -90,7 +90,9 @@ def test_older_figures_are_shown_while_newer_are_made(kept: Figures) -> None:
     assert kept.get(wanted, patience=DEADLINE).kept["key"].value == "new"
 
 
-def test_figures_that_were_not_checked_are_not_called_current(store: Store, kept: Figures) -> None:
+def test_figures_that_were_not_checked_are_not_called_current(
+    store: Store, kept: FigureStore
+) -> None:
     """Where reading the fingerprint takes long it is not read for every page."""
     wanted = [Wanted("key", "r", Counter())]
     first = kept.get(wanted, patience=DEADLINE)
@@ -108,7 +110,7 @@ def test_figures_that_were_not_checked_are_not_called_current(store: Store, kept
 
 
 def test_what_was_stored_before_a_page_is_asked_for_is_counted(
-    store: Store, kept: Figures, monkeypatch: pytest.MonkeyPatch
+    store: Store, kept: FigureStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where another page's figures are being measured, for which it came too late."""
     monkeypatch.setattr(module, "_REST", 0)
@@ -131,7 +133,7 @@ def test_what_was_stored_before_a_page_is_asked_for_is_counted(
         assert (late.result().kept["key"].value, late.result().current) == (1, True)
 
 
-def test_what_can_not_be_measured_says_why(kept: Figures) -> None:
+def test_what_can_not_be_measured_says_why(kept: FigureStore) -> None:
     def refuse(store: Store) -> None:
         raise MetricError("found no such slice")
 
@@ -143,7 +145,7 @@ def test_what_can_not_be_measured_says_why(kept: Figures) -> None:
     assert shown.kept["b"].problem == "measuring failed: ZeroDivisionError"
 
 
-def test_failures_are_not_kept(kept: Figures) -> None:
+def test_failures_are_not_kept(kept: FigureStore) -> None:
     replies = iter([MetricError("the file is broken"), None])
 
     def measure(store: Store) -> str:
@@ -157,7 +159,7 @@ def test_failures_are_not_kept(kept: Figures) -> None:
     assert kept.get(wanted, patience=DEADLINE).kept["key"].value == "mended"
 
 
-def test_many_requests_measure_once(kept: Figures) -> None:
+def test_many_requests_measure_once(kept: FigureStore) -> None:
     measure = Counter()
     wanted = [Wanted("key", "r", measure)]
     found: list[int] = []
@@ -175,7 +177,7 @@ def test_many_requests_measure_once(kept: Figures) -> None:
     assert measure.times == 1
 
 
-def test_only_so_many_are_kept(kept: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_are_kept(kept: FigureStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_KEPT", 3)
     for number in range(6):
         kept.get([Wanted(number, "r", Counter())], patience=DEADLINE)

@@ -11,9 +11,9 @@ from claimwise.errors import ConfigError, RefusedError
 from claimwise.labelling.guide import (
     find_guide,
     list_guides,
+    markdown_to_html,
     parse_guide,
     read_guide,
-    render_markdown,
 )
 from claimwise.labelling.queue import add_guide
 from claimwise.store import Store
@@ -133,7 +133,7 @@ def test_imported_guide_without_head_is_shown_without_rules(store: Store) -> Non
 
 
 def test_markdown_never_becomes_markup_of_its_own() -> None:
-    html = render_markdown(
+    html = markdown_to_html(
         "## R1 · A <b>\n\n<script>alert(1)</script> [x](javascript:alert(1)) ![p](http://a/b.png)"
     )
     assert '<h2 id="R1">' in html

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from claimwise.accounts.queries import create_account
 from claimwise.app import agreement, dashboard, runs
-from claimwise.app.figures import Figures
+from claimwise.app.figures import FigureStore
 from claimwise.demo import list_demo_files
 from claimwise.run_report import build_report
 from claimwise.store import open_store
@@ -147,7 +147,7 @@ def test_pages_update_by_themselves_when_new_figures_are_ready(
     monkeypatch.setattr(runs, "build_report", hold(build_report))
     for module in (dashboard, agreement):
         monkeypatch.setattr(module, "measure_people", hold(module.measure_people))
-    monkeypatch.setitem(Figures.get.__kwdefaults__ or {}, "patience", 0.0)
+    monkeypatch.setitem(FigureStore.get.__kwdefaults__ or {}, "patience", 0.0)
     with running.open() as store:
         changed = "update labels set labeled_at = :now where run_id = 'candidate'"
         store.execute_all([(changed, {"now": utc_now()})])

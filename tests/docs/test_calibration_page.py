@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.calibration.values import Rule
+from claimwise.calibration.values import TrustRule
 from claimwise.cli.main import run
 from claimwise.store import open_store
 
@@ -70,7 +70,7 @@ def test_the_corrected_rate_is_what_the_command_prints(
 
 
 def test_the_rule_on_the_page_is_the_rule() -> None:
-    text, rule = PAGE.read_text("utf-8"), Rule()
+    text, rule = PAGE.read_text("utf-8"), TrustRule()
     for name, value in (("level", rule.level), ("margin", rule.margin),
                         ("min-claims", rule.min_claims), ("days", rule.days)):  # fmt: skip
         assert f"`--{name}` ({value:g})" in text

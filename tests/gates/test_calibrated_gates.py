@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from claimwise.calibration.calibrate import calibrate_verifier
-from claimwise.calibration.values import Calibrated, Rule
+from claimwise.calibration.values import Calibrated, TrustRule
 from claimwise.config import Config, Project, find_project
 from claimwise.errors import ConfigError
 from claimwise.gates.run import run_gates
@@ -91,7 +91,7 @@ def test_a_calibration_decides_before_raw_agreement(store: Store, tmp_path: Path
     prepare(store)
     load_runs(store)
     assert decide(store, tmp_path).outcome == "pass"
-    calibrate(store, rule=Rule(min_claims=1000))
+    calibrate(store, rule=TrustRule(min_claims=1000))
     found = decide(store, tmp_path)
     assert found.outcome == "inconclusive"
     assert "judge:x is not known to be trusted" in found.slices[0].reason

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.judges.corpus import PASSAGE_WORDS, Corpus, Excerpts, cut_passages, list_telling
-from claimwise.types.corpus import Passage, Retrieval
+from claimwise.judges.corpus import (
+    PASSAGE_WORDS,
+    Corpus,
+    Excerpts,
+    cut_passages,
+    list_content_words,
+)
+from claimwise.types.corpus import CorpusPassage, Retrieval
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import AnswerClaim, ClaimVerdict, Span
 
@@ -110,18 +116,18 @@ def test_k_is_kept_to_and_equal_passages_come_in_order() -> None:
 def test_scores_are_those_of_bm25(texts: list[list[str]], claim: str) -> None:
     """The index against the formula, passage by passage (each document is one passage)."""
     documents = [doc(str(n), " ".join(text)) for n, text in enumerate(texts)]
-    stems = [list_telling(document.source_text) for document in documents]
+    stems = [list_content_words(document.source_text) for document in documents]
     average = max(sum(map(len, stems)) / len(stems), 1)
     expected = {}
     for number, own in enumerate(stems):
         score = 0.0
-        for stem in set(list_telling(claim)):
+        for stem in set(list_content_words(claim)):
             held = sum(stem in other for other in stems)
             weight = math.log(1 + (len(stems) - held + 0.5) / (held + 0.5))
             times = own.count(stem)
             norm = 1.2 * (0.25 + 0.75 * len(own) / average)
             score += weight * times * 2.2 / (times + norm)
-        if any(stem in own for stem in list_telling(claim)):
+        if any(stem in own for stem in list_content_words(claim)):
             expected[str(number)] = score
     found = {p.source_id: p for p in Corpus(documents).find_passages(claim, ALL)}
     assert found.keys() == expected.keys()
@@ -131,8 +137,10 @@ def test_scores_are_those_of_bm25(texts: list[list[str]], claim: str) -> None:
         assert 0 <= passage.weight <= 1
 
 
-def excerpt(source: Source, start: int, end: int) -> Passage:
-    return Passage(source_id=source.source_id, start=start, end=end, score=1, found=1, weight=1)
+def excerpt(source: Source, start: int, end: int) -> CorpusPassage:
+    return CorpusPassage(
+        source_id=source.source_id, start=start, end=end, score=1, found=1, weight=1
+    )
 
 
 def test_passages_that_touch_are_one_source() -> None:

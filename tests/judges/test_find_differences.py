@@ -6,12 +6,12 @@ import pytest
 
 import claimwise.judges.compare as comparing
 from claimwise.judges.amounts import Amount, agree
-from claimwise.judges.compare import Difference, find_differences, find_reckoned, find_uncovered
+from claimwise.judges.compare import FactDifference, find_differences, find_reckoned, find_uncovered
 from claimwise.judges.evidence import EvidenceIndex, weigh_part
 from judges.judged import make_source
 
 
-def differ(claim: str, *texts: str) -> list[Difference]:
+def differ(claim: str, *texts: str) -> list[FactDifference]:
     index = EvidenceIndex([make_source(text, f"s{n}") for n, text in enumerate(texts)])
     part = weigh_part(claim, index)
     return find_differences(part, index, part.ranked[:6])

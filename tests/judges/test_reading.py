@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.judges.lazy import lazy
-from claimwise.judges.reading import Reading, tells
+from claimwise.judges.reading import TextFacts, tells
 from claimwise.judges.words import is_common
 from support.work import count_steps
 
@@ -35,19 +35,19 @@ def test_a_lazy_property_is_worked_out_once() -> None:
 
 
 def list_properties() -> list[str]:
-    classes = [cls for cls in Reading.__mro__ if cls is not object]
+    classes = [cls for cls in TextFacts.__mro__ if cls is not object]
     return [name for cls in classes for name, it in vars(cls).items() if isinstance(it, lazy)]
 
 
 def test_no_property_pays_for_a_lock() -> None:
-    found = [it for cls in Reading.__mro__ for it in vars(cls).values()]
+    found = [it for cls in TextFacts.__mro__ for it in vars(cls).values()]
     assert not any(isinstance(it, cached_property) for it in found)
     assert {"words", "quantities", "denied"} <= set(list_properties())
 
 
 @given(TEXTS, st.permutations(list_properties()))
 def test_the_order_of_asking_changes_nothing(text: str, order: list[str]) -> None:
-    asked, fresh = Reading(text), Reading(text)
+    asked, fresh = TextFacts(text), TextFacts(text)
     for name in order:
         getattr(asked, name)
     for name in list_properties():
@@ -56,7 +56,7 @@ def test_the_order_of_asking_changes_nothing(text: str, order: list[str]) -> Non
 
 @given(TEXTS)
 def test_what_is_read_agrees(text: str) -> None:
-    reading = Reading(text)
+    reading = TextFacts(text)
     assert [word.stem for word in reading.words] == reading.stems
     assert [word.stem for word in reading.telling] == reading.telling_stems
     assert reading.content == {stem for stem in reading.stems if not is_common(stem)}
@@ -76,11 +76,11 @@ def test_what_is_read_agrees(text: str) -> None:
     ],
 )
 def test_what_is_denied(text: str, denied: list[str]) -> None:
-    assert [word.stem for word in Reading(text).denied] == denied
+    assert [word.stem for word in TextFacts(text).denied] == denied
 
 
 def test_dates_and_amounts_are_left_out_of_the_plain_words() -> None:
-    reading = Reading("On 5 May 2020 the tower was 139 metres tall.")
+    reading = TextFacts("On 5 May 2020 the tower was 139 metres tall.")
     assert reading.plain == ["tower", "tall"]
     assert reading.undated == {"tower", "139", "metr", "tall"}
     assert reading.opposites == []  # none of its words has one
@@ -102,7 +102,7 @@ def test_work_grows_with_the_text_only(unit: str) -> None:
     """Four times the text may take five times the steps, not sixteen times."""
 
     def read(size: int) -> int:
-        text = Reading((unit * size)[:size])
+        text = TextFacts((unit * size)[:size])
 
         def read_all() -> None:
             for name in list_properties():

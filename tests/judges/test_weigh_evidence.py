@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.judges.combine import LogisticModel, Tier, add_encoder, load_combiner, sum_up
-from claimwise.judges.evidence import FEATURES, EvidenceIndex, Part, split_parts, weigh_part
-from claimwise.judges.reading import Reading
+from claimwise.judges.evidence import (
+    FEATURES,
+    EvidenceIndex,
+    LinkedSentence,
+    split_parts,
+    weigh_part,
+)
+from claimwise.judges.reading import TextFacts
 from judges.judged import make_source
 
 TOWERS = (
@@ -99,9 +105,9 @@ def test_a_claim_is_split_into_sentences() -> None:
     assert split_parts("") == [""]
 
 
-def make_part(**features: float) -> Part:
+def make_part(**features: float) -> LinkedSentence:
     row = tuple(features.get(name, 0.0) for name in FEATURES)
-    return Part(Reading(""), (), (), row)
+    return LinkedSentence(TextFacts(""), (), (), row)
 
 
 def test_parts_are_summed_up() -> None:

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.llm.limits import Budget, Gate
+from claimwise.llm.limits import Budget, ConcurrencyLimiter
 
 EVENTS = st.lists(st.sampled_from(["replied", "overloaded", "failed"]), max_size=200)
 
 
 @given(st.integers(1, 100), EVENTS)
 def test_the_limit_stays_between_one_and_the_most(most: int, events: list[str]) -> None:
-    gate = Gate(most)
+    gate = ConcurrencyLimiter(most)
     for event in events:
         entered = gate.enter()
         assert entered is not None
@@ -20,7 +20,7 @@ def test_the_limit_stays_between_one_and_the_most(most: int, events: list[str]) 
 
 
 def test_a_burst_of_overloads_halves_once() -> None:
-    gate = Gate(16)
+    gate = ConcurrencyLimiter(16)
     entered = [gate.enter() for _ in range(16)]
     for moment in entered:
         assert moment is not None
@@ -33,7 +33,7 @@ def test_a_burst_of_overloads_halves_once() -> None:
 
 
 def test_after_an_overload_a_round_of_replies_adds_one() -> None:
-    gate = Gate(16)
+    gate = ConcurrencyLimiter(16)
     moment = gate.enter()
     assert moment is not None
     gate.leave(moment, overloaded=True, replied=False)
@@ -45,7 +45,7 @@ def test_after_an_overload_a_round_of_replies_adds_one() -> None:
 
 
 def test_stopped_gates_let_nobody_in() -> None:
-    gate, budget = Gate(1), Budget(1.0)
+    gate, budget = ConcurrencyLimiter(1), Budget(1.0)
     assert gate.enter() is not None
     gate.stop()
     assert gate.enter() is None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from claimwise.measure.accuracy import (
     COMPARED,
     FIGURES,
-    Measured,
+    MeasuredAccuracy,
     Rating,
     Resampling,
     average_sets,
@@ -278,7 +278,7 @@ def test_an_instrument_does_not_lead_itself() -> None:
     assert (difference.auc, difference.auc_interval) == (0.0, (0.0, 0.0))
 
 
-def measure_two(seed: int = 8) -> tuple[Measured, Measured]:
+def measure_two(seed: int = 8) -> tuple[MeasuredAccuracy, MeasuredAccuracy]:
     good, bad = draw_set(150, seed=seed, noise=0.1), draw_set(150, seed=seed, noise=3.0)
     assert np.array_equal(good.labels, bad.labels)
     return measure_set(good, QUICK), measure_set(bad, QUICK)

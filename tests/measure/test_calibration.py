@@ -23,7 +23,7 @@ from claimwise.calibration.measure import (
     read_claims,
 )
 from claimwise.calibration.trust import decide_trust
-from claimwise.calibration.values import JudgedClaim, PeopleAgreement, Rule
+from claimwise.calibration.values import JudgedClaim, PeopleAgreement, TrustRule
 
 
 def claims(*counts: tuple[str, str, int], per_item: int = 2, **more: Any) -> list[JudgedClaim]:
@@ -284,7 +284,7 @@ def test_the_gap_reaches_as_far_as_its_parts_and_no_further() -> None:
     assert (down[2] > up[2]) == (down[0] > up[0])
 
 
-RULE = Rule()
+RULE = TrustRule()
 
 
 def people(
@@ -386,7 +386,7 @@ def test_whatever_the_claims_figures_are_figures(rows: list[Any]) -> None:
     assert gap.value is None or np.isfinite(gap.value)
     if gap.low is not None and gap.high is not None:
         assert gap.low - 1e-9 <= (gap.value or 0.0) <= gap.high + 1e-9
-    status, reason = decide_trust(Rule(min_claims=0), len(rows), shares[0], people)
+    status, reason = decide_trust(TrustRule(min_claims=0), len(rows), shares[0], people)
     assert status in ("trusted", "not trusted", "unknown")
     assert "nan" not in reason
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from claimwise.comparison.drift import explain_drift
-from claimwise.comparison.drift_values import Drift, Part
+from claimwise.comparison.drift_values import Drift, DriftPart
 from claimwise.comparison.queries import find_pair
 from claimwise.errors import MetricError
 from claimwise.measure import load_metrics
@@ -41,7 +41,7 @@ def drift(store: Store, *by: str, base: str = "old", new: str = "new", **more: A
     return found
 
 
-def parts_of(found: Drift) -> dict[str, Part]:
+def parts_of(found: Drift) -> dict[str, DriftPart]:
     return {" + ".join(part.causes): part for part in found.parts}
 
 

@@ -15,8 +15,8 @@ from claimwise.comparison.decomposition import (
     KEPT,
     MOVED,
     NEW_ONLY,
-    Counts,
     Overlap,
+    PairedCounts,
     Split,
     split_movement,
 )
@@ -29,14 +29,14 @@ ROW = st.tuples(
 )  # fmt: skip
 
 
-def make_counts(rows: list[Any]) -> tuple[Counts, Overlap]:
+def make_counts(rows: list[Any]) -> tuple[PairedCounts, Overlap]:
     group = np.array([row[0] for row in rows], dtype=np.int64)
     table = np.array([(*row[1], *row[2]) for row in rows], dtype=float).T
     base, new = group != NEW_ONLY, group != BASE_ONLY
     scale = np.where(base & new, [1 / row[3] for row in rows], 1.0)
     old = np.array([row[4] for row in rows], dtype=float).T
     again = np.minimum(np.array([row[5] for row in rows], dtype=float), old[1])
-    counts = Counts(
+    counts = PairedCounts(
         base_hits=table[0] * base, base_units=table[1] * base,
         new_hits=table[2] * new, new_units=table[3] * new, group=group, scale=scale,
     )  # fmt: skip
@@ -63,13 +63,13 @@ def test_parts_add_up_to_the_whole(rows: Any, judged: bool, changed: bool, known
         assert piece.low <= piece.change <= piece.high
 
 
-def draw(sizes: dict[int, int], seed: int = 1, drop: float = 0.0) -> Counts:
+def draw(sizes: dict[int, int], seed: int = 1, drop: float = 0.0) -> PairedCounts:
     generator = np.random.default_rng(seed)
     group = np.repeat(list(sizes), list(sizes.values())).astype(np.int64)
     chance = generator.beta(5, 1, len(group))
     base_units = generator.integers(1, 8, len(group)) * (group != NEW_ONLY)
     new_units = generator.integers(1, 8, len(group)) * (group != BASE_ONLY)
-    return Counts(
+    return PairedCounts(
         base_hits=generator.binomial(base_units, chance).astype(float),
         base_units=base_units.astype(float),
         new_hits=generator.binomial(new_units, chance * (1 - drop)).astype(float),
@@ -98,7 +98,7 @@ def test_without_another_cause_the_system_is_the_paired_difference() -> None:
 
 def test_runs_without_a_difference_are_enclosed_as_a_comparison_does() -> None:
     ones = np.full(40, 3.0)
-    same = Counts(
+    same = PairedCounts(
         base_hits=ones, base_units=ones, new_hits=ones, new_units=ones,
         group=np.full(40, KEPT), scale=np.ones(40),
     )  # fmt: skip
@@ -177,7 +177,7 @@ def test_asking_an_item_three_times_is_mix_not_system() -> None:
     """Base asks each item once; the new run asks the bad half of them three times."""
     hits, units = np.array([2.0] * 20 + [0.0] * 20), np.full(40, 2.0)
     often = np.array([1.0] * 20 + [3.0] * 20)
-    counts = Counts(
+    counts = PairedCounts(
         base_hits=hits, base_units=units, new_hits=hits * often, new_units=units * often,
         group=np.full(40, KEPT), scale=1 / often,
     )  # fmt: skip

@@ -20,7 +20,7 @@ from claimwise.calibration.queries import (
 )
 from claimwise.calibration.report import describe_basis
 from claimwise.calibration.status import Standings, read_standings
-from claimwise.calibration.values import Calibrated, Calibration, Rule
+from claimwise.calibration.values import Calibrated, Calibration, TrustRule
 from claimwise.calibration.weights import weigh_samples
 from claimwise.errors import MetricError, StoreError
 from claimwise.labelling.draw import draw_round
@@ -176,7 +176,7 @@ def test_another_slice_can_take_trust_away(store: Store) -> None:
         store, VERIFIER, source(), run(), *make_judged(60, domain="law"),
         *make_judged(30, wrong=2, first=60, domain="law", query_type="multi_hop"),
     )  # fmt: skip
-    calibrate(store, by=("domain", "query_type"), rule=Rule(level=0.7, margin=0.5))
+    calibrate(store, by=("domain", "query_type"), rule=TrustRule(level=0.7, margin=0.5))
     standings = read_standings(store, NOW)
     found = {
         kind: standings.find("verifier:v-1", "grounded", {"domain": "law", "query_type": kind})
@@ -189,7 +189,7 @@ def test_another_slice_can_take_trust_away(store: Store) -> None:
 
 def test_it_expires_is_superseded_and_void(store: Store) -> None:
     load(store, VERIFIER, source(), run(), *make_judged(40))
-    first = calibrate(store, rule=Rule(days=10)).overall
+    first = calibrate(store, rule=TrustRule(days=10)).overall
     later = NOW + timedelta(days=10)
     assert first.stand(later - timedelta(seconds=1)) == "trusted"
     assert first.stand(later) == "expired"
@@ -271,7 +271,7 @@ def test_closed_book_verdicts_have_calibrations_of_their_own(store: Store) -> No
         )
     ]  # fmt: skip
     load(store, VERIFIER, source(), run(), *rows)
-    found = calibrate(store, judgement="closed_book", rule=Rule(min_claims=20)).overall
+    found = calibrate(store, judgement="closed_book", rule=TrustRule(min_claims=20)).overall
     assert (found.judgement, found.claims, found.without_confidence) == ("closed_book", 60, 60)
     assert found.matrix["true"] == {"true": 30, "false": 0, "unverifiable": 0, "non_factual": 0}
     assert (found.bins, found.fit, found.thresholds) == ((), None, ())
@@ -411,7 +411,7 @@ def test_a_round_corrects_the_rate(store: Store) -> None:
     assert found.value == pytest.approx(0.75, abs=0.06)
     assert found.high < 280 / 320
     assert found.notes == ()
-    calibrated = calibrate(store, rule=Rule(min_claims=50))
+    calibrated = calibrate(store, rule=TrustRule(min_claims=50))
     assert calibrated.corrected == (found,)
     one = calibrated.overall
     assert one.weighted

@@ -10,7 +10,7 @@ import pytest
 from rich.segment import Segment
 
 from claimwise.run_report.values import Report, Worst
-from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
+from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 
 HOSTILE = "<script>alert('x')</script> | \x1b[31mred\u202e\n**bold** [a](http://evil.test) @all"
 FEW = "Fewer than 30 items ({}): the interval is rough."
@@ -129,15 +129,15 @@ def _verdicts() -> MetricTable:
     return make_table("verdict_shares", rows, series="verdict", notes=notes, slices=slices)
 
 
-def _instruments() -> tuple[Instrument, ...]:
+def _instruments() -> tuple[JudgeSummary, ...]:
     agreement = make_estimate("verifier_agreement", slice={"labeler": "verifier:v3"}, micro=0.797)
     base: dict[str, Any] = {"model": None, "prompt_ver": None, "version": None}
     return (
-        Instrument(labeler="ana", kind="human", labels=140, deciding_labels=132, agreement=None,
+        JudgeSummary(labeler="ana", kind="human", labels=140, deciding_labels=132, agreement=None,
                    **base),
-        Instrument(labeler="verifier:v3", kind="verifier", model="m<b>", prompt_ver="p1",
+        JudgeSummary(labeler="verifier:v3", kind="verifier", model="m<b>", prompt_ver="p1",
                    version="3", labels=200, deciding_labels=4, agreement=agreement),
-        Instrument(labeler="verifier:new", kind="verifier", labels=2, deciding_labels=2,
+        JudgeSummary(labeler="verifier:new", kind="verifier", labels=2, deciding_labels=2,
                    agreement=None, **base),
     )  # fmt: skip
 

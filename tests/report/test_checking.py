@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from claimwise.checking.report import (
-    decide_gate,
+    check_rate,
     describe_result,
     print_checked,
     to_checked_document,
@@ -156,7 +156,7 @@ def test_json_has_every_field() -> None:
         valid_until=date(2026, 1, 31),
     )
     document = to_checked_document(
-        result, [source], question="How tall?", gate=decide_gate(result, 0.5)
+        result, [source], question="How tall?", gate=check_rate(result, 0.5)
     )
     assert json.loads(json.dumps(document)) == {
         "format": 1,
@@ -223,7 +223,7 @@ def test_gate_counts_unscored_claims_both_ways(
 ) -> None:
     claims = [judged("Dogs may come in.", "supported")] * supported
     claims += [judged("Dogs may come in.", "unlinked")] * other + [DOGS] * unscored
-    assert decide_gate(make_result(*claims), limit).passed is passed
+    assert check_rate(make_result(*claims), limit).passed is passed
 
 
 @pytest.mark.parametrize("unit", ["x", "xy ", "漢", "Dogs may come in. "])

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from claimwise.agreement.people import FindRules
-from claimwise.labelling.guide import Guide, find_guide
+from claimwise.labelling.guide import GuideVersion, find_guide
 from claimwise.store import Store
 
 
@@ -14,7 +14,7 @@ def make_rule_finder(store: Store, folder: Path) -> FindRules:
     """Return what names the rules of a guide for two verdicts; a guide without ids has none."""
 
     @cache
-    def find(version: str) -> Guide | None:
+    def find(version: str) -> GuideVersion | None:
         return find_guide(store, version, folder)
 
     def find_rules(version: str, one: str, other: str) -> list[str]:

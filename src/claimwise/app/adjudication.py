@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from claimwise.app.desk import embed_json, find_round, find_stale, list_desk_values
+from claimwise.app.desk import embed_json, find_requested_round, find_stale, list_desk_values
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.labelling.desk import count_disputes
 from claimwise.labelling.guide import find_guide, show_rules
@@ -51,7 +51,7 @@ def list_sides(dispute: Dispute, task: Task, *, with_names: bool = False) -> lis
     ]
 
 
-def name_pair(labels: Sequence[GivenLabel]) -> tuple[str, ...]:
+def list_verdicts(labels: Sequence[GivenLabel]) -> tuple[str, ...]:
     """Return the verdicts that stand against each other, in a fixed order."""
     return tuple(sorted({one.verdict for one in labels}))
 
@@ -63,7 +63,7 @@ def group_disputes(disputes: Sequence[Dispute]) -> list[tuple[tuple[str, ...], l
     """
     groups: dict[tuple[str, ...], list[Dispute]] = defaultdict(list)
     for dispute in disputes:
-        groups[name_pair(dispute.labels)].append(dispute)
+        groups[list_verdicts(dispute.labels)].append(dispute)
     for found in groups.values():
         found.sort(key=lambda one: (one.decided is not None, -len(one.labels), one.task_id))
     return sorted(groups.items(), key=lambda group: (-_count_open(group[1]), group[0]))
@@ -78,7 +78,7 @@ def choose_disputes(call: Call) -> Response:
 
 def show_disputes(call: Call) -> Response:
     """List a round's disputes by verdict pair, each group with the rules that decide it."""
-    chosen = find_round(call)
+    chosen = find_requested_round(call)
     guide = find_guide(call.store, chosen.guide_version, call.project.folder)
     groups = [
         {
@@ -94,7 +94,7 @@ def show_disputes(call: Call) -> Response:
 
 def show_dispute(call: Call) -> Response:
     """Show one dispute on the desk."""
-    chosen = find_round(call)
+    chosen = find_requested_round(call)
     task, dispute = read_dispute(call.store, call.path["task_id"])
     if task.round_id != chosen.round_id:
         raise Refusal(404, "There is no such claim in this round.")
@@ -103,7 +103,7 @@ def show_dispute(call: Call) -> Response:
         call.audit("names shown", task.task_id)
     sides = list_sides(dispute, task, with_names=with_names)
     guide = find_guide(call.store, chosen.guide_version, call.project.folder)
-    pair = name_pair(dispute.labels)
+    pair = list_verdicts(dispute.labels)
     data: dict[str, Any] = {
         "task": task,
         "stale": find_stale(call.store, task),
@@ -144,7 +144,7 @@ def take_decision(call: Call) -> Response:
 
 def _find_following(disputes: Sequence[Dispute], decided: Dispute) -> Dispute | None:
     """Return the next open dispute: of the same pair, while its rule is fresh, or of the next."""
-    pair = name_pair(decided.labels)
+    pair = list_verdicts(decided.labels)
     groups = sorted(group_disputes(disputes), key=lambda group: group[0] != pair)
     waiting = (one for _, found in groups for one in found if one.decided is None)
     return next(waiting, None)

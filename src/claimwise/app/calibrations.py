@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from claimwise.app.charts import Bin, Point, draw_forest, draw_reliability
+from claimwise.app.charts import ConfidenceBin, Point, draw_forest, draw_reliability
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.calibration.calibrate import calibrate_verifier
 from claimwise.calibration.correction_text import show_figure
@@ -167,7 +167,7 @@ def _colour(standing: Standing) -> str:
 def _draw(one: Calibration) -> dict[str, Any]:
     """Return the charts of a calibration, and the tables that they are pictures of."""
     bins = [
-        Bin(
+        ConfidenceBin(
             bin_.mean_score, bin_.observed.value, bin_.observed.low, bin_.observed.high, bin_.claims
         )
         for bin_ in one.bins

@@ -34,7 +34,7 @@ class Point(NamedTuple):
     alarm: bool = False
 
 
-class Part(NamedTuple):
+class ChartPart(NamedTuple):
     """One part of a whole: its name, how much it is, and the number of its colour."""
 
     name: str
@@ -46,11 +46,11 @@ class Bar(NamedTuple):
     """One whole that is divided into parts."""
 
     name: str
-    parts: Sequence[Part]
+    parts: Sequence[ChartPart]
     note: str = ""
 
 
-class Bin(NamedTuple):
+class ConfidenceBin(NamedTuple):
     """Claims of about the same confidence, and how many of them were right."""
 
     confidence: float
@@ -211,7 +211,7 @@ def _draw_bar(bar: Bar, top: float) -> Markup:
     return Markup("<g>{}</g>").format(_join(drawn))
 
 
-def _draw_part(part: Part, x: float, y: float, width: float, height: float) -> Markup:
+def _draw_part(part: ChartPart, x: float, y: float, width: float, height: float) -> Markup:
     amount = f"{part.amount:,.0f}"
     drawn = [
         Markup("<title>{}: {}</title>").format(part.name, amount),
@@ -256,7 +256,7 @@ def _draw_cell(point: Point, x: float, y: float, wide: float, high: float) -> Ma
     return Markup("<g>{}</g>").format(_join(drawn))
 
 
-def draw_reliability(bins: Sequence[Bin], *, title: str) -> Markup:
+def draw_reliability(bins: Sequence[ConfidenceBin], *, title: str) -> Markup:
     """Draw how often an instrument is right against how sure it was; the diagonal is honest.
 
     A dot's area grows with the number of claims in its bin; a bin without claims has no dot.

@@ -15,13 +15,13 @@ from claimwise.app.requests import Call, PageRoute, Response
 from claimwise.app.runs import (
     HELPERS,
     MOST_RUNS,
-    Reading,
+    RunReports,
     choose_metric,
     gather_reports,
     group_by_system,
     want_report,
 )
-from claimwise.calibration.queries import list_calibrations, name_slice
+from claimwise.calibration.queries import list_calibrations, name_calibrated_slice
 from claimwise.calibration.values import Standing
 from claimwise.config import Project
 from claimwise.incidents.queries import list_queue, list_standings
@@ -107,7 +107,7 @@ def show_dashboard(call: Call) -> Response:
 
 def _read_figures(
     call: Call, runs: Sequence[ListedRun], spent: float
-) -> tuple[Reading, Kept | None]:
+) -> tuple[RunReports, Kept | None]:
     """Return the reports of runs and how far people agree on the newest: one wait for them all.
 
     What is said of the newest run is measured first: it is what the page begins with.
@@ -144,7 +144,7 @@ def _list_calibrations(call: Call) -> list[CalibrationTile]:
         CalibrationTile(
             one.calibration_id,
             one.labeler,
-            name_slice(one.slice),
+            name_calibrated_slice(one.slice),
             one.stand(call.now),
             f"{one.expires_at:%Y-%m-%d}",
         )

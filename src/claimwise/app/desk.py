@@ -53,7 +53,7 @@ _RECENT = 20
 _CLOSED_ROUNDS = 5  # whose work is shown at once
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class DeskClaim(Struct, frozen=True, kw_only=True):
     """A claim as the desk gets it. It holds no verdict but the labeler's own earlier one."""
 
     task: Task | None
@@ -149,7 +149,7 @@ def _list_work(call: Call) -> tuple[list[OwnWork], int]:
     return work, older
 
 
-def find_round(call: Call) -> Round:
+def find_requested_round(call: Call) -> Round:
     """Return the round that the address names."""
     try:
         return read_round(call.store, call.path["round_id"])
@@ -159,7 +159,7 @@ def find_round(call: Call) -> Round:
 
 def show_desk(call: Call) -> Response:
     """Show the desk with the labeler's current claim, or one of theirs that ``?task=`` names."""
-    chosen = find_round(call)
+    chosen = find_requested_round(call)
     task = _find_own(call, chosen)
     recent = list_done_of(call.store, chosen.round_id, call.name, _RECENT)
     shown = _show(call, chosen.round_id, task)
@@ -236,11 +236,11 @@ def take_undo(call: Call) -> Response:
     return call.json(msgspec.structs.replace(shown, before=before, unskipped=reason is not None))
 
 
-def _show(call: Call, round_id: str, task: Task | None) -> Shown:
+def _show(call: Call, round_id: str, task: Task | None) -> DeskClaim:
     count = count_round(call.store, round_id)
     if task is None:
-        return Shown(task=None, progress=count)
-    return Shown(
+        return DeskClaim(task=None, progress=count)
+    return DeskClaim(
         task=task,
         progress=count,
         stale=find_stale(call.store, task),

@@ -70,7 +70,7 @@ class Kept:
         return monotonic() - self.checked < rest and not self.is_old()
 
 
-class Shown(NamedTuple):
+class ReadyFigures(NamedTuple):
     """The figures that there are for a page, by their keys."""
 
     kept: Mapping[Hashable, Kept]
@@ -78,15 +78,15 @@ class Shown(NamedTuple):
     as_of: datetime | None  # UTC, without zone; what was stored until then is counted
 
 
-def _show(kept: Mapping[Hashable, Kept], *, current: bool) -> Shown:
+def _show(kept: Mapping[Hashable, Kept], *, current: bool) -> ReadyFigures:
     oldest = min((one.checked for one in kept.values()), default=None)
     if oldest is None:
-        return Shown(kept, current, None)
+        return ReadyFigures(kept, current, None)
     as_of = datetime.now(UTC) - timedelta(seconds=monotonic() - oldest)
-    return Shown(kept, current, as_of.replace(tzinfo=None))
+    return ReadyFigures(kept, current, as_of.replace(tzinfo=None))
 
 
-def read_figures(call: Call, wanted: Sequence[Wanted], *, spent: float = 0.0) -> Shown:
+def read_figures(call: Call, wanted: Sequence[Wanted], *, spent: float = 0.0) -> ReadyFigures:
     """Return figures from those that all requests of a server share.
 
     A page that has spent seconds on something else waits for its figures so much the less.
@@ -101,11 +101,11 @@ def read_figures(call: Call, wanted: Sequence[Wanted], *, spent: float = 0.0) ->
 
 
 @lru_cache(maxsize=4)
-def _share_figures(borrow: Borrow) -> Figures:
-    return Figures(borrow)
+def _share_figures(borrow: Borrow) -> FigureStore:
+    return FigureStore(borrow)
 
 
-class Figures:
+class FigureStore:
     """Measures what pages want, one after the other, and keeps it."""
 
     def __init__(self, borrow: Borrow) -> None:
@@ -117,7 +117,7 @@ class Figures:
 
     def get(
         self, wanted: Sequence[Wanted], *, patience: float = PATIENCE, spent: float = 0.0
-    ) -> Shown:
+    ) -> ReadyFigures:
         """Return the figures that there are within ``patience - spent`` seconds.
 
         A figure that is being measured for the first time is missing; one that is being measured

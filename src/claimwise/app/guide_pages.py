@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
-from claimwise.labelling.guide import Guide, find_guide, list_guides, read_guide, render_markdown
+from claimwise.labelling.guide import (
+    GuideVersion,
+    find_guide,
+    list_guides,
+    markdown_to_html,
+    read_guide,
+)
 from claimwise.types.rows import Judgement
 
 
@@ -29,11 +35,11 @@ def show_guide(call: Call) -> Response:
     if guide is None:
         raise Refusal(404, f"There is no guide {version!r}.")
     return call.render(
-        "guide.html", guide=guide, html=render_markdown(guide.body), **_places(guide)
+        "guide.html", guide=guide, html=markdown_to_html(guide.body), **_places(guide)
     )
 
 
-def _places(guide: Guide) -> Mapping[str, Any]:
+def _places(guide: GuideVersion) -> Mapping[str, Any]:
     return {
         "pairs": [(pair.split("/"), rules) for pair, rules in guide.pairs.items()],
         "rules": guide.rules,

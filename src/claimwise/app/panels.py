@@ -10,7 +10,15 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from claimwise.app.charts import Bar, Part, Point, draw_bars, draw_forest, draw_quadrant, draw_trend
+from claimwise.app.charts import (
+    Bar,
+    ChartPart,
+    Point,
+    draw_bars,
+    draw_forest,
+    draw_quadrant,
+    draw_trend,
+)
 from claimwise.measure.run_judges import Judged
 from claimwise.report import format as form
 from claimwise.run_report import sentences
@@ -25,7 +33,7 @@ NO_LABELS: Final = "nobody; this needs no labels"
 _QUADRANT_ALARM: Final = "unfaithful_wrong"
 
 
-class Choice(NamedTuple):
+class MetricChoice(NamedTuple):
     """A metric that a page can show over time."""
 
     name: str
@@ -69,7 +77,7 @@ class Slices(NamedTuple):
     more: int
 
 
-class Measured(NamedTuple):
+class MeasuredRun(NamedTuple):
     """A run as a list shows it, with its report once that is measured, and who judged it."""
 
     run_id: str
@@ -78,10 +86,10 @@ class Measured(NamedTuple):
     judges: Mapping[str, Judged]  # by metric: labels that decide, by instrument
 
 
-def list_choices(report: Report) -> list[Choice]:
+def list_choices(report: Report) -> list[MetricChoice]:
     """Return the metrics that have a better and a worse, in the report's order."""
     return [
-        Choice(table.metric, form.clean(table.title))
+        MetricChoice(table.metric, form.clean(table.title))
         for table in report.tables
         if any(row.better for row in table.overall) or table.metric == "faithfulness"
     ]
@@ -92,7 +100,7 @@ def find_table(report: Report, metric: str) -> MetricTable | None:
     return next((table for table in report.tables if table.metric == metric), None)
 
 
-def draw_trends(runs: Sequence[Measured], metric: str) -> list[Trend]:
+def draw_trends(runs: Sequence[MeasuredRun], metric: str) -> list[Trend]:
     """Draw a metric of runs (the latest first) over time, one chart for each of its members."""
     tables = [table for run in runs if run.report and (table := find_table(run.report, metric))]
     if not tables:
@@ -101,7 +109,7 @@ def draw_trends(runs: Sequence[Measured], metric: str) -> list[Trend]:
 
 
 def _draw_member(
-    runs: Sequence[Measured], metric: str, table: MetricTable, member: str | None
+    runs: Sequence[MeasuredRun], metric: str, table: MetricTable, member: str | None
 ) -> Trend:
     rows = [
         TrendRow(
@@ -124,7 +132,7 @@ def _draw_member(
     )
 
 
-def _find_overall(run: Measured, metric: str, member: str | None) -> Estimate | None:
+def _find_overall(run: MeasuredRun, metric: str, member: str | None) -> Estimate | None:
     table = find_table(run.report, metric) if run.report else None
     return form.overall_of(table, member) if table else None
 
@@ -187,7 +195,7 @@ def _draw_worst_rows(
     )
 
 
-def draw_mix(runs: Sequence[Measured]) -> Mix | None:
+def draw_mix(runs: Sequence[MeasuredRun]) -> Mix | None:
     """Draw how the claims of each run divide over the verdicts; what is unscored is a part too."""
     tables = [
         (run, table)
@@ -204,9 +212,9 @@ def draw_mix(runs: Sequence[Measured]) -> Mix | None:
         unscored = max((row.unscored for row in found if row), default=0)
         asked = max((row.asked for row in found if row), default=0)
         rows.append((run.run_id, found, unscored))
-        parts = [Part(name, row.numerator if row else 0.0, str(number))
+        parts = [ChartPart(name, row.numerator if row else 0.0, str(number))
                  for number, (name, row) in enumerate(zip(names, found, strict=True))]  # fmt: skip
-        parts.append(Part(UNSCORED, unscored, UNSCORED))
+        parts.append(ChartPart(UNSCORED, unscored, UNSCORED))
         bars.append(Bar(form.clean(run.run_id), parts, form.pluralize(asked, table.unit)))
     return Mix(draw_bars(bars, title="Verdicts of each run's claims"), names, rows)
 
@@ -242,7 +250,7 @@ def draw_pair(report: Report) -> Markup | None:
     return draw_forest(points, title="Abstention: the pair")
 
 
-def say_judges(run: Measured, metric: str) -> str:
+def say_judges(run: MeasuredRun, metric: str) -> str:
     """Say whose labels decide a run's metric, and how far instruments agree with people."""
     agreement = {
         one.labeler: form.agreement_text(one)

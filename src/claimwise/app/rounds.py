@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from claimwise.app.desk import find_round
+from claimwise.app.desk import find_requested_round
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.errors import ClaimwiseError, RefusedError, StoreBusyError, StoreReplacedError
 from claimwise.labelling.draw import draw_round
@@ -67,7 +67,7 @@ def make_round(call: Call) -> Response:
 
 def show_round(call: Call) -> Response:
     """Show one round: how far it is, by whom, and how it was drawn."""
-    one = find_round(call)
+    one = find_requested_round(call)
     return call.render(
         "round.html",
         round=one,
@@ -78,7 +78,7 @@ def show_round(call: Call) -> Response:
 
 def end_round(call: Call) -> Response:
     """Close a round: nothing more is handed out."""
-    one = find_round(call)
+    one = find_requested_round(call)
     with call.store.write():
         close_round(call.store, one.round_id, call.now)
         call.audit("round closed", subject=one.round_id)

@@ -8,8 +8,8 @@ from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
 from claimwise.app import panels
-from claimwise.app.figures import Shown, Wanted, read_figures
-from claimwise.app.panels import Measured
+from claimwise.app.figures import ReadyFigures, Wanted, read_figures
+from claimwise.app.panels import MeasuredRun
 from claimwise.app.requests import Call, PageRoute, Refusal, Response, show_moment
 from claimwise.config import Project
 from claimwise.measure import Metric, load_metrics
@@ -25,18 +25,18 @@ MOST_RUNS: Final = 30
 DEFAULT_METRIC: Final = "faithfulness"
 
 
-class Reading(NamedTuple):
+class RunReports(NamedTuple):
     """The reports of some runs as far as they are measured, and when that was."""
 
-    runs: list[Measured]
+    runs: list[MeasuredRun]
     pending: list[str]
     problems: list[tuple[str, str]]  # run, and why it could not be measured
     oldest: datetime | None
     newest: datetime | None
-    shown: Shown
+    shown: ReadyFigures
 
 
-def read_reports(call: Call, run_ids: Sequence[tuple[str, datetime | None]]) -> Reading:
+def read_reports(call: Call, run_ids: Sequence[tuple[str, datetime | None]]) -> RunReports:
     """Return the reports of runs, measured now or a short while ago."""
     wanted = [want_report(call.project, run_id) for run_id, _ in run_ids]
     return gather_reports(run_ids, read_figures(call, wanted))
@@ -80,7 +80,9 @@ def _find_judges(store: Store, metrics: dict[str, Metric], report: Report) -> di
     return found
 
 
-def gather_reports(run_ids: Sequence[tuple[str, datetime | None]], shown: Shown) -> Reading:
+def gather_reports(
+    run_ids: Sequence[tuple[str, datetime | None]], shown: ReadyFigures
+) -> RunReports:
     """Return the reports of runs from the figures that there are."""
     runs, pending, problems = [], [], []
     made = []
@@ -93,8 +95,10 @@ def gather_reports(run_ids: Sequence[tuple[str, datetime | None]], shown: Shown)
         else:
             made.append(kept.made_at)
         report, judges = kept.value if kept and kept.value else (None, {})
-        runs.append(Measured(run_id, show_moment(started), report, judges))
-    return Reading(runs, pending, problems, min(made, default=None), max(made, default=None), shown)
+        runs.append(MeasuredRun(run_id, show_moment(started), report, judges))
+    return RunReports(
+        runs, pending, problems, min(made, default=None), max(made, default=None), shown
+    )
 
 
 def show_runs(call: Call) -> Response:
@@ -149,7 +153,7 @@ def show_run(call: Call) -> Response:
     )
 
 
-def choose_metric(call: Call, choices: Sequence[panels.Choice]) -> str:
+def choose_metric(call: Call, choices: Sequence[panels.MetricChoice]) -> str:
     """Return the metric that was asked for, or the usual one."""
     asked = call.query.get("metric", "")
     return asked if asked in {choice.name for choice in choices} else DEFAULT_METRIC

@@ -19,7 +19,7 @@ from claimwise.command.grounded import (
     make_judge,
     to_judge_document,
 )
-from claimwise.command.judge import JudgeOptions, open_judge_client, plan_calls, print_plan
+from claimwise.command.judge import JudgeOptions, open_judge_client, plan_calls, print_call_plan
 from claimwise.command.options import (
     console,
     current_project,
@@ -33,13 +33,13 @@ from claimwise.command.progress import show_progress
 from claimwise.errors import make_printable
 from claimwise.judges.judge import Verifier
 from claimwise.report.format import pluralize, show_interval, show_number, show_rate
-from claimwise.types.accuracy import Accuracy, BenchResult, Bounds, Difference, VerifierAccuracy
+from claimwise.types.accuracy import Accuracy, AccuracyGain, BenchResult, Bounds, VerifierAccuracy
 from claimwise.types.progress import JudgeProgress, Watch
 
 FEW_GROUPS = 30
 
 
-def count_cores() -> int:
+def count_workers() -> int:
     """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -122,7 +122,7 @@ def command(
         folder=folder,
         sets=sets,
         limit=limit,
-        jobs=jobs or count_cores(),
+        jobs=jobs or count_workers(),
         resamples=resamples,
         seed=seed,
     )
@@ -196,7 +196,7 @@ def _measure_judge(
         judge = make_judge(client, judging, grounding)
         if judging.dry_run:
             calls = plan_bench(wanted.folder, judge, sets=wanted.sets, limit=wanted.limit)
-            print_plan(plan_calls(calls, client), form)
+            print_call_plan(plan_calls(calls, client), form)
             return None
         with show_progress("claims", client) as watch:
             result = wanted.measure(judge, threads=client.concurrency, watch=watch)
@@ -256,7 +256,7 @@ def _with_bounds(figure: str, bounds: Bounds | None) -> str:
     return figure if bounds is None else f"{figure} [{bounds[0]:.2f}, {bounds[1]:.2f}]"
 
 
-def _show_difference(difference: Difference | None) -> str:
+def _show_difference(difference: AccuracyGain | None) -> str:
     """Write a difference in points: ``+4.2 [1.1, 7.3]``."""
     if difference is None or difference.balanced_accuracy is None:
         return show_rate(None)

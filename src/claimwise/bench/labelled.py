@@ -18,7 +18,7 @@ from claimwise.errors import InputError, Problem
 from claimwise.readers.files import MAX_LOADED_BYTES, read_lines
 from claimwise.readers.json_keys import find_repeated_key
 from claimwise.readers.problems import Complaint, show
-from claimwise.types.accuracy import LabelledClaim
+from claimwise.types.accuracy import BenchClaim
 
 ENDINGS = (".jsonl", ".jsonl.xz", ".jsonl.gz")
 _COLUMNS = ("document", "claim", "label")
@@ -29,7 +29,7 @@ _SHOWN_LINES = 5
 class LabelledSet(NamedTuple):
     """The claims of a file, and what was left out of it and why; without claims it is no set."""
 
-    claims: list[LabelledClaim]
+    claims: list[BenchClaim]
     left_out: str | None
 
 
@@ -81,7 +81,7 @@ def read_set(path: Path) -> LabelledSet:
     # A file without one readable line is broken rather than of another kind.
     if reason is not None and (records or not problems):
         return LabelledSet([], reason)
-    claims: list[LabelledClaim] = []
+    claims: list[BenchClaim] = []
     without_claim: list[int] = []
     for number, record in records:
         try:
@@ -146,12 +146,12 @@ def _decode(data: bytes) -> dict[str, Any]:
     return record
 
 
-def _read_claim(record: dict[str, Any], number: int) -> LabelledClaim:
+def _read_claim(record: dict[str, Any], number: int) -> BenchClaim:
     label = record.get("label")
     # True == 1 == 1.0: files write it in all three ways.
     if not isinstance(label, bool | int | float) or label not in (0, 1):
         raise Complaint("label", show(label), "1 (supported) or 0 (not)")
-    return LabelledClaim(
+    return BenchClaim(
         document=_read_text(record, "document"),
         claim=_read_text(record, "claim"),
         supported=bool(label),

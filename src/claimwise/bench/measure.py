@@ -23,14 +23,14 @@ from claimwise.errors import ClaimwiseError
 from claimwise.judges.judge import Verifier, load_verifier
 from claimwise.measure.accuracy import (
     Compared,
-    Measured,
+    MeasuredAccuracy,
     Resampling,
     average_sets,
     compare_sets,
     measure_set,
     rate_claims,
 )
-from claimwise.types.accuracy import BenchResult, LabelledClaim, ScoredClaim, VerifierAccuracy
+from claimwise.types.accuracy import BenchClaim, BenchResult, ScoredClaim, VerifierAccuracy
 from claimwise.types.llm import LlmCall
 from claimwise.types.verdicts import Scores
 
@@ -134,14 +134,14 @@ def _ignore(done: int, total: int, unscored: int) -> None:
 
 # Sets
 
-Labelled = Mapping[str, Sequence[LabelledClaim]]
+Labelled = Mapping[str, Sequence[BenchClaim]]
 
 
 def _read_sets(
     folder: Path, chosen: Collection[str], limit: int | None
 ) -> tuple[Labelled, dict[str, str]]:
     """Return the claims of every set by name, and by file what was left out, and why."""
-    labelled: dict[str, Sequence[LabelledClaim]] = {}
+    labelled: dict[str, Sequence[BenchClaim]] = {}
     skipped: dict[str, str] = {}
     for name, path in find_sets(folder, chosen).items():
         claims, left_out = read_set(path)
@@ -155,9 +155,7 @@ def _read_sets(
     return labelled, skipped
 
 
-def _sample(
-    name: str, claims: Sequence[LabelledClaim], limit: int | None
-) -> Sequence[LabelledClaim]:
+def _sample(name: str, claims: Sequence[BenchClaim], limit: int | None) -> Sequence[BenchClaim]:
     """Return whole groups, drawn at random, that hold at least ``limit`` claims together."""
     if limit is None or limit >= len(claims):
         return claims
@@ -213,7 +211,7 @@ def _score_sets(
     return scores
 
 
-def _plan(name: str, claims: Sequence[LabelledClaim]) -> list[_Task]:
+def _plan(name: str, claims: Sequence[BenchClaim]) -> list[_Task]:
     rows: dict[str, list[int]] = defaultdict(list)
     for row, claim in enumerate(claims):
         rows[claim.document].append(row)
@@ -294,7 +292,7 @@ def _measure(
     seed: int,
 ) -> tuple[VerifierAccuracy, VerifierAccuracy]:
     """Measure both instruments on every set and on average, and the lead of the first."""
-    measured: tuple[dict[str, Measured], dict[str, Measured]] = {}, {}
+    measured: tuple[dict[str, MeasuredAccuracy], dict[str, MeasuredAccuracy]] = {}, {}
     compared: dict[str, Compared] = {}
     for name, claims in labelled.items():
         how = Resampling(resamples=resamples, seed=_seed_of(seed, name))
@@ -314,7 +312,7 @@ def _measure(
 
 
 def _summarize(
-    instrument: Verifier, measured: Mapping[str, Measured], compared: Mapping[str, Compared]
+    instrument: Verifier, measured: Mapping[str, MeasuredAccuracy], compared: Mapping[str, Compared]
 ) -> VerifierAccuracy:
     return VerifierAccuracy(
         verifier=instrument.name,

@@ -23,21 +23,21 @@ from claimwise.calibration.measure import (
     read_claims,
 )
 from claimwise.calibration.queries import (
-    Instrument,
     Key,
     LabelledClaims,
+    RegisteredJudge,
     Sample,
     add_calibrations,
     find_instrument,
     list_baselines,
-    name_slice,
-    read_domains,
+    name_calibrated_slice,
+    read_all_domains,
     read_judged,
     read_samples,
     read_slices,
 )
 from claimwise.calibration.trust import decide_trust
-from claimwise.calibration.values import Baseline, Calibrated, Calibration, JudgedClaim, Rule
+from claimwise.calibration.values import Baseline, Calibrated, Calibration, JudgedClaim, TrustRule
 from claimwise.calibration.weights import weigh_samples
 from claimwise.errors import MetricError
 from claimwise.measure import check_run
@@ -53,7 +53,7 @@ def calibrate_verifier(
     judgement: Judgement = "grounded",
     runs: Sequence[str] = (),
     by: Sequence[str] = ("domain",),
-    rule: Rule | None = None,
+    rule: TrustRule | None = None,
     keep: bool = True,
 ) -> Calibrated:
     """Measure an instrument against people's labels, overall and by slice, and keep what came.
@@ -80,7 +80,13 @@ def calibrate_verifier(
         _refuse_nothing(instrument, labelled, judgement)
         baseline = _read_baseline(store, instrument.labeler, judgement, runs, samples)
         work = _Work(
-            instrument, judgement, labelled, rule or Rule(), now, read_domains(store), baseline
+            instrument,
+            judgement,
+            labelled,
+            rule or TrustRule(),
+            now,
+            read_all_domains(store),
+            baseline,
         )
         slices = _cut(work, read_slices(store, by), by)
         judged_runs = sorted({claim.run_id for claim in labelled.judged})
@@ -104,7 +110,9 @@ def read_items(labelled: LabelledClaims) -> set[str]:
     return items.union(*(one.values() for one in others))
 
 
-def _refuse_nothing(instrument: Instrument, labelled: LabelledClaims, judgement: Judgement) -> None:
+def _refuse_nothing(
+    instrument: RegisteredJudge, labelled: LabelledClaims, judgement: Judgement
+) -> None:
     if labelled.judged:
         return
     told = len(labelled.unscored) + len(labelled.unjudged)
@@ -170,7 +178,7 @@ def _cut(
 
 def _badness(one: Calibration) -> tuple[bool, float, str]:
     value = one.balanced_accuracy.value
-    return value is None, value or 0.0, name_slice(one.slice)
+    return value is None, value or 0.0, name_calibrated_slice(one.slice)
 
 
 class _Overlap(NamedTuple):
@@ -196,10 +204,10 @@ class _Overlap(NamedTuple):
 class _Work(NamedTuple):
     """What all slices of one calibration share."""
 
-    instrument: Instrument
+    instrument: RegisteredJudge
     judgement: Judgement
     labelled: LabelledClaims
-    rule: Rule
+    rule: TrustRule
     now: datetime
     domains: Mapping[str, str | None]
     baseline: _Overlap | None

@@ -12,7 +12,7 @@ from claimwise.calibration.report import (
     render_calibrated_markdown,
     to_calibration_document,
 )
-from claimwise.calibration.values import Rule
+from claimwise.calibration.values import TrustRule
 from claimwise.command.options import (
     NumberRange,
     console,
@@ -24,7 +24,7 @@ from claimwise.command.options import (
     store_option,
 )
 
-_RULE = Rule()
+_RULE = TrustRule()
 
 
 @click.command("calibrate", short_help="Check a judge against human labels.")
@@ -69,7 +69,9 @@ def command(
     corrected rate.
     """
     project = current_project()
-    rule = Rule(days=days, min_claims=min_claims, level=level, margin=margin, precision=precision)
+    rule = TrustRule(
+        days=days, min_claims=min_claims, level=level, margin=margin, precision=precision
+    )
     with open_project_store(project, store) as opened:
         found = calibrate_verifier(
             opened,

@@ -49,7 +49,7 @@ NO_OVERLAP: Final = "no claim has labels of two people"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Judged:
+class ClaimArrays:
     """Claims as arrays. Weights add up to the number of claims that they are worth."""
 
     said: NDArray[np.intp]  # numbers of verdicts
@@ -103,7 +103,7 @@ def _read_chance(claim: JudgedClaim) -> float:
 
 def read_claims(
     claims: Sequence[JudgedClaim], judgement: Judgement, confidence: float = 0.95
-) -> Judged:
+) -> ClaimArrays:
     """Turn claims into arrays, and scale their weights.
 
     Weights are scaled to add up to (sum w)^2 / sum w^2: the number of claims, drawn with equal
@@ -117,7 +117,7 @@ def read_claims(
     for row, claim in enumerate(claims):
         for verdict in claim.ratings:
             counts[row, choices[verdict]] += 1
-    return Judged(
+    return ClaimArrays(
         said=np.array([choices[claim.said] for claim in claims], dtype=np.intp),
         told=np.array([choices[claim.told] for claim in claims], dtype=np.intp),
         items=items.astype(np.intp),
@@ -132,7 +132,9 @@ def read_claims(
     )
 
 
-def measure_share(judged: Judged, hits: Flags, among: Flags, *, why: str = NO_CLAIMS) -> Figure:
+def measure_share(
+    judged: ClaimArrays, hits: Flags, among: Flags, *, why: str = NO_CLAIMS
+) -> Figure:
     """Measure the share of hits among some claims: Wilson's interval over items."""
     found = _count_share(judged, hits, among)
     interval = wilson_interval(found, judged.confidence)
@@ -141,7 +143,7 @@ def measure_share(judged: Judged, hits: Flags, among: Flags, *, why: str = NO_CL
     return Figure(value=found.hits / found.units, low=interval.low, high=interval.high)
 
 
-def measure_balanced(judged: Judged) -> Figure:
+def measure_balanced(judged: ClaimArrays) -> Figure:
     """Measure the mean of sensitivity and specificity.
 
     Method: the distances from either to the ends of its own interval are added as variances are,
@@ -164,7 +166,7 @@ def measure_balanced(judged: Judged) -> Figure:
     return Figure(value=middle, low=max(0.0, low), high=min(1.0, high))
 
 
-def measure_kappa(judged: Judged) -> Figure:
+def measure_kappa(judged: ClaimArrays) -> Figure:
     """Measure Cohen's kappa of the instrument's verdicts and the people's deciding ones."""
     if not len(judged.said):
         return Figure(value=None, why=NO_CLAIMS)
@@ -174,7 +176,7 @@ def measure_kappa(judged: Judged) -> Figure:
     return measure_tables(tables, judged.confidence)
 
 
-def measure_verdicts(judged: Judged) -> tuple[VerdictAccuracy, ...]:
+def measure_verdicts(judged: ClaimArrays) -> tuple[VerdictAccuracy, ...]:
     """Measure precision and recall of every verdict that somebody gave."""
     found = []
     for number, verdict in enumerate(CHOICES[judged.judgement]):
@@ -192,7 +194,7 @@ def measure_verdicts(judged: Judged) -> tuple[VerdictAccuracy, ...]:
     return tuple(found)
 
 
-def compare_with_people(judged: Judged) -> PeopleAgreement:
+def compare_with_people(judged: ClaimArrays) -> PeopleAgreement:
     """Measure people among themselves, and the instrument with them, on the same claims.
 
     Claims that several people labelled count; adjudications don't, as nobody has to agree with
@@ -219,7 +221,7 @@ def compare_with_people(judged: Judged) -> PeopleAgreement:
     )
 
 
-def measure_bins(judged: Judged) -> tuple[Bin, ...]:
+def measure_bins(judged: ClaimArrays) -> tuple[Bin, ...]:
     """Measure, for claims of similar scores, which share people call supported."""
     scored = judged.scored
     bins = find_bins(scored.scores)
@@ -239,7 +241,7 @@ def measure_bins(judged: Judged) -> tuple[Bin, ...]:
     return tuple(found)
 
 
-def measure_calibration_error(judged: Judged, seed: int = 0) -> Figure:
+def measure_calibration_error(judged: ClaimArrays, seed: int = 0) -> Figure:
     """Measure the expected calibration error of the scores.
 
     Interval: whole items are resampled. Chance makes an error larger, never smaller, so quantiles
@@ -272,7 +274,7 @@ def measure_calibration_error(judged: Judged, seed: int = 0) -> Figure:
     )
 
 
-def count_matrix(judged: Judged) -> dict[str, dict[str, int]]:
+def count_matrix(judged: ClaimArrays) -> dict[str, dict[str, int]]:
     """Count claims by the instrument's verdict and the people's, unweighted."""
     choices = CHOICES[judged.judgement]
     table = np.zeros((len(choices), len(choices)), dtype=np.intp)
@@ -283,7 +285,7 @@ def count_matrix(judged: Judged) -> dict[str, dict[str, int]]:
     }
 
 
-def _count_share(judged: Judged, hits: Flags, among: Flags) -> Histogram:
+def _count_share(judged: ClaimArrays, hits: Flags, among: Flags) -> Histogram:
     """Count items by their weighted hits and claims; trials are what the weights are worth."""
     weights = np.where(among, judged.weights, 0.0)
     units = np.bincount(judged.items, weights=weights, minlength=judged.item_count)
@@ -296,7 +298,7 @@ def _count_share(judged: Judged, hits: Flags, among: Flags) -> Histogram:
     return replace(counted, trials=float(weights.sum() ** 2 / (weights @ weights)))
 
 
-def _correlate(judged: Judged, one: tuple[Flags, Flags], other: tuple[Flags, Flags]) -> float:
+def _correlate(judged: ClaimArrays, one: tuple[Flags, Flags], other: tuple[Flags, Flags]) -> float:
     """Return how far two shares vary together over items; 0 where one does not vary."""
     residuals: list[Floats] = []
     for hits, among in (one, other):
@@ -319,7 +321,7 @@ def _add_reaches(reaches: Sequence[float], together: float) -> float:
     return sqrt(max(0.0, one**2 + other**2 + 2 * together * one * other))
 
 
-def _restrict(judged: Judged, rows: Flags) -> Judged:
+def _restrict(judged: ClaimArrays, rows: Flags) -> ClaimArrays:
     return replace(
         judged,
         said=judged.said[rows],

@@ -14,7 +14,7 @@ import numpy as np
 
 from claimwise.calibration.maps import apply_map
 from claimwise.calibration.measure import SUPPORTED
-from claimwise.calibration.queries import GivenLabel, GivenScore, read_given, read_scores
+from claimwise.calibration.queries import GivenScore, ScoredLabel, read_given, read_scores
 from claimwise.calibration.status import Standings
 from claimwise.calibration.values import Calibration, Probability, RunProbabilities
 from claimwise.store import Store
@@ -115,7 +115,7 @@ def list_probabilities(store: Store, standings: Standings) -> Iterator[Probabili
     runs = [row[0] for row in store.query("select run_id from runs order by run_id")]
     for labeler in standings.list_mapped():
         for run_id in runs:
-            domains: dict[str | None, list[GivenLabel]] = defaultdict(list)
+            domains: dict[str | None, list[ScoredLabel]] = defaultdict(list)
             for row in read_given(store, run_id, labeler):
                 domains[row.domain].append(row)
             for domain, rows in domains.items():

@@ -23,7 +23,7 @@ _BOOLEANS = ("answerable",)
 Key = tuple[str, str, str]  # run, item, claim
 
 
-class Instrument(NamedTuple):
+class RegisteredJudge(NamedTuple):
     """A verifier or judge as it is registered."""
 
     labeler: str
@@ -70,7 +70,7 @@ class GivenScore(NamedTuple):
     verdicts: int
 
 
-class GivenLabel(NamedTuple):
+class ScoredLabel(NamedTuple):
     """A label of an instrument that says how sure it is."""
 
     item_id: str
@@ -81,7 +81,7 @@ class GivenLabel(NamedTuple):
     domain: str | None
 
 
-def find_instrument(store: Store, name: str) -> Instrument:
+def find_instrument(store: Store, name: str) -> RegisteredJudge:
     """Return the instrument that a name, or an unambiguous part of one, means.
 
     Raises:
@@ -91,7 +91,7 @@ def find_instrument(store: Store, name: str) -> Instrument:
         "select labeler, prompt_ver, model from labelers where labeler_kind = 'verifier' "
         "order by labeler"
     )
-    known = [Instrument(*row) for row in rows]
+    known = [RegisteredJudge(*row) for row in rows]
     exact = [one for one in known if one.labeler == name]
     found = exact or [one for one in known if name and name in one.labeler]
     if len(found) == 1:
@@ -198,7 +198,7 @@ def _as_text(name: str) -> str:
     return f"cast({name} as text)"
 
 
-def read_domains(store: Store) -> dict[str, str | None]:
+def read_all_domains(store: Store) -> dict[str, str | None]:
     """Return the subject area of every item."""
     return dict(store.query("select item_id, domain from eval_items"))
 
@@ -296,11 +296,11 @@ def read_scores(store: Store, run_id: str, labeler: str) -> list[GivenScore]:
     return [GivenScore(*row) for row in rows]
 
 
-def read_given(store: Store, run_id: str, labeler: str) -> list[GivenLabel]:
+def read_given(store: Store, run_id: str, labeler: str) -> list[ScoredLabel]:
     """Return an instrument's grounded labels on a run, as far as they have a confidence."""
     rows = store.query(_SQL.for_judgement("given"), {"run_id": run_id, "labeler": labeler})
     return [
-        GivenLabel(item, claim, msgspec.convert(at, datetime, strict=False), said, sure, domain)
+        ScoredLabel(item, claim, msgspec.convert(at, datetime, strict=False), said, sure, domain)
         for item, claim, at, said, sure, domain in rows
         if sure is not None
     ]
@@ -330,7 +330,7 @@ def read_calibration(store: Store, calibration_id: str) -> Calibration | None:
     return _decode(found[0][0]) if found else None
 
 
-def name_slice(values: Mapping[str, str | None]) -> str:
+def name_calibrated_slice(values: Mapping[str, str | None]) -> str:
     """Write a slice: ``domain=law``; all claims are ``overall``."""
     parts = [f"{name}={'(no value)' if value is None else value}" for name, value in values.items()]
     return ", ".join(parts) or OVERALL
@@ -343,7 +343,7 @@ def _to_params(one: Calibration) -> dict[str, Any]:
         "judgement": one.judgement,
         "prompt_ver": one.prompt_ver,
         "model": one.model,
-        "slice": name_slice(one.slice),
+        "slice": name_calibrated_slice(one.slice),
         "status": one.status,
         "claims": one.claims,
         "items": one.items,

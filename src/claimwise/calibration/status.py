@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from claimwise.calibration.queries import list_calibrations, name_slice
+from claimwise.calibration.queries import list_calibrations, name_calibrated_slice
 from claimwise.calibration.values import Calibration, Standing
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
@@ -134,7 +134,7 @@ def _describe(known: Sequence[Calibration], now: datetime) -> str:
         return f"expired on {until}"
     groups: dict[str, list[str]] = defaultdict(list)
     for one in chosen:
-        groups[one.status].append(name_slice(one.slice))
+        groups[one.status].append(name_calibrated_slice(one.slice))
     parts = []
     for status in ("trusted", "not trusted", "unknown"):
         if status in groups:

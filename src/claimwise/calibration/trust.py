@@ -7,11 +7,11 @@ the instrument: whether it tells supported claims from others, and whether it fa
 from __future__ import annotations
 
 from claimwise.agreement.values import Figure
-from claimwise.calibration.values import PeopleAgreement, Rule, Status
+from claimwise.calibration.values import PeopleAgreement, Status, TrustRule
 
 
 def decide_trust(
-    rule: Rule, claims: int, balanced: Figure, people: PeopleAgreement
+    rule: TrustRule, claims: int, balanced: Figure, people: PeopleAgreement
 ) -> tuple[Status, str]:
     """Return the status of an instrument in a slice, and why.
 
@@ -51,7 +51,7 @@ def decide_trust(
     )
 
 
-def _find_unknown(rule: Rule, claims: int, balanced: Figure) -> str | None:
+def _find_unknown(rule: TrustRule, claims: int, balanced: Figure) -> str | None:
     if claims < rule.min_claims:
         return f"{claims:,} claims labelled by people; {rule.min_claims:,} are needed"
     if balanced.value is None:
@@ -59,7 +59,7 @@ def _find_unknown(rule: Rule, claims: int, balanced: Figure) -> str | None:
     return None
 
 
-def _doubt_people(rule: Rule, people: PeopleAgreement) -> str | None:
+def _doubt_people(rule: TrustRule, people: PeopleAgreement) -> str | None:
     """Say why people's labels can't carry a calibration; None when they can."""
     kappa = people.kappa
     if not people.claims:

@@ -32,7 +32,7 @@ class JudgedClaim(Struct, frozen=True, kw_only=True):
     contested: bool = False  # they differ and nobody adjudicated: the latest label is told
 
 
-class Rule(Struct, frozen=True, kw_only=True):
+class TrustRule(Struct, frozen=True, kw_only=True):
     """When an instrument is trusted (docs/calibration.md)."""
 
     level: float = 0.75  # balanced accuracy that the interval must lie above
@@ -131,7 +131,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
     domains: tuple[str | None, ...]  # of the items that it rests on; it says nothing of others
     status: Status
     reason: str
-    rule: Rule
+    rule: TrustRule
     made_at: datetime
     expires_at: datetime
     runs: tuple[str, ...]

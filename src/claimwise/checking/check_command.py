@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from claimwise.checking.check import calibrate_result, check_answer, check_repeatedly, split_request
-from claimwise.checking.report import Gate, decide_gate, print_checked, to_checked_document
+from claimwise.checking.report import RateCheck, check_rate, print_checked, to_checked_document
 from claimwise.command.grounded import (
     describe_spent,
     grounding_options,
@@ -21,7 +21,7 @@ from claimwise.command.judge import (
     find_agreement,
     open_judge_client,
     plan_calls,
-    print_plan,
+    print_call_plan,
 )
 from claimwise.command.options import (
     NumberRange,
@@ -139,7 +139,7 @@ def command(
         checked = found
     result, doubts = _calibrate(checked, domain, store)
     result = replace(result, warnings=(*warnings, *doubts, *result.warnings))
-    gate = None if fail_under is None else decide_gate(result, fail_under)
+    gate = None if fail_under is None else check_rate(result, fail_under)
     if form == "json":
         shown = to_checked_document(result, documents, question=question, gate=gate)
         print_json(shown if checked.judge is None else {**shown, "judge": checked.judge})
@@ -208,7 +208,7 @@ def _check_with_judge(
         judge = make_judge(client, judging, grounding)
         if judging.dry_run:
             calls = plan_answer(split_request(request), request, judge, known=False)
-            print_plan(plan_calls(calls, client, repeats=judging.repeats), form)
+            print_call_plan(plan_calls(calls, client, repeats=judging.repeats), form)
             return None
         rounds = [judge.repeat_as(number) for number in range(2, judging.repeats + 1)]
         judge.agreement = find_agreement(project, store, judge.labeler)
@@ -220,7 +220,7 @@ def _check_with_judge(
         return _Checked(result, describe_spent(client), document, judge.prompt_ver)
 
 
-def _exit_code(result: CheckResult, gate: Gate | None) -> int:
+def _exit_code(result: CheckResult, gate: RateCheck | None) -> int:
     if gate is None:
         if result.unscored and not result.judged:
             click.echo("error: nothing was scored: see the reasons above", err=True)

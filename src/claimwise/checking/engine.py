@@ -35,8 +35,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from claimwise.checking.queries import (
     AnswerKey,
-    ComparedClaim,
     Judging,
+    RepeatedClaim,
     State,
     begin_judging,
     count_unscored,
@@ -141,7 +141,7 @@ class Flips:
     rounds: int
     compared: int
     flipped: int
-    claims: tuple[ComparedClaim, ...] = ()  # those they disagree on
+    claims: tuple[RepeatedClaim, ...] = ()  # those they disagree on
 
     def to_document(self) -> dict[str, int]:
         """Return the counts as plain values for JSON."""

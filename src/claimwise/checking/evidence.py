@@ -20,7 +20,7 @@ from claimwise.types.verdicts import Span
 _BETWEEN = "\n\n"
 
 
-class Piece(NamedTuple):
+class SourcePiece(NamedTuple):
     """A stretch of a source as the verifier sees it, and where it stands in its document."""
 
     start: int
@@ -34,7 +34,7 @@ class Evidence:
 
     document: Source
     shown: Source
-    pieces: tuple[Piece, ...]
+    pieces: tuple[SourcePiece, ...]
 
     def locate(self, span: Span) -> int | None:
         """Return where a span of the shown source stands in the document, letter by letter.
@@ -53,7 +53,7 @@ class Evidence:
 
 def show_whole(document: Source) -> Evidence:
     """Return a document as it stands."""
-    return Evidence(document, document, (Piece(0, len(document.source_text), 0),))
+    return Evidence(document, document, (SourcePiece(0, len(document.source_text), 0),))
 
 
 def gather_passages(
@@ -84,7 +84,7 @@ def _join_passages(document: Source, passages: Sequence[Context]) -> Evidence:
     parts += [(passage, None) for passage in reworded]
     pieces, length = [], 0
     for part, place in parts:
-        pieces.append(Piece(length, length + len(part), place))
+        pieces.append(SourcePiece(length, length + len(part), place))
         length += len(part) + len(_BETWEEN)
     shown = replace(document, source_text=_BETWEEN.join(part for part, _ in parts))
     return Evidence(document, shown, tuple(pieces))

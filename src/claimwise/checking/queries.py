@@ -16,7 +16,7 @@ import msgspec
 
 from claimwise.errors import StoreError
 from claimwise.store.files import SqlFolder
-from claimwise.store.lookup import find_run, read_rows, to_row
+from claimwise.store.lookup import find_run, select_rows, to_row
 from claimwise.store.store import Store
 from claimwise.types.rows import (
     ActionEntry,
@@ -189,14 +189,14 @@ def read_documents(store: Store, run: Run, first: str, last: str) -> dict[str, S
 def find_document(store: Store, run: Run, name: str) -> Source | None:
     """Return the document of the run's corpus that has an id or an address."""
     named = "where corpus_ver = :corpus_ver and source_id = :name"
-    found = read_rows(store, Source, named, corpus_ver=run.corpus_ver, name=name)
+    found = select_rows(store, Source, named, corpus_ver=run.corpus_ver, name=name)
     if not found and "://" in name:
         named = "where corpus_ver = :corpus_ver and url = :name"
-        found = read_rows(store, Source, named, corpus_ver=run.corpus_ver, name=name)
+        found = select_rows(store, Source, named, corpus_ver=run.corpus_ver, name=name)
     return found[0] if found else None
 
 
-def read_corpus(
+def read_run_corpus(
     store: Store, run: Run, *, documents: int, characters: int
 ) -> tuple[Source, ...] | None:
     """Return all documents of the run's corpus version, or None when it is larger than that."""
@@ -208,7 +208,7 @@ def read_corpus(
     )[0]
     if count > documents or length > characters:
         return None
-    return tuple(read_rows(store, Source, "where corpus_ver = :corpus_ver", **params))
+    return tuple(select_rows(store, Source, "where corpus_ver = :corpus_ver", **params))
 
 
 def keeps_log(store: Store, run: Run) -> bool:
@@ -219,7 +219,7 @@ def keeps_log(store: Store, run: Run) -> bool:
 
 def find_labeler(store: Store, labeler: str) -> Labeler | None:
     """Return a labeler as it is registered."""
-    found = read_rows(store, Labeler, "where labeler = :labeler", labeler=labeler)
+    found = select_rows(store, Labeler, "where labeler = :labeler", labeler=labeler)
     return found[0] if found else None
 
 
@@ -241,7 +241,7 @@ def list_older(store: Store, judging: Judging) -> list[tuple[str, int]]:
     return [(row[0], row[1]) for row in store.query(sql, judging.params)]
 
 
-class ComparedClaim(NamedTuple):
+class RepeatedClaim(NamedTuple):
     """A claim that several rounds of a judge scored, and how many different verdicts it got."""
 
     item_id: str
@@ -250,13 +250,13 @@ class ComparedClaim(NamedTuple):
     verdicts: int
 
 
-def list_compared(store: Store, judging: Judging) -> list[ComparedClaim]:
+def list_compared(store: Store, judging: Judging) -> list[RepeatedClaim]:
     """Return the claims of a run that at least two rounds of a judge scored.
 
     Rounds are labelers of one name, the later ones with a number behind it: ``judge:…#2``.
     """
     sql = _SQL.for_judgement("flips", judging.judgement)
-    return [ComparedClaim(*row) for row in store.query(sql, judging.params)]
+    return [RepeatedClaim(*row) for row in store.query(sql, judging.params)]
 
 
 def is_overtaken(store: Store, judging: Judging) -> bool:
@@ -301,7 +301,7 @@ def count_unscored(store: Store, judging: Judging) -> dict[str, int]:
 
 def _read_between(store: Store, row_type: type[R], between: dict[str, Any]) -> list[R]:
     where = "where run_id = :run_id and item_id between :first and :last"
-    return read_rows(store, row_type, where, **between)
+    return select_rows(store, row_type, where, **between)
 
 
 def _group(rows: list[R]) -> dict[AnswerKey, list[R]]:

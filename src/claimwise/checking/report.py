@@ -53,14 +53,14 @@ class _Shown(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Gate:
+class RateCheck:
     """The least rate that was asked for, and whether the answer has it; None: can't be said."""
 
     fail_under: float
     passed: bool | None
 
 
-def decide_gate(result: CheckResult, fail_under: float) -> Gate:
+def check_rate(result: CheckResult, fail_under: float) -> RateCheck:
     """Compare the rate with a limit.
 
     Claims that could not be judged may be supported or not: an answer passes when it would even
@@ -68,11 +68,11 @@ def decide_gate(result: CheckResult, fail_under: float) -> Gate:
     """
     asked = result.judged + result.unscored
     if not result.judged:
-        return Gate(fail_under=fail_under, passed=None)
+        return RateCheck(fail_under=fail_under, passed=None)
     if result.supported / asked >= fail_under:
-        return Gate(fail_under=fail_under, passed=True)
+        return RateCheck(fail_under=fail_under, passed=True)
     could_pass = (result.supported + result.unscored) / asked >= fail_under
-    return Gate(fail_under=fail_under, passed=None if could_pass else False)
+    return RateCheck(fail_under=fail_under, passed=None if could_pass else False)
 
 
 def print_checked(result: CheckResult, console: Console) -> None:
@@ -219,7 +219,7 @@ def to_checked_document(
     sources: Sequence[Source],
     *,
     question: str | None = None,
-    gate: Gate | None = None,
+    gate: RateCheck | None = None,
 ) -> dict[str, Any]:
     """Return a checked answer as plain values for JSON: docs/check.md lists the fields."""
     return {

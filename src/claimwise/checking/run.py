@@ -13,10 +13,10 @@ from claimwise.checking.queries import AnswerKey, Judging
 from claimwise.checking.tasks import (
     Basis,
     Job,
+    JudgeTask,
     Labels,
-    Outcome,
     SeenAnswers,
-    Task,
+    TaskOutcome,
     TaskReader,
     run_job,
 )
@@ -80,7 +80,7 @@ def verify_run(
     """
     judge = GroundedRun(verifier)
     judged = judge_run(store, run_id, judge, jobs=jobs, threads=threads, again=again, watch=watch)
-    return sum_up(judge.verifier, judge.row, judged.result, judged.deciding.seen)
+    return make_result(judge.verifier, judge.row, judged.result, judged.deciding.seen)
 
 
 def verify_rounds(
@@ -102,11 +102,13 @@ def verify_rounds(
     judged = judge_run(
         store, run_id, run, repeats=repeats, threads=threads, again=again, watch=watch
     )
-    result = sum_up(judge, run.row, judged.result, judged.deciding.seen)
+    result = make_result(judge, run.row, judged.result, judged.deciding.seen)
     return result, judged.result.flips
 
 
-def sum_up(verifier: Verifier, row: Labeler, result: RunResult, seen: SeenAnswers) -> VerifyResult:
+def make_result(
+    verifier: Verifier, row: Labeler, result: RunResult, seen: SeenAnswers
+) -> VerifyResult:
     """Return what a round did, and how the run stands."""
     told = dict.fromkeys(result.warnings, 1)
     return VerifyResult(
@@ -176,28 +178,28 @@ class GroundedSession:
         self._verifier = verifier
         self._sent = sent
 
-    def read(self, keys: Sequence[AnswerKey]) -> list[Task]:
+    def read(self, keys: Sequence[AnswerKey]) -> list[JudgeTask]:
         """Return the answers with something open, and what they are judged by."""
         return self._reader.read(keys)
 
-    def plan(self, work: Task) -> list[LlmCall]:
+    def plan(self, work: JudgeTask) -> list[LlmCall]:
         """Return the calls about one answer."""
         return plan_job(work.job, cast("GroundedJudge", self._verifier))
 
-    def ask(self, work: Task) -> Outcome:
+    def ask(self, work: JudgeTask) -> TaskOutcome:
         """Judge one answer."""
         return run_job(work.job, self._verifier)
 
-    def make_rows(self, work: Task, outcome: Outcome, at: datetime) -> Iterator[Row]:
+    def make_rows(self, work: JudgeTask, outcome: TaskOutcome, at: datetime) -> Iterator[Row]:
         """Yield claims and citations of an answer that was split, and labels or failures."""
         self.seen.add(work, outcome)
         return self._labels.make_rows(work, outcome, at)
 
-    def pack(self, work: Task) -> Job:
+    def pack(self, work: JudgeTask) -> Job:
         """Return what another process needs of it."""
         return work.job
 
-    def make_worker(self) -> Callable[[Job], Outcome]:
+    def make_worker(self) -> Callable[[Job], TaskOutcome]:
         """Return what judges in another process."""
         return _Worker(self._sent)
 
@@ -208,7 +210,7 @@ class _Worker:
     def __init__(self, verifier: str | Verifier) -> None:
         self._verifier = verifier
 
-    def __call__(self, job: Job) -> Outcome:
+    def __call__(self, job: Job) -> TaskOutcome:
         if isinstance(self._verifier, str):
             self._verifier = load_verifier(self._verifier)
         return run_job(job, self._verifier)

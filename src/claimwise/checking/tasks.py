@@ -20,8 +20,8 @@ from claimwise.checking.queries import (
     find_document,
     keeps_log,
     read_answers,
-    read_corpus,
     read_documents,
+    read_run_corpus,
 )
 from claimwise.decompose import split_answer
 from claimwise.judges.judge import Verifier
@@ -56,7 +56,7 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
+class JudgeTask:
     """A job, and what it takes to store its outcome."""
 
     key: AnswerKey
@@ -66,7 +66,7 @@ class Task:
     basis: Basis
 
 
-class Outcome(NamedTuple):
+class TaskOutcome(NamedTuple):
     """The verdicts on an answer's claims, in order, and the verifier's warnings."""
 
     verdicts: list[ClaimVerdict]
@@ -80,17 +80,17 @@ class SeenAnswers:
     bases: Counter[Basis] = field(default_factory=Counter)
     warnings: Counter[str] = field(default_factory=Counter)
 
-    def add(self, task: Task, outcome: Outcome) -> None:
+    def add(self, task: JudgeTask, outcome: TaskOutcome) -> None:
         """Count an answer."""
         self.bases[task.basis] += 1
         self.warnings.update(set(outcome.warnings))
 
 
-def run_job(job: Job, verifier: Verifier) -> Outcome:
+def run_job(job: Job, verifier: Verifier) -> TaskOutcome:
     """Split the answer unless its claims are known, and judge them."""
     judge = judge_claims if job.claims is not None else judge_pieces
     bound = bind_job(job)
-    return Outcome(*judge(bound, job.request, verifier, unscored=job.unscored))
+    return TaskOutcome(*judge(bound, job.request, verifier, unscored=job.unscored))
 
 
 def bind_job(job: Job) -> list[AnswerClaim]:
@@ -121,7 +121,7 @@ class TaskReader:
 
     @cached_property
     def _corpus(self) -> tuple[Evidence, ...]:
-        documents = read_corpus(
+        documents = read_run_corpus(
             self._store,
             self._judging.run,
             documents=SMALL_CORPUS,
@@ -134,7 +134,7 @@ class TaskReader:
         # One object for all answers, so that a verifier need not read the corpus again for each.
         return tuple(evidence.shown for evidence in self._corpus)
 
-    def read(self, keys: Sequence[AnswerKey]) -> list[Task]:
+    def read(self, keys: Sequence[AnswerKey]) -> list[JudgeTask]:
         """Return the tasks among some neighbouring answers: those with something still open."""
         first, last = keys[0].item_id, keys[-1].item_id
         answers = read_answers(self._store, self._judging, first, last)
@@ -154,7 +154,7 @@ class TaskReader:
             self._cited[target] = next((source for source in found if source is not None), None)
         return self._cited[target]
 
-    def _make_task(self, answer: StoredAnswer, documents: dict[str, Source]) -> Task | None:
+    def _make_task(self, answer: StoredAnswer, documents: dict[str, Source]) -> JudgeTask | None:
         open_claims = [
             claim
             for claim in answer.claims
@@ -179,7 +179,7 @@ class TaskReader:
             unscored=NO_CONTEXTS if basis == "none" else None,
         )
         ids = tuple(str(claim.claim_id) for claim in open_claims) if claims else None
-        return Task(key=answer.key, job=job, claim_ids=ids, evidence=evidence, basis=basis)
+        return JudgeTask(key=answer.key, job=job, claim_ids=ids, evidence=evidence, basis=basis)
 
     def _find_evidence(
         self,
@@ -246,7 +246,7 @@ class Labels:
         self._reader = reader
         self._names = frozenset(names)  # of the judge: a verdict by another one says so
 
-    def make_rows(self, task: Task, outcome: Outcome, at: datetime) -> Iterator[Row]:
+    def make_rows(self, task: JudgeTask, outcome: TaskOutcome, at: datetime) -> Iterator[Row]:
         """Yield the rows of one answer, parents first."""
         verdicts, ids = outcome.verdicts, task.claim_ids
         if ids is None:
@@ -280,7 +280,7 @@ class Labels:
             )
 
     def _make_citations(
-        self, task: Task, claim_id: str, marks: Sequence[Mark]
+        self, task: JudgeTask, claim_id: str, marks: Sequence[Mark]
     ) -> Iterator[Citation]:
         """A marker that points nowhere is a citation too: of nothing."""
         for position, mark in enumerate(marks):
@@ -293,14 +293,14 @@ class Labels:
                 marker=mark.text,
             )
 
-    def _find_cited(self, task: Task, target: str) -> str | None:
+    def _find_cited(self, task: JudgeTask, target: str) -> str | None:
         if target in task.job.numbered:
             return target
         found = self._reader.find_cited(target)
         return None if found is None else found.source_id
 
     def _make_judgement(
-        self, task: Task, claim_id: str, verdict: ClaimVerdict, at: datetime
+        self, task: JudgeTask, claim_id: str, verdict: ClaimVerdict, at: datetime
     ) -> Label | Unscored:
         if verdict.verdict is None:
             code, detail = verdict.unscored or "", verdict.reason
@@ -326,7 +326,7 @@ class Labels:
         )
 
     def _make_unscored(
-        self, task: Task, claim_id: str, code: str, detail: str, at: datetime
+        self, task: JudgeTask, claim_id: str, code: str, detail: str, at: datetime
     ) -> Unscored:
         return Unscored(
             run_id=self._run_id,
@@ -360,7 +360,7 @@ class PlacedSpan(NamedTuple):
     start: int | None = None
 
 
-def _place_span(task: Task, verdict: ClaimVerdict) -> PlacedSpan:
+def _place_span(task: JudgeTask, verdict: ClaimVerdict) -> PlacedSpan:
     """Return a verdict's span as a place in a document, or as an entry of the action log.
 
     A span of a reworded passage stands in no document: the label names the document alone.
@@ -380,7 +380,7 @@ def _place_span(task: Task, verdict: ClaimVerdict) -> PlacedSpan:
     return PlacedSpan()
 
 
-def _state_facts(task: Task, verdict: ClaimVerdict, span: PlacedSpan) -> LabelFacts:
+def _state_facts(task: JudgeTask, verdict: ClaimVerdict, span: PlacedSpan) -> LabelFacts:
     """Return what the rules for labels look at, of a verdict that is about to become one."""
     evidence: RestsOn = "nothing"
     if span.source_id is not None:

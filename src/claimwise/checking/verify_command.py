@@ -21,7 +21,7 @@ from claimwise.command.grounded import (
     make_judge,
     to_judge_document,
 )
-from claimwise.command.judge import JudgeOptions, check_replied, open_judge_client, print_plan
+from claimwise.command.judge import JudgeOptions, check_replied, open_judge_client, print_call_plan
 from claimwise.command.options import (
     choose_run,
     current_project,
@@ -117,7 +117,7 @@ def _verify_with_judge(
         if judging.dry_run:
             run = GroundedRun(judge)
             plan = plan_rounds(opened, chosen, run, client, judging.repeats, again=again)
-            print_plan(plan, form)
+            print_call_plan(plan, form)
             return
         with show_progress(client=client) as watch:
             result, flips = verify_rounds(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """One command of the table; its module holds it under the name ``command``."""
 
     module: str
@@ -18,96 +18,106 @@ class Entry(NamedTuple):
 
 HEADINGS = {
     "Check": {
-        "check": Entry(
+        "check": CommandEntry(
             "claimwise.checking.check_command",
             "Check one answer against its sources, claim by claim.",
         ),
-        "verify": Entry("claimwise.checking.verify_command", "Judge every claim of a stored run."),
-        "factcheck": Entry(
+        "verify": CommandEntry(
+            "claimwise.checking.verify_command", "Judge every claim of a stored run."
+        ),
+        "factcheck": CommandEntry(
             "claimwise.factcheck.command", "Check facts against what a language model knows."
         ),
-        "openbook": Entry(
+        "openbook": CommandEntry(
             "claimwise.openbook.command", "Check an answer against a corpus of documents."
         ),
-        "cascade": Entry(
+        "cascade": CommandEntry(
             "claimwise.openbook.cascade_command",
             "Check facts in stages: judge, then corpus, then people.",
         ),
-        "consistency": Entry(
+        "consistency": CommandEntry(
             "claimwise.consistency.command", "Compare several answers to one question."
         ),
     },
     "Measure": {
-        "metrics": Entry(
+        "metrics": CommandEntry(
             "claimwise.run_report.metrics_command",
             "Calculate rates with intervals, worst group first.",
         ),
-        "report": Entry(
+        "report": CommandEntry(
             "claimwise.run_report.command", "Report on one run as text, Markdown, HTML or JSON."
         ),
-        "calibrate": Entry("claimwise.calibration.command", "Check a judge against human labels."),
-        "verifiers": Entry(
+        "calibrate": CommandEntry(
+            "claimwise.calibration.command", "Check a judge against human labels."
+        ),
+        "verifiers": CommandEntry(
             "claimwise.cli.verifiers", "List the built-in judges and how accurate they are."
         ),
-        "bench-verifier": Entry(
+        "bench-verifier": CommandEntry(
             "claimwise.bench.command", "Measure a judge on labelled data sets."
         ),
-        "probe-judge": Entry(
+        "probe-judge": CommandEntry(
             "claimwise.factcheck.probe_command",
             "Test a judge on made-up facts before you trust it.",
         ),
     },
     "Label": {
-        "annotate": Entry("claimwise.app.annotate_command", "Open the app for labelling."),
-        "rounds": Entry(
+        "annotate": CommandEntry("claimwise.app.annotate_command", "Open the app for labelling."),
+        "rounds": CommandEntry(
             "claimwise.labelling.command", "Manage rounds: claims sampled for people to label."
         ),
-        "agreement": Entry(
+        "agreement": CommandEntry(
             "claimwise.agreement.command",
             "Measure labeler agreement; find the guideline to clarify.",
         ),
-        "labelstudio": Entry(
+        "labelstudio": CommandEntry(
             "claimwise.labelling.labelstudio_command",
             "Label in Label Studio: export claims, import labels.",
         ),
     },
     "Decide": {
-        "compare": Entry("claimwise.comparison.command", "Compare two runs item by item."),
-        "drift": Entry(
+        "compare": CommandEntry("claimwise.comparison.command", "Compare two runs item by item."),
+        "drift": CommandEntry(
             "claimwise.comparison.drift_command",
             "Explain why a rate moved: system, evidence, mix or judge.",
         ),
-        "plan": Entry(
+        "plan": CommandEntry(
             "claimwise.comparison.plan_command", "Plan how many items and labels reveal a drop."
         ),
-        "gate": Entry("claimwise.gates.command", "Apply the gates of claimwise.toml to a run."),
+        "gate": CommandEntry(
+            "claimwise.gates.command", "Apply the gates of claimwise.toml to a run."
+        ),
     },
     "Production": {
-        "promote": Entry(
+        "promote": CommandEntry(
             "claimwise.incidents.promote_command", "Turn a production error into a test case."
         ),
-        "incidents": Entry(
+        "incidents": CommandEntry(
             "claimwise.incidents.command", "List incidents and the gates that would catch them."
         ),
     },
     "Admin": {
-        "plugins": Entry("claimwise.cli.plugins", "List judges, readers, providers and metrics."),
-        "init": Entry("claimwise.cli.init", "Create a project: claimwise.toml and an empty store."),
-        "demo": Entry("claimwise.cli.demo", "Create an example project and report on it."),
-        "import": Entry(
+        "plugins": CommandEntry(
+            "claimwise.cli.plugins", "List judges, readers, providers and metrics."
+        ),
+        "init": CommandEntry(
+            "claimwise.cli.init", "Create a project: claimwise.toml and an empty store."
+        ),
+        "demo": CommandEntry("claimwise.cli.demo", "Create an example project and report on it."),
+        "import": CommandEntry(
             "claimwise.transfer.import_command",
             "Import items, sources, runs, answers, labels and more.",
         ),
-        "export": Entry(
+        "export": CommandEntry(
             "claimwise.transfer.export_command", "Export everything in the store to files."
         ),
-        "runs": Entry("claimwise.cli.runs", "List the runs, latest first."),
-        "sql": Entry("claimwise.cli.sql", "Print or run the SQL of a metric."),
-        "serve": Entry(
+        "runs": CommandEntry("claimwise.cli.runs", "List the runs, latest first."),
+        "sql": CommandEntry("claimwise.cli.sql", "Print or run the SQL of a metric."),
+        "serve": CommandEntry(
             "claimwise.app.serve_command", "Start the app: labelling, dashboards, accounts."
         ),
-        "accounts": Entry("claimwise.accounts.command", "Manage who may use the app."),
-        "doctor": Entry(
+        "accounts": CommandEntry("claimwise.accounts.command", "Manage who may use the app."),
+        "doctor": CommandEntry(
             "claimwise.cli.doctor", "Check the installation, the settings and the store."
         ),
     },

@@ -15,7 +15,7 @@ import click
 import msgspec
 from rich.text import Text
 
-from claimwise.calibration.queries import list_calibrations, name_slice
+from claimwise.calibration.queries import list_calibrations, name_calibrated_slice
 from claimwise.calibration.values import Calibration
 from claimwise.command.options import (
     ask_store,
@@ -36,7 +36,7 @@ FAR_OFF = 0.15  # calibration error from which it is
 FEW_GROUPS = 30
 
 
-class Material(NamedTuple):
+class TrainingMaterial(NamedTuple):
     """Something that was learned from: its name, what it is, its licence, what it served for."""
 
     name: str
@@ -46,23 +46,27 @@ class Material(NamedTuple):
 
 
 TRAINING = (
-    Material("gte-small", "33M encoder", "MIT", "base weights of the encoder"),
-    Material(
+    TrainingMaterial("gte-small", "33M encoder", "MIT", "base weights of the encoder"),
+    TrainingMaterial(
         "Qwen2.5-Coder-1.5B-Instruct", "language model", "Apache-2.0", "wrote claims; the teacher"
     ),
-    Material("snli", "pairs of sentences", "CC BY-SA", "teacher and encoder"),
-    Material("mnli", "pairs of sentences", "OANC and others", "teacher and encoder"),
-    Material("cad_nli", "pairs, minimally revised", "Apache-2.0", "teacher and encoder"),
-    Material("fever", "claims, Wikipedia evidence", "CC BY-SA", "teacher and encoder"),
-    Material(
+    TrainingMaterial("snli", "pairs of sentences", "CC BY-SA", "teacher and encoder"),
+    TrainingMaterial("mnli", "pairs of sentences", "OANC and others", "teacher and encoder"),
+    TrainingMaterial("cad_nli", "pairs, minimally revised", "Apache-2.0", "teacher and encoder"),
+    TrainingMaterial("fever", "claims, Wikipedia evidence", "CC BY-SA", "teacher and encoder"),
+    TrainingMaterial(
         "fool_me_twice (train)",
         "adversarial claims, Wikipedia evidence",
         "Apache-2.0, text CC BY-SA",
         "teacher and encoder",
     ),
-    Material("faithdial (train)", "dialogue replies", "MIT", "teacher and encoder; combiner too"),
-    Material("boolq", "yes/no questions, Wikipedia", "CC BY-SA", "teacher and encoder; passages"),
-    Material(
+    TrainingMaterial(
+        "faithdial (train)", "dialogue replies", "MIT", "teacher and encoder; combiner too"
+    ),
+    TrainingMaterial(
+        "boolq", "yes/no questions, Wikipedia", "CC BY-SA", "teacher and encoder; passages"
+    ),
+    TrainingMaterial(
         "squad_passages, new_wiki_passages",
         "Wikipedia passages, questions, answers",
         "CC BY-SA",
@@ -321,8 +325,9 @@ def _print_calibrations(calibrations: Sequence[Calibration]) -> None:
         told = _to_calibration(one, _now())
         labeler = one.labeler + (" (closed-book)" if one.judgement == "closed_book" else "")
         rows.append([
-            labeler, name_slice(one.slice), one.made_at.date().isoformat(), f"{one.claims:,}",
-            show_number(told["ece_before"]), show_number(told["ece_after"]), told["standing"],
+            labeler, name_calibrated_slice(one.slice), one.made_at.date().isoformat(),
+            f"{one.claims:,}", show_number(told["ece_before"]), show_number(told["ece_after"]),
+            told["standing"],
         ])  # fmt: skip
     print_table(("labeler", "slice", "made on", *right, "standing"), rows, right=right)
 
@@ -369,7 +374,7 @@ def show_bytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
 
 
-def _say_material(material: Material) -> str:
+def _say_material(material: TrainingMaterial) -> str:
     return f"{material.name}: {material.what}; {material.licence}; {material.use}."
 
 

@@ -298,7 +298,7 @@ def plan_calls(calls: Iterable[LlmCall], client: LlmClient, *, repeats: int = 1)
     return CallPlan(calls=count, cached=cached, input_tokens=given, output_tokens=back, cost=cost)
 
 
-def print_plan(plan: CallPlan, form: str, *, note: str = "") -> None:
+def print_call_plan(plan: CallPlan, form: str, *, note: str = "") -> None:
     """Print what a command would send; nothing has been sent."""
     if form == "json":
         print_json({**asdict(plan), "note": note})

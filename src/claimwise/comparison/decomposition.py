@@ -56,7 +56,7 @@ _SHARED: Final = (KEPT, MOVED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Counts:
+class PairedCounts:
     """Hits and units of every item of two runs, one entry an item, zero where it has none.
 
     Attributes:
@@ -89,7 +89,7 @@ class Overlap:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Piece:
+class MovementShare:
     """A part of the movement: its size and its interval."""
 
     causes: tuple[Cause, ...]
@@ -104,8 +104,8 @@ class Split:
 
     base: float
     new: float
-    whole: Piece
-    pieces: tuple[Piece, ...]
+    whole: MovementShare
+    pieces: tuple[MovementShare, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +127,7 @@ class _Term:
 
 
 def split_movement(
-    counts: Counts,
+    counts: PairedCounts,
     overlap: Overlap | None = None,
     *,
     instrument_changed: bool = False,
@@ -179,7 +179,7 @@ def split_movement(
 class _Rates:
     """Rates of sets of items, as terms."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: PairedCounts) -> None:
         self._counts = counts
 
     def take(self, new: bool, groups: tuple[Sequence[int], Sequence[int]]) -> _Term | None:
@@ -206,7 +206,7 @@ class _Rates:
         return new.minus(base) if base and new else None
 
 
-def _nothing(counts: Counts) -> _Term:
+def _nothing(counts: PairedCounts) -> _Term:
     return _Term(0.0, np.zeros(len(counts.group)), {})
 
 
@@ -228,7 +228,7 @@ class _Spread:
     """Puts intervals on terms."""
 
     def __init__(
-        self, counts: Counts, overlap: Overlap | None, judged: _Term | None, confidence: float
+        self, counts: PairedCounts, overlap: Overlap | None, judged: _Term | None, confidence: float
     ) -> None:
         self._level = (1 + confidence) / 2
         self._judged = judged
@@ -245,7 +245,7 @@ class _Spread:
         self._rejudged = [np.flatnonzero(rejudged)]
         self._sizes = [len(inside) for inside in (*self._groups, *self._rejudged)]
 
-    def enclose(self, causes: tuple[Cause, ...], term: _Term) -> Piece:
+    def enclose(self, causes: tuple[Cause, ...], term: _Term) -> MovementShare:
         """Return the piece of a term; one that nothing has an influence on is exact."""
         pieces, others = list(_measure(term.influence, self._groups)), []
         if self._judged is not None and (True, _JUDGED) in term.pulls:
@@ -261,7 +261,7 @@ class _Spread:
             freedom = sum(variance for variance, _ in parts) ** 2 / squares
         half = math.sqrt(measured + self._assume(term))
         half *= float(special.stdtrit(max(1.0, freedom), self._level))
-        return Piece(
+        return MovementShare(
             causes=causes, change=term.value, low=term.value - half, high=term.value + half
         )
 
@@ -290,7 +290,7 @@ def _measure(influence: Array, groups: Sequence[NDArray[np.int64]]) -> Iterable[
             yield float(np.sum((found - found.mean()) ** 2)) * items / (items - 1), items - 1
 
 
-def _assume_group(counts: Counts, group: int) -> float:
+def _assume_group(counts: PairedCounts, group: int) -> float:
     """Return how much the variance of a group's rate (or of its change) lacks, by planning."""
     inside = counts.group == group
     base = counts.base_hits[inside], counts.base_units[inside]

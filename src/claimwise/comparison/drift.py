@@ -24,13 +24,13 @@ from claimwise.comparison.decomposition import (
     KEPT,
     MOVED,
     NEW_ONLY,
-    Counts,
+    MovementShare,
     Overlap,
-    Piece,
+    PairedCounts,
     Split,
     split_movement,
 )
-from claimwise.comparison.drift_values import Drift, Part, SliceWeight
+from claimwise.comparison.drift_values import Drift, DriftPart, SliceWeight
 from claimwise.comparison.queries import (
     RunPair,
     count_asked,
@@ -235,11 +235,11 @@ def _split(
     return split, round(float(overlap.old_units.sum())) if overlap else 0
 
 
-def _align(names: Sequence[str], paired: PairedItems, facts: _Facts) -> Counts:
+def _align(names: Sequence[str], paired: PairedItems, facts: _Facts) -> PairedCounts:
     known = PairedItems(
         {name: paired.items.get(name) or list(_no_counts(name)) for name in names}
     ).columns()
-    return Counts(
+    return PairedCounts(
         base_hits=known[0],
         base_units=known[1],
         new_hits=known[2],
@@ -269,7 +269,7 @@ def _align_overlap(names: Sequence[str], judged: _Sides, facts: _Facts) -> Overl
     )
 
 
-def _tell(piece: Piece, facts: _Facts, rejudged: int, unit: str) -> Part:
+def _tell(piece: MovementShare, facts: _Facts, rejudged: int, unit: str) -> DriftPart:
     """Return a piece with what it rests on in words."""
     changed, basis = True, ""
     if piece.causes == ("mix",):
@@ -285,7 +285,7 @@ def _tell(piece: Piece, facts: _Facts, rejudged: int, unit: str) -> Part:
             basis = f"{_count(len(facts.shared), 'shared item')}"
         if len(piece.causes) > 1:
             basis += "; can't be told apart"
-    return Part(
+    return DriftPart(
         causes=piece.causes,
         change=piece.change,
         low=piece.low,
@@ -360,7 +360,9 @@ def _warn(facts: _Facts, unscored: tuple[int, int], rejudged: int, unit: str) ->
         )
 
 
-def _advise(pieces: Sequence[Piece], facts: _Facts, rejudged: int, unit: str) -> Iterable[str]:
+def _advise(
+    pieces: Sequence[MovementShare], facts: _Facts, rejudged: int, unit: str
+) -> Iterable[str]:
     """Say which run, or which labels, would tell more."""
     runs, change = facts.runs, facts.instruments
     told = {cause: piece.causes for piece in pieces for cause in piece.causes}

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from rich.console import Console
 
-from claimwise.comparison.drift_values import Drift, Part, SliceWeight
+from claimwise.comparison.drift_values import Drift, DriftPart, SliceWeight
 from claimwise.report.changes import (
     describe_one_sided,
     describe_side,
@@ -45,7 +45,7 @@ def describe_movement(drift: Drift) -> str:
     )
 
 
-def judge_part(part: Part) -> str:
+def judge_part(part: DriftPart) -> str:
     """Say in a word whether a part differs from nothing."""
     if not part.changed:
         return "unchanged"

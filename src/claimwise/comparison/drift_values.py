@@ -12,7 +12,7 @@ Cause = Literal["system", "evidence", "mix", "instrument"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class DriftPart(msgspec.Struct, frozen=True, kw_only=True):
     """One part of a movement.
 
     Several causes share a part when nothing in the store tells them apart. ``changed`` is False
@@ -56,7 +56,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     change: float
     low: float
     high: float
-    parts: tuple[Part, ...]
+    parts: tuple[DriftPart, ...]
     shared: int
     only_base: tuple[str, ...]
     only_new: tuple[str, ...]

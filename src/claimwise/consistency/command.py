@@ -17,7 +17,7 @@ from claimwise.command.judge import (
     judge_options,
     open_judge_client,
     plan_calls,
-    print_plan,
+    print_call_plan,
 )
 from claimwise.command.options import (
     console,
@@ -33,8 +33,8 @@ from claimwise.consistency.compare import (
     compare_given,
     compare_run,
     consistency_accuracy,
+    group_answers,
     plan_comparisons,
-    read_samples,
 )
 from claimwise.consistency.report import (
     print_consistency,
@@ -71,7 +71,7 @@ class _Instrument:
     def print_plan(self, plan: Callable[[GroundedJudge], list[LlmCall]], form: str) -> None:
         assert isinstance(self.verifier, GroundedJudge)
         assert self.client is not None
-        print_plan(plan_calls(plan(self.verifier), self.client), form)
+        print_call_plan(plan_calls(plan(self.verifier), self.client), form)
 
     def tell_spent(self) -> None:
         if self.client is not None:
@@ -170,7 +170,7 @@ def _compare_run(
 ) -> None:
     with _open_instrument(verifier, judging, store) as instrument:
         if judging.dry_run:
-            samples = read_samples(opened, run_id).values()
+            samples = group_answers(opened, run_id).values()
             instrument.print_plan(
                 lambda judge: [
                     call

@@ -21,10 +21,10 @@ from claimwise.checking.queries import Judging, StoredAnswer, list_answers, read
 from claimwise.consistency.values import (
     ComparedAnswer,
     ComparedClaim,
-    Comparison,
     ConsistencyAccuracy,
     ConsistencyResult,
     GivenAnswer,
+    OtherAnswer,
     RunConsistency,
 )
 from claimwise.decompose import split_answer
@@ -201,8 +201,8 @@ def _judge_pairs(
         pool.shutdown(cancel_futures=True)
 
 
-def _compare(other: str, judged: ClaimVerdict) -> Comparison:
-    return Comparison(
+def _compare(other: str, judged: ClaimVerdict) -> OtherAnswer:
+    return OtherAnswer(
         answer=other,
         verdict=judged.verdict,
         span=judged.span,
@@ -241,7 +241,7 @@ def compare_run(
     Raises:
         StoreError: there is no such run, or no item has two answers.
     """
-    given = read_samples(store, run_id)
+    given = group_answers(store, run_id)
     several = {item_id: answers for item_id, answers in given.items() if len(answers) > 1}
     if not several:
         raise StoreError(
@@ -264,7 +264,7 @@ def compare_run(
     )
 
 
-def read_samples(store: Store, run_id: str) -> dict[str, list[GivenAnswer]]:
+def group_answers(store: Store, run_id: str) -> dict[str, list[GivenAnswer]]:
     """Return the answers of a run by item, with their claims where they are stored.
 
     Raises:

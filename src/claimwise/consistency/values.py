@@ -26,7 +26,7 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
     claim_ids: tuple[str, ...] = ()
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class OtherAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What one other answer says of a claim: a verdict of `check`, or why there is none."""
 
     answer: str
@@ -40,7 +40,7 @@ class ComparedClaim(msgspec.Struct, frozen=True, kw_only=True):
     """A claim, and what every other answer says of it."""
 
     claim: AnswerClaim
-    others: tuple[Comparison, ...]
+    others: tuple[OtherAnswer, ...]
     claim_id: str | None = None  # of a stored claim
 
     @property

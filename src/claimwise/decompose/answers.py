@@ -16,7 +16,7 @@ from claimwise.decompose.clauses import (
     split_clauses,
 )
 from claimwise.decompose.kinds import ACTION, FACT, Kind, classify
-from claimwise.decompose.markup import Scan, clean, scan_markup
+from claimwise.decompose.markup import Scan, scan_markup, strip_markup
 from claimwise.decompose.references import Memory
 from claimwise.text import find_sentences
 from claimwise.types.verdicts import AnswerClaim, Mark
@@ -41,7 +41,7 @@ class _Piece(NamedTuple):
     subject: str | None = None
 
 
-class Sentence(NamedTuple):
+class AnswerSentence(NamedTuple):
     """A sentence of an answer: its place, and what it claims."""
 
     start: int
@@ -69,16 +69,16 @@ def split_answer(answer: str, *, question: str | None = None) -> list[AnswerClai
     return [claim for sentence in split_sentences(answer, question) for claim in sentence.claims]
 
 
-def split_sentences(answer: str, question: str | None = None) -> list[Sentence]:
+def split_sentences(answer: str, question: str | None = None) -> list[AnswerSentence]:
     """Return the claims of `split_answer` sentence by sentence; none is without a claim."""
-    found: list[Sentence] = []
+    found: list[AnswerSentence] = []
     context = _Context(question)
     sentences = find_sentences(answer)
     following = [*sentences[1:], (0, 0)]
     for (start, end), (next_start, next_end) in zip(sentences, following, strict=False):
         text = answer[start:end]
         if _FENCE.match(text):
-            found.append(Sentence(start, end, [_code_claim(text, start)]))
+            found.append(AnswerSentence(start, end, [_code_claim(text, start)]))
             continue
         scan = scan_markup(text, start)
         if scan.is_empty:
@@ -89,7 +89,7 @@ def split_sentences(answer: str, question: str | None = None) -> list[Sentence]:
             continue
         pieces = _read_sentence(text, scan, answer[next_start:next_end], context)
         claims = _bind_marks(_make_claims(text, start, pieces, context), scan.marks)
-        found.append(Sentence(start, end, claims))
+        found.append(AnswerSentence(start, end, claims))
     return found
 
 
@@ -115,7 +115,7 @@ def _claim(text: str, offset: int, piece: _Piece) -> AnswerClaim:
 
 def _read_sentence(text: str, scan: Scan, follower: str, context: _Context) -> list[_Piece]:
     """Return the pieces of a sentence, with what headings, lists and tables around it add."""
-    wording = clean(scan.masked)
+    wording = strip_markup(scan.masked)
     whole = _Piece(scan.start, len(text), wording, FACT)
     if text.startswith("|"):
         return [_read_row(whole, follower, context)]
@@ -195,7 +195,7 @@ def _read_clause(scan: Scan, clause: Clause) -> _Piece:
     slice_ = scan.masked[start:end]
     start += len(slice_) - len(slice_.lstrip())
     end -= len(slice_) - len(slice_.rstrip())
-    wording = clean(scan.masked[core:end]).rstrip(",; ") if clause.end else ""
+    wording = strip_markup(scan.masked[core:end]).rstrip(",; ") if clause.end else ""
     subject = " ".join(clause.subject.split()) if clause.subject else None
     if subject:
         wording = f"{subject[0].upper()}{subject[1:]} {wording}"

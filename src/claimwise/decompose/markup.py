@@ -101,7 +101,7 @@ def scan_markup(text: str, offset: int) -> Scan:
     return Scan("".join(chars), marks, start, heading, item)
 
 
-def clean(masked: str) -> str:
+def strip_markup(masked: str) -> str:
     """Return a masked text without what was masked, single-spaced."""
     spaced = " ".join(masked.split())
     if _FILL not in spaced:

@@ -13,15 +13,15 @@ from claimwise.decompose import find_compounds
 from claimwise.decompose.answers import split_sentences
 from claimwise.decompose.clauses import split_clauses
 from claimwise.decompose.kinds import is_opinion
-from claimwise.judges.closed_book import ClosedBookJudge, Judged, merge_repeated
+from claimwise.judges.closed_book import ClosedBookJudge, JudgedReply, merge_repeated
 from claimwise.judges.doubts import find_field, has_specifics, has_value_words
 from claimwise.report.format import pluralize
 from claimwise.types.closed_book import (
+    AnswerPiece,
     ClaimFlag,
     FactCheckResult,
     FactClaim,
     Frame,
-    Piece,
     Repeats,
     Spent,
     combine_labels,
@@ -33,10 +33,10 @@ _SHOWN_IDS = 5
 _NO_FRAME = Frame()
 
 
-class Round(NamedTuple):
+class AnswerJudgement(NamedTuple):
     """One judgement of an answer, with the doubts about it."""
 
-    judged: Judged
+    judged: JudgedReply
     claims: list[FactClaim]
     spent: Spent
     split: int  # claims that were sent back and came back in parts
@@ -109,25 +109,25 @@ def factcheck_answer(
     )
 
 
-def cut_pieces(answer: str, question: str | None = None) -> list[Piece]:
+def cut_pieces(answer: str, question: str | None = None) -> list[AnswerPiece]:
     """Return an answer's sentences under the ids s1, s2…, each with the claims in it.
 
     Every sentence is a piece, opinions, framing and code too: what one of them means may hang on
     another, and the judge may see a fact there that our splitter does not.
     """
     return [
-        Piece(id=f"s{n}", text=answer[start:end], start=start, end=end, claims=tuple(claims))
+        AnswerPiece(id=f"s{n}", text=answer[start:end], start=start, end=end, claims=tuple(claims))
         for n, (start, end, claims) in enumerate(split_sentences(answer, question), start=1)
     ]
 
 
 def judge_once(
-    pieces: Sequence[Piece],
+    pieces: Sequence[AnswerPiece],
     judge: ClosedBookJudge,
     frame: Frame = _NO_FRAME,
     *,
     resplit: bool = True,
-) -> Round:
+) -> AnswerJudgement:
     """Have pieces judged, send compound claims back once, and flag what to doubt."""
     judged = judge.judge_pieces(pieces, frame)
     claims, spent, split = judged.claims, judged.spent, 0
@@ -142,7 +142,7 @@ def judge_once(
             part for claim in claims for part in (next(waiting) if _is_compound(claim) else [claim])
         )
     opinions = {piece.id for piece in pieces if _is_opinion(piece)}
-    return Round(judged, [_flag(claim, opinions) for claim in claims], spent, split)
+    return AnswerJudgement(judged, [_flag(claim, opinions) for claim in claims], spent, split)
 
 
 def _is_compound(claim: FactClaim) -> bool:
@@ -155,7 +155,7 @@ def _joins_facts(text: str) -> bool:
     return bool(find_compounds(text)) or len(split_clauses(text)) > 1
 
 
-def _is_opinion(piece: Piece) -> bool:
+def _is_opinion(piece: AnswerPiece) -> bool:
     return all(claim.not_a_claim in ("opinion", "hedge") for claim in piece.claims)
 
 
@@ -175,7 +175,7 @@ def _has_opinion(text: str) -> bool:
     return is_opinion(text) or has_value_words(text)
 
 
-def _flag_answer(first: Round, field: str | None) -> list[str]:
+def _flag_answer(first: AnswerJudgement, field: str | None) -> list[str]:
     found = {
         "no_domain_hint": field is not None,
         "summary_shortened": first.judged.summary_shortened,
@@ -186,7 +186,7 @@ def _flag_answer(first: Round, field: str | None) -> list[str]:
     return [name for name, is_so in found.items() if is_so]
 
 
-def _warn(pieces: Sequence[Piece], first: Round, field: str | None) -> list[str]:
+def _warn(pieces: Sequence[AnswerPiece], first: AnswerJudgement, field: str | None) -> list[str]:
     judged, told = first.judged, []
     if not first.claims and not judged.skipped:
         told.append("there is nothing to check: the answer states no fact")
@@ -241,7 +241,7 @@ def label_piece(
     return None, lost or "skipped_piece"
 
 
-def _compare(pieces: Sequence[Piece], rounds: Sequence[Round]) -> Repeats:
+def _compare(pieces: Sequence[AnswerPiece], rounds: Sequence[AnswerJudgement]) -> Repeats:
     """Compare repeats piece by piece: the model may split a piece differently each time."""
     compared = flipped = 0
     grouped = [group_claims(each.claims) for each in rounds]

@@ -17,7 +17,7 @@ from claimwise.command.judge import (
     judge_options,
     open_judge_client,
     plan_calls,
-    print_plan,
+    print_call_plan,
     tell_cost,
 )
 from claimwise.command.options import (
@@ -145,7 +145,7 @@ class _Wanted:
     form: str
 
     def print_plan(self, plan: CallPlan) -> None:
-        print_plan(plan, self.form, note=_RESPLIT_NOTE if self.resplit else "")
+        print_call_plan(plan, self.form, note=_RESPLIT_NOTE if self.resplit else "")
 
 
 def _judge_answer(

@@ -24,7 +24,14 @@ from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import Interval, wilson_interval
 from claimwise.readers.json_keys import find_repeated_key
 from claimwise.readers.problems import show
-from claimwise.types.closed_book import FactClaim, Piece, ProbeClaim, ProbeRate, ProbeResult, Spent
+from claimwise.types.closed_book import (
+    AnswerPiece,
+    FactClaim,
+    ProbeClaim,
+    ProbeRate,
+    ProbeResult,
+    Spent,
+)
 from claimwise.types.llm import LlmCall
 from claimwise.types.rows import FactLabel
 from claimwise.types.verdicts import AnswerClaim
@@ -101,12 +108,14 @@ def _cut_batches(claims: Sequence[ProbeClaim]) -> list[list[ProbeClaim]]:
     return [list(claims[n : n + _TOGETHER]) for n in range(0, len(claims), _TOGETHER)]
 
 
-def _make_pieces(batch: Sequence[ProbeClaim]) -> list[Piece]:
+def _make_pieces(batch: Sequence[ProbeClaim]) -> list[AnswerPiece]:
     pieces, start = [], 0
     for number, claim in enumerate(batch, start=1):
         end = start + len(claim.text)
         own = AnswerClaim(text=claim.text, start=start, end=end, wording=claim.text)
-        pieces.append(Piece(id=f"s{number}", text=claim.text, start=start, end=end, claims=(own,)))
+        pieces.append(
+            AnswerPiece(id=f"s{number}", text=claim.text, start=start, end=end, claims=(own,))
+        )
         start = end + 1
     return pieces
 

@@ -9,7 +9,7 @@ from claimwise.command.judge import (
     judge_options,
     open_judge_client,
     plan_calls,
-    print_plan,
+    print_call_plan,
     tell_cost,
 )
 from claimwise.command.options import (
@@ -83,7 +83,7 @@ def command(
     with open_judge_client(judging, project, store) as client:
         judge = make_closed_judge(client, judging)
         if judging.dry_run:
-            print_plan(plan_calls(plan_probe(judge, n=n, seed=seed), client), form)
+            print_call_plan(plan_calls(plan_probe(judge, n=n, seed=seed), client), form)
             return
         with show_progress("claims", client) as tell:
             result = probe_judge(

@@ -16,24 +16,24 @@ from typing import NamedTuple
 from claimwise.checking.engine import JudgedRun, judge_run
 from claimwise.checking.queries import (
     AnswerKey,
-    ComparedClaim,
     Judging,
+    RepeatedClaim,
     StoredAnswer,
     read_answers,
     read_domains,
 )
-from claimwise.checking.tasks import Labels, Outcome, Task, TaskReader, bind_job
-from claimwise.factcheck.answer import Round, group_claims, judge_once, label_piece
+from claimwise.checking.tasks import JudgeTask, Labels, TaskOutcome, TaskReader, bind_job
+from claimwise.factcheck.answer import AnswerJudgement, group_claims, judge_once, label_piece
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.doubts import find_field
 from claimwise.measure.judge_agreement import measure_agreement
 from claimwise.store import Store
 from claimwise.types.closed_book import (
     DOUBTFUL,
+    AnswerPiece,
     FactcheckRunResult,
     FactClaim,
     Frame,
-    Piece,
     QueuedClaim,
     Spent,
 )
@@ -108,7 +108,7 @@ def _sum_up(
     )
 
 
-def _queue(run_id: str, claim: ComparedClaim) -> QueuedClaim:
+def _queue(run_id: str, claim: RepeatedClaim) -> QueuedClaim:
     return QueuedClaim(
         run_id=run_id,
         item_id=claim.item_id,
@@ -155,13 +155,13 @@ class PieceWork(NamedTuple):
 
     key: AnswerKey
     claims: tuple[Claim, ...]
-    pieces: list[Piece]
+    pieces: list[AnswerPiece]
     labelled: frozenset[str]
     rows: list[Row]
     frame: Frame
 
     @property
-    def asked(self) -> list[Piece]:
+    def asked(self) -> list[AnswerPiece]:
         """The pieces to send: all of them for the context, none when none states anything."""
         return self.pieces if any(piece.factual for piece in self.pieces) else []
 
@@ -218,7 +218,7 @@ def _is_open(answer: StoredAnswer) -> bool:
     )
 
 
-def _make_pieces(claims: Iterable[Claim]) -> list[Piece]:
+def _make_pieces(claims: Iterable[Claim]) -> list[AnswerPiece]:
     """Return stored claims as pieces; a claim's place may be unknown."""
     pieces = []
     for number, claim in enumerate(claims, start=1):
@@ -231,14 +231,14 @@ def _make_pieces(claims: Iterable[Claim]) -> list[Piece]:
             claim_type=claim.claim_type,
         )
         pieces.append(
-            Piece(id=f"s{number}", text=claim.claim_text, start=start, end=end, claims=(own,))
+            AnswerPiece(id=f"s{number}", text=claim.claim_text, start=start, end=end, claims=(own,))
         )
     return pieces
 
 
-def _make_claim_rows(task: Task, labels: Labels) -> list[Row]:
+def _make_claim_rows(task: JudgeTask, labels: Labels) -> list[Row]:
     verdicts = [ClaimVerdict(claim=claim) for claim in bind_job(task.job)]
-    rows = labels.make_rows(task, Outcome(verdicts, []), datetime.now(UTC))
+    rows = labels.make_rows(task, TaskOutcome(verdicts, []), datetime.now(UTC))
     return [row for row in rows if isinstance(row, Claim | Citation)]
 
 
@@ -262,11 +262,11 @@ class ClosedBookSession:
         """Return the call about one answer; compound claims may add one to it."""
         return [self._judge.make_call(work.asked, work.frame)] if work.asked else []
 
-    def ask(self, work: PieceWork) -> Round:
+    def ask(self, work: PieceWork) -> AnswerJudgement:
         """Judge one answer."""
         return judge_once(work.asked, self._judge, work.frame, resplit=self._resplit)
 
-    def make_rows(self, work: PieceWork, outcome: Round, at: datetime) -> Iterator[Row]:
+    def make_rows(self, work: PieceWork, outcome: AnswerJudgement, at: datetime) -> Iterator[Row]:
         """Yield claims of an answer that was split, and a label or a failure for every claim.
 
         A claim that our splitter calls non-factual gets a label when the judge gives one.
@@ -285,7 +285,7 @@ class ClosedBookSession:
             self.tally.add_claim(claim, own, label)
             if label is None:
                 detail = next((part.detail for part in own if part.detail), None)
-                yield make_failure(claim, self._labeler, code or "", detail, at)
+                yield make_unscored(claim, self._labeler, code or "", detail, at)
             else:
                 yield make_label(claim, self._labeler, label, _word_basis(own, label), at)
 
@@ -313,7 +313,7 @@ def make_label(
     )
 
 
-def make_failure(
+def make_unscored(
     claim: Claim, labeler: str, code: str, detail: str | None, at: datetime
 ) -> Unscored:
     """Return why a stored claim has no closed-book label."""
@@ -355,7 +355,7 @@ class _Tally:
                 )
             )
 
-    def add_round(self, work: PieceWork, outcome: Round) -> None:
+    def add_round(self, work: PieceWork, outcome: AnswerJudgement) -> None:
         told = " ".join(piece.text for piece in work.pieces)
         self.without_hint += not work.frame.domain_hint and find_field(told) is not None
         self.invented += len(outcome.judged.invented)

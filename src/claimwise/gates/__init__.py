@@ -2,6 +2,6 @@
 
 from claimwise.gates.decide import decide_gate
 from claimwise.gates.gather import gather_gate
-from claimwise.gates.rules import Rule, resolve_gate
+from claimwise.gates.rules import GateRule, resolve_gate
 
-__all__ = ["Rule", "decide_gate", "gather_gate", "resolve_gate"]
+__all__ = ["GateRule", "decide_gate", "gather_gate", "resolve_gate"]

@@ -30,13 +30,13 @@ from typing import Final
 import numpy as np
 
 from claimwise.gates.bounds import Side, bound_to_fail, bound_to_pass
-from claimwise.gates.counts import Counts, Floats, imagine
+from claimwise.gates.counts import Floats, SliceCounts, imagine
 from claimwise.gates.gather import Gathered
 from claimwise.gates.values import GateDecision, Outcome, SliceDecision
 from claimwise.measure.counting import SliceKey
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import simultaneous_confidence
-from claimwise.measure.paired import Difference, compare_items
+from claimwise.measure.paired import RateDifference, compare_items
 from claimwise.types.results import Better
 
 MOST_ITEMS: Final = 100_000
@@ -102,7 +102,7 @@ def decide_rate(
 
 
 def decide_change(
-    ill: Difference, well: Difference, better: Better, margin: float, sure: Confidence
+    ill: RateDifference, well: RateDifference, better: Better, margin: float, sure: Confidence
 ) -> tuple[Outcome, float, float]:
     """Decide one slice against a baseline; return the outcome and bounds of the change.
 
@@ -156,7 +156,7 @@ def _share_items(gathered: Gathered, key: SliceKey) -> tuple[list[str], int]:
     return sorted(found & asked), len(found - asked)
 
 
-def _list_measured(counts: Counts | None) -> set[str]:
+def _list_measured(counts: SliceCounts | None) -> set[str]:
     rows = counts.rows if counts else {}
     return {item for item, row in rows.items() if row.units + row.unscored > 0}
 
@@ -227,7 +227,7 @@ def _decide_relative(
     tested: bool,
 ) -> SliceDecision:
     rule, gate = gathered.rule, gathered.rule.gate
-    here, there = gathered.slices.get(key, Counts()), gathered.baseline.get(key, Counts())
+    here, there = gathered.slices.get(key, SliceCounts()), gathered.baseline.get(key, SliceCounts())
     shared, unpaired = _share_items(gathered, key)
     new, base = here.table(shared), there.table(shared)
     total = new.sum(axis=0)
@@ -266,7 +266,9 @@ def _decide_relative(
     )
 
 
-def compare_imagined(base: Floats, new: Floats, better: Better, *, well: bool) -> Difference | None:
+def compare_imagined(
+    base: Floats, new: Floats, better: Better, *, well: bool
+) -> RateDifference | None:
     """Return the change if what is unknown of the new run turned out well, and of the base ill.
 
     Or the other way round. Both tables have a line for each shared item.
@@ -311,7 +313,7 @@ def _multiply(h: Histogram, factor: float) -> Histogram:
 
 
 def _plan_change(
-    ill: Difference, well: Difference, better: Better, margin: float, sure: Confidence
+    ill: RateDifference, well: RateDifference, better: Better, margin: float, sure: Confidence
 ) -> int | None:
     """Return about how many more shared items decide; None when the unknown units do."""
     sign = 1 if better == "higher" else -1
@@ -328,7 +330,7 @@ def _plan_change(
     return max(1, _search(ill.items, decides) - ill.items)
 
 
-def _reach(difference: Difference, confidence: float) -> float:
+def _reach(difference: RateDifference, confidence: float) -> float:
     return difference.bound(confidence, upper=True) - difference.change
 
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from claimwise.errors import MetricError, describe_unknown
 from claimwise.gates.bounds import bound_to_pass
-from claimwise.gates.counts import Counts, ItemRow
-from claimwise.gates.rules import Rule
+from claimwise.gates.counts import ItemRow, SliceCounts
+from claimwise.gates.rules import GateRule
 from claimwise.gates.trust import Trust, describe_standing
 from claimwise.gates.values import Gate
 from claimwise.measure import Metric, find_metric, load_metrics
@@ -26,7 +26,7 @@ PREVIOUS: Final = "previous"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Agreement:
+class SliceAgreement:
     """How far an instrument agrees with people in a slice; without claims it is unknown."""
 
     claims: int = 0
@@ -38,18 +38,18 @@ class Agreement:
 class Gathered:
     """Everything that a decision needs. Keys hold the values of the rule's ``by`` in order."""
 
-    rule: Rule
+    rule: GateRule
     run_id: str
-    slices: Mapping[SliceKey, Counts]
+    slices: Mapping[SliceKey, SliceCounts]
     baseline_id: str | None = None
-    baseline: Mapping[SliceKey, Counts] = field(default_factory=dict)
+    baseline: Mapping[SliceKey, SliceCounts] = field(default_factory=dict)
     asked: Mapping[str, frozenset[str]] = field(default_factory=dict)  # items by run
     missing: Mapping[SliceKey, int] = field(default_factory=dict)  # items nobody asked, by slice
     doubts: Mapping[SliceKey, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
-def gather_gate(store: Store, rule: Rule, run_id: str) -> Gathered:
+def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
     """Count the items of every slice of a gate, in the run and in its baseline.
 
     Raises:
@@ -77,14 +77,14 @@ def gather_gate(store: Store, rule: Rule, run_id: str) -> Gathered:
 _Counted = dict[SliceKey, dict[str, ItemRow]]
 
 
-def _freeze(counted: _Counted) -> dict[SliceKey, Counts]:
-    return {key: Counts(rows) for key, rows in counted.items()}
+def _freeze(counted: _Counted) -> dict[SliceKey, SliceCounts]:
+    return {key: SliceCounts(rows) for key, rows in counted.items()}
 
 
 class _Reader:
     """Reads one rule's counts from a store."""
 
-    def __init__(self, store: Store, rule: Rule) -> None:
+    def __init__(self, store: Store, rule: GateRule) -> None:
         self._store = store
         self._rule = rule
         of_items = {*Item.__struct_fields__, *list_attributes(store)}
@@ -163,7 +163,7 @@ class _Reader:
         for run, slices in counted.items():
             for key, rows in slices.items():
                 for labeler, labels in sorted(deciders[run].items()):
-                    found = agreements.get((labeler, self._item_part(key)), Agreement())
+                    found = agreements.get((labeler, self._item_part(key)), SliceAgreement())
                     doubt = _Doubt(self._rule.gate, labeler, labeler in foreign, found, trust)
                     self._doubt_labels(key, rows, labels, doubt)
 
@@ -257,7 +257,7 @@ class _Reader:
                 found[str(row.key[0])][row.item_id] += row.numerator
         return dict(found)
 
-    def _measure_agreements(self, labelers: set[str]) -> dict[tuple[str, SliceKey], Agreement]:
+    def _measure_agreements(self, labelers: set[str]) -> dict[tuple[str, SliceKey], SliceAgreement]:
         """Measure each instrument against people, slice by slice, over all runs of the store.
 
         An instrument's name holds its version, so what it did in another run is its own doing.
@@ -278,9 +278,9 @@ class _Reader:
                     items[row.item_id] = hits + row.numerator, units + row.denominator
         return {place: self._summarize(items) for place, items in sums.items()}
 
-    def _summarize(self, items: Mapping[str, tuple[float, float]]) -> Agreement:
+    def _summarize(self, items: Mapping[str, tuple[float, float]]) -> SliceAgreement:
         counted = Histogram.from_pairs((hits, units, 1) for hits, units in items.values())
-        return Agreement(
+        return SliceAgreement(
             claims=round(counted.units),
             rate=counted.hits / counted.units,
             low=bound_to_pass(counted, self._rule.gate.confidence, "lower"),
@@ -294,7 +294,7 @@ class _Doubt:
     gate: Gate
     labeler: str
     foreign: bool  # it judged only one of the two runs
-    measured: Agreement
+    measured: SliceAgreement
     trust: Trust | None
 
     def find(self, item_id: str) -> str | None:
@@ -332,7 +332,7 @@ def _load_own(name: str, view: str) -> Metric:
     return replace(metric, series="labeler") if view else metric
 
 
-def _describe_doubt(labeler: str, found: Agreement, wanted: float) -> str:
+def _describe_doubt(labeler: str, found: SliceAgreement, wanted: float) -> str:
     if found.rate is None:
         return f"{labeler}: agreement with people unknown"
     return (
@@ -341,7 +341,7 @@ def _describe_doubt(labeler: str, found: Agreement, wanted: float) -> str:
     )
 
 
-def _find_baseline(store: Store, rule: Rule, run_id: str) -> str:
+def _find_baseline(store: Store, rule: GateRule, run_id: str) -> str:
     """Return the baseline's id.
 
     ``previous`` is the run of the same system that started last before this one.

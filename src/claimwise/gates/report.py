@@ -41,7 +41,7 @@ _TEXT: Final = (0, 1, 2, 3, 7)  # columns of text, set left; the others are coun
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def name_slice(found: SliceDecision) -> str:
+def name_decided_slice(found: SliceDecision) -> str:
     """Write a slice: ``query_type=multi_hop``; the whole run is ``overall``."""
     parts = [f"{clean(name)}={clean_value(value)}" for name, value in found.slice.items()]
     return ", ".join(parts) or "overall"
@@ -119,7 +119,7 @@ def _headers(decision: GateDecision) -> list[str]:
 def _cells(found: SliceDecision) -> list[str]:
     return [
         found.outcome,
-        name_slice(found),
+        name_decided_slice(found),
         _show_value(found),
         _show_bounds(found),
         show_count(found.items),
@@ -156,7 +156,7 @@ def _print_slices(writer: Writer, decision: GateDecision) -> None:
     writer.put(grid)
     for found in shown:
         if found.outcome != "pass" or len(shown) == 1:
-            writer.say(f"{name_slice(found)}: {clean(found.reason)}", indent=2)
+            writer.say(f"{name_decided_slice(found)}: {clean(found.reason)}", indent=2)
     left = len(decision.slices) - MOST_SLICES
     if left > 0:
         writer.say(f"… and {left:,} more slices (--format json has them)", "dim", indent=2)
@@ -224,7 +224,7 @@ def _make_suite(decision: GateDecision) -> tuple[ElementTree.Element, dict[str, 
             suite,
             "testcase",
             classname=f"claimwise.{name}",
-            name=_xml(name_slice(found)),
+            name=_xml(name_decided_slice(found)),
             time="0",
         )
         told = _xml(describe_slice(found, decision.unit))
@@ -257,7 +257,7 @@ def render_annotations(report: GateReport) -> str:
                 continue
             warns = found.outcome == "inconclusive" and decision.gate.on_inconclusive == "warn"
             level = "warning" if warns else "error"
-            title = f"{decision.gate.name} {found.outcome} in {name_slice(found)}"
+            title = f"{decision.gate.name} {found.outcome} in {name_decided_slice(found)}"
             told = f"{describe_gate(decision)}: {describe_slice(found, decision.unit)}"
             lines.append(f"::{level} title={_escape_property(title)}::{_escape_data(told)}\n")
     if not lines:

@@ -11,7 +11,7 @@ from claimwise.types.results import Better
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
+class GateRule:
     """A gate and the metric, the member and the direction that it is about."""
 
     gate: Gate
@@ -43,7 +43,7 @@ class Rule:
         return told + (f" in every {by}" if by else "") + (f" where {where}" if where else "")
 
 
-def resolve_gate(gate: Gate, metrics: dict[str, Metric], labels: str) -> Rule:
+def resolve_gate(gate: Gate, metrics: dict[str, Metric], labels: str) -> GateRule:
     """Fit a gate to its metric; ``labels`` is the project's policy, for gates without one.
 
     Raises:
@@ -69,7 +69,7 @@ def resolve_gate(gate: Gate, metrics: dict[str, Metric], labels: str) -> Rule:
             "is better, so it can't be compared with a baseline; use min or max, or add "
             "-- better: … to the metric's header"
         )
-    return Rule(
+    return GateRule(
         gate=gate, metric=metric, member=member, better=direction, labels=gate.labels or labels
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from claimwise.calibration.queries import name_slice, read_slices
+from claimwise.calibration.queries import name_calibrated_slice, read_slices
 from claimwise.calibration.status import read_standings
 from claimwise.calibration.values import Calibration, Standing
 from claimwise.store import Store
@@ -43,7 +43,7 @@ class Trust:
 
 def describe_standing(labeler: str, standing: Standing, found: Calibration) -> str:
     """Say why a calibration gives no trust."""
-    where = "" if not found.slice else f" in {name_slice(found.slice)}"
+    where = "" if not found.slice else f" in {name_calibrated_slice(found.slice)}"
     made = found.made_at.date().isoformat()
     if standing == "expired":
         ended = found.expires_at.date().isoformat()

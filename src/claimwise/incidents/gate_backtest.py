@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from claimwise.config import Project
 from claimwise.errors import MetricError
-from claimwise.gates import Rule, resolve_gate
+from claimwise.gates import GateRule, resolve_gate
 from claimwise.gates.settings import read_gates
 from claimwise.incidents.queries import IncidentRows, list_standings, read_incidents
 from claimwise.incidents.values import Catch, IncidentStatus
@@ -78,13 +78,13 @@ def list_incidents(store: Store, project: Project) -> tuple[list[IncidentStatus]
     return found, warnings
 
 
-def _resolve_gates(project: Project) -> list[Rule]:
+def _resolve_gates(project: Project) -> list[GateRule]:
     metrics = load_metrics(project.metrics_folder)
     return [resolve_gate(gate, metrics, project.settings.labels) for gate in read_gates(project)]
 
 
 def find_catches(
-    rows: IncidentRows, attributes: Sequence[str], rules: Sequence[Rule]
+    rows: IncidentRows, attributes: Sequence[str], rules: Sequence[GateRule]
 ) -> tuple[dict[str, list[Catch]], list[str]]:
     """Return the gates that would catch each incident, and gates of which it can't be told.
 
@@ -112,7 +112,7 @@ def find_catches(
     return caught, warnings
 
 
-def _grade(scratch: Store, rule: Rule, incident: Incident) -> Iterator[Catch]:
+def _grade(scratch: Store, rule: GateRule, incident: Incident) -> Iterator[Catch]:
     columns = rule.columns
     for row in list_items(scratch, rule.metric, incident.incident_id, columns, "default"):
         values = dict(zip(columns, row.key, strict=True))
@@ -124,7 +124,7 @@ def _grade(scratch: Store, rule: Rule, incident: Incident) -> Iterator[Catch]:
             yield Catch(gate=rule.gate.name, slice={name: values[name] for name in rule.by})
 
 
-def _is_marked_down(row: ItemCounts, rule: Rule) -> bool:
+def _is_marked_down(row: ItemCounts, rule: GateRule) -> bool:
     if rule.better == "higher":
         return row.numerator < row.denominator
     return row.numerator > 0

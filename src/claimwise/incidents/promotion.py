@@ -24,8 +24,8 @@ from claimwise.incidents.duplicates import (
     refuse_trace,
 )
 from claimwise.incidents.queries import (
+    DecidedClaim,
     FoundAnswer,
-    LabelledClaim,
     find_holder,
     find_incident,
     find_item,
@@ -375,7 +375,7 @@ def _forget_place(claim: AnswerClaim) -> AnswerClaim:
     return replace(claim, start=0, end=0, marks=marks)
 
 
-def _take_label(claim: LabelledClaim) -> IncidentClaim:
+def _take_label(claim: DecidedClaim) -> IncidentClaim:
     return IncidentClaim(
         incident_id="-",
         position=0,

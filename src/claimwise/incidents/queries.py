@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 from claimwise.errors import StoreError
 from claimwise.incidents.values import IncidentState
 from claimwise.store.files import SqlFolder
-from claimwise.store.lookup import read_rows, to_row
+from claimwise.store.lookup import select_rows, to_row
 from claimwise.store.store import Store
 from claimwise.types.rows import (
     ClaimType,
@@ -31,7 +31,7 @@ _SQL = SqlFolder("claimwise.incidents")
 R = TypeVar("R", bound=Row)
 
 
-class LabelledClaim(NamedTuple):
+class DecidedClaim(NamedTuple):
     """A stored claim and the label that decides it."""
 
     claim_id: str
@@ -50,13 +50,13 @@ class FoundAnswer(NamedTuple):
     item: Item
     sample: int
     text: str
-    claims: list[LabelledClaim]
+    claims: list[DecidedClaim]
     # None: nobody recorded what was retrieved.
     contexts: list[Context] | None
     gold_spans: list[GoldSpan]
 
 
-class Standing(NamedTuple):
+class IncidentProgress(NamedTuple):
     """Where an incident's item stands."""
 
     incident_id: str
@@ -93,21 +93,21 @@ def find_answer(store: Store, name: str) -> FoundAnswer | None:
         raise StoreError(f"{store.place}: {name}: found a failure, expected an answer to promote")
     key = {"run_id": run_id, "item_id": item_id, "sample": sample}
     of_answer = "where run_id = :run_id and item_id = :item_id and sample = :sample"
-    contexts = read_rows(store, Context, of_answer, **key)
+    contexts = select_rows(store, Context, of_answer, **key)
     return FoundAnswer(
-        run=read_rows(store, Run, "where run_id = :run_id", run_id=run_id)[0],
-        item=read_rows(store, Item, "where item_id = :item_id", item_id=item_id)[0],
+        run=select_rows(store, Run, "where run_id = :run_id", run_id=run_id)[0],
+        item=select_rows(store, Item, "where item_id = :item_id", item_id=item_id)[0],
         sample=sample,
         text=text,
-        claims=[LabelledClaim(*row) for row in store.query(_SQL["claims"], key)],
+        claims=[DecidedClaim(*row) for row in store.query(_SQL["claims"], key)],
         contexts=contexts if contexts or count is not None else None,
-        gold_spans=read_rows(store, GoldSpan, "where item_id = :item_id", item_id=item_id),
+        gold_spans=select_rows(store, GoldSpan, "where item_id = :item_id", item_id=item_id),
     )
 
 
 def find_item(store: Store, item_id: str) -> Item | None:
     """Return an item, or None."""
-    found = read_rows(store, Item, "where item_id = :item_id", item_id=item_id)
+    found = select_rows(store, Item, "where item_id = :item_id", item_id=item_id)
     return found[0] if found else None
 
 
@@ -119,7 +119,9 @@ def has_spans(store: Store, item_id: str) -> bool:
 
 def find_incident(store: Store, incident_id: str) -> Incident | None:
     """Return an incident, or None."""
-    found = read_rows(store, Incident, "where incident_id = :incident_id", incident_id=incident_id)
+    found = select_rows(
+        store, Incident, "where incident_id = :incident_id", incident_id=incident_id
+    )
     return found[0] if found else None
 
 
@@ -134,9 +136,9 @@ def find_holder(store: Store, corpus_ver: str, passage: str) -> str | None:
     return found[0][0] if found else None
 
 
-def list_standings(store: Store) -> list[Standing]:
+def list_standings(store: Store) -> list[IncidentProgress]:
     """Return where every incident's item stands, the latest promoted first."""
-    return [Standing(*row) for row in store.query(_SQL["standing"])]
+    return [IncidentProgress(*row) for row in store.query(_SQL["standing"])]
 
 
 def list_queue(store: Store) -> list[QueueEntry]:
@@ -160,11 +162,11 @@ def read_incidents(store: Store) -> IncidentRows:
         "where c.incident_id = i.incident_id and c.source_id = sources.source_id)))"
     )
     return IncidentRows(
-        incidents=read_rows(store, Incident),
-        claims=read_rows(store, IncidentClaim),
-        contexts=read_rows(store, IncidentContext),
-        items=read_rows(store, Item, of_items),
-        attributes=read_rows(store, ItemAttribute, of_items),
-        gold_spans=read_rows(store, GoldSpan, of_items),
-        sources=read_rows(store, Source, used),
+        incidents=select_rows(store, Incident),
+        claims=select_rows(store, IncidentClaim),
+        contexts=select_rows(store, IncidentContext),
+        items=select_rows(store, Item, of_items),
+        attributes=select_rows(store, ItemAttribute, of_items),
+        gold_spans=select_rows(store, GoldSpan, of_items),
+        sources=select_rows(store, Source, used),
     )

@@ -19,7 +19,7 @@ from claimwise.judges.attribution import Wordings, tell_share
 from claimwise.llm.fencing import neutralise_text
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
-from claimwise.types.closed_book import FACT_LABELS, ClaimFlag, FactClaim, Frame, Piece, Spent
+from claimwise.types.closed_book import FACT_LABELS, AnswerPiece, ClaimFlag, FactClaim, Frame, Spent
 from claimwise.types.llm import Asker, LlmCall, LlmFailure, LlmReply
 from claimwise.types.rows import FactLabel
 
@@ -62,7 +62,7 @@ class ClosedBookReply(msgspec.Struct):
     summary_basis: str = ""
 
 
-class Judged(NamedTuple):
+class JudgedReply(NamedTuple):
     """What came of one reply."""
 
     claims: list[FactClaim]
@@ -121,7 +121,7 @@ class ClosedBookJudge:
             self.client, prompt=self.prompt, split_prompt=self.split_prompt, repeat=number
         )
 
-    def make_call(self, pieces: Sequence[Piece], frame: Frame = _NO_FRAME) -> LlmCall:
+    def make_call(self, pieces: Sequence[AnswerPiece], frame: Frame = _NO_FRAME) -> LlmCall:
         """Return the request that judges an answer's pieces."""
         texts = {piece.id: piece.text for piece in pieces}
         return self._make_call(self.prompt, texts, frame)
@@ -140,19 +140,19 @@ class ClosedBookJudge:
         )
         return msgspec.structs.replace(call, repeat=self.repeat)
 
-    def judge_pieces(self, pieces: Sequence[Piece], frame: Frame = _NO_FRAME) -> Judged:
+    def judge_pieces(self, pieces: Sequence[AnswerPiece], frame: Frame = _NO_FRAME) -> JudgedReply:
         """Label the claims of an answer.
 
         Without pieces nothing is sent. A reply that can't be read is asked for twice more; then,
         as after any failure, all claims of our own splitter are unscored.
         """
         if not pieces:
-            return Judged([], Spent())
+            return JudgedReply([], Spent())
         call, meter = self.make_call(pieces, frame), _Meter(self.client)
         heard = ask_for(meter, call, ClosedBookReply)
         if isinstance(heard, LlmFailure):
             lost = [c for piece in pieces for c in _give_up(piece, heard.code, heard.detail)]
-            return Judged(lost, meter.spent)
+            return JudgedReply(lost, meter.spent)
         reply, raw = heard
         found = Counter(piece.id for piece in reply.pieces)
         given = {piece.id: piece.claims for piece in reply.pieces}
@@ -165,7 +165,7 @@ class ClosedBookJudge:
             # Only replies that serve in full are kept: the next attempt may get one.
             self.client.reject(call, raw)
         summary, shortened = cut_words(reply.summary_basis, SUMMARY_WORDS)
-        return Judged(
+        return JudgedReply(
             claims,
             meter.spent,
             summary,
@@ -195,7 +195,7 @@ class ClosedBookJudge:
         given = {piece.id: piece.claims for piece in reply.pieces}
         parts, whole_reply = [], True
         for name, claim in zip(ids, claims, strict=True):
-            whole = Piece(id=name, text=claim.text, start=claim.start, end=claim.end)
+            whole = AnswerPiece(id=name, text=claim.text, start=claim.start, end=claim.end)
             read = _read_piece(whole, found, given, Wordings([whole.text]))
             told = tell_share(claim.text, (part.text for part in read))
             usable = told >= _PART_WORDS and all(part.label for part in read)
@@ -245,7 +245,7 @@ def _move(part: FactClaim, piece: str) -> FactClaim:
     return msgspec.structs.replace(part, piece=piece)
 
 
-def _give_up(piece: Piece, code: str, detail: str = "") -> list[FactClaim]:
+def _give_up(piece: AnswerPiece, code: str, detail: str = "") -> list[FactClaim]:
     """Return a piece's own claims as unscored: the model's are unknown or unusable."""
     return [
         FactClaim(
@@ -260,7 +260,7 @@ def _give_up(piece: Piece, code: str, detail: str = "") -> list[FactClaim]:
     ]
 
 
-def _find_skipped(piece: Piece, given: Sequence[ReplyClaim]) -> list[FactClaim]:
+def _find_skipped(piece: AnswerPiece, given: Sequence[ReplyClaim]) -> list[FactClaim]:
     """Return the piece's own claims that the model's hardly mention: it passed over them."""
     return [
         lost
@@ -270,7 +270,7 @@ def _find_skipped(piece: Piece, given: Sequence[ReplyClaim]) -> list[FactClaim]:
 
 
 def _read_piece(
-    piece: Piece,
+    piece: AnswerPiece,
     found: Counter[str],
     given: dict[str, list[ReplyClaim]],
     words: Wordings,
@@ -286,7 +286,7 @@ def _read_piece(
     return merge_repeated(_read_claim(claim, piece, words) for claim in claims)
 
 
-def _read_claim(claim: ReplyClaim, piece: Piece, words: Wordings) -> FactClaim:
+def _read_claim(claim: ReplyClaim, piece: AnswerPiece, words: Wordings) -> FactClaim:
     text = " ".join(claim.text.split())
     if not text:
         return _fail(piece, piece.text, "empty_claim")
@@ -308,7 +308,7 @@ def _read_claim(claim: ReplyClaim, piece: Piece, words: Wordings) -> FactClaim:
     )
 
 
-def _fail(piece: Piece, text: str, code: str, detail: str = "") -> FactClaim:
+def _fail(piece: AnswerPiece, text: str, code: str, detail: str = "") -> FactClaim:
     return FactClaim(
         text=text, piece=piece.id, start=piece.start, end=piece.end, unscored=code, detail=detail
     )

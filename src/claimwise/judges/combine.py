@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from claimwise.judges.evidence import FEATURES, Part
+from claimwise.judges.evidence import FEATURES, LinkedSentence
 from claimwise.types.verdicts import Scores
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def load_combiner() -> Combiner:
     return msgspec.json.decode(data, type=Combiner)
 
 
-def sum_up(parts: Sequence[Part]) -> dict[str, float]:
+def sum_up(parts: Sequence[LinkedSentence]) -> dict[str, float]:
     """Return what a claim's parts say together: words on average, the rest at its worst."""
     columns = dict(zip(FEATURES, zip(*(part.features for part in parts), strict=True), strict=True))
     means = {name: sum(columns[name]) / len(parts) for name in _AVERAGED}

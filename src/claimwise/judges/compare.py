@@ -13,10 +13,10 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from claimwise.judges.amounts import Amount, agree, comparable, entails
-from claimwise.judges.evidence import EvidenceIndex, Part
+from claimwise.judges.evidence import EvidenceIndex, LinkedSentence
 from claimwise.judges.facts import Day, Name, same_day
-from claimwise.judges.link import Sentence
-from claimwise.judges.reading import Reading, tells
+from claimwise.judges.link import SourceSentence
+from claimwise.judges.reading import TextFacts, tells
 from claimwise.judges.words import Word, is_common, read_stems
 
 _ALIKE = 0.5  # share of the claim's words that a sentence must hold to speak about the same thing
@@ -29,7 +29,7 @@ _WITHIN = re.compile(r"\b(?:within|before|until|under|below|up to|(?:less|fewer|
 IsGiven = Callable[[Amount, int], bool]  # an amount of the claim, the number of a source
 
 
-class Difference(NamedTuple):
+class FactDifference(NamedTuple):
     """One thing that a sentence says otherwise: its place, and how to tell a reader."""
 
     position: int
@@ -37,12 +37,14 @@ class Difference(NamedTuple):
     words: str
 
 
-def list_telling(stems: Sequence[str]) -> list[str]:
+def list_content_stems(stems: Sequence[str]) -> list[str]:
     """Return the words and numbers that carry meaning."""
     return [stem for stem in stems if stem[:1].isdigit() or tells(stem)]
 
 
-def find_differences(part: Part, index: EvidenceIndex, among: Sequence[int]) -> list[Difference]:
+def find_differences(
+    part: LinkedSentence, index: EvidenceIndex, among: Sequence[int]
+) -> list[FactDifference]:
     """Return how sentences that speak about the same thing differ from the claim.
 
     A number or date differs when the sentence gives one of the same kind in the same
@@ -59,16 +61,16 @@ def find_differences(part: Part, index: EvidenceIndex, among: Sequence[int]) -> 
     # Remembered: every sentence that is alike asks the same of its source.
     is_given: IsGiven = cache(partial(_is_given, claim, looked_at))
     return [
-        Difference(position, kind, words)
+        FactDifference(position, kind, words)
         for position in alike
         for kind, words in _compare(claim, index.sentences[position], looked_at, unknown, is_given)
     ]
 
 
 def _compare(
-    claim: Reading,
-    told: Sentence,
-    looked_at: Sequence[Sentence],
+    claim: TextFacts,
+    told: SourceSentence,
+    looked_at: Sequence[SourceSentence],
     unknown: Sequence[UnknownName],
     is_given: IsGiven,
 ) -> Iterator[tuple[str, str]]:
@@ -94,7 +96,7 @@ def _share(stems: Sequence[str], among: Set[str]) -> float:
     return sum(map(among.__contains__, stems)) / len(stems) if stems else 0.0
 
 
-def _find_rival(amount: Amount, claim: Reading, told: Reading) -> Amount | None:
+def _find_rival(amount: Amount, claim: TextFacts, told: TextFacts) -> Amount | None:
     """Return the sentence's amount that stands where the claim has another.
 
     Of the amounts that measure the same thing and that the claim does not give itself, the one
@@ -116,7 +118,9 @@ def _find_rival(amount: Amount, claim: Reading, told: Reading) -> Amount | None:
     return None if best is None else best[1]
 
 
-def _is_given(claim: Reading, looked_at: Sequence[Sentence], amount: Amount, source: int) -> bool:
+def _is_given(
+    claim: TextFacts, looked_at: Sequence[SourceSentence], amount: Amount, source: int
+) -> bool:
     """Tell whether a looked-at sentence of a source gives the claimed amount."""
     return any(
         agree(amount, other) and _speaks_of(amount, claim, other, reading)
@@ -126,7 +130,7 @@ def _is_given(claim: Reading, looked_at: Sequence[Sentence], amount: Amount, sou
     )
 
 
-def _speaks_of(amount: Amount, claim: Reading, other: Amount, told: Reading) -> bool:
+def _speaks_of(amount: Amount, claim: TextFacts, other: Amount, told: TextFacts) -> bool:
     """Tell whether a sentence that gives the claimed number may give it for the same thing.
 
     A year stands in many sentences: it must have a neighbour in common with the claim's.
@@ -134,7 +138,7 @@ def _speaks_of(amount: Amount, claim: Reading, other: Amount, told: Reading) -> 
     return amount.what != "year" or _count_shared(amount, claim, other, told) > 0
 
 
-def _count_shared(amount: Amount, claim: Reading, other: Amount, told: Reading) -> int:
+def _count_shared(amount: Amount, claim: TextFacts, other: Amount, told: TextFacts) -> int:
     if amount.what in ("", "ordinal") and not _count_the_same(amount, claim, other, told):
         return 0
     is_year = amount.what == "year"
@@ -143,7 +147,7 @@ def _count_shared(amount: Amount, claim: Reading, other: Amount, told: Reading) 
     return len(mine & told.around(other.start, other.end, near=near, clause=not is_year))
 
 
-def _count_the_same(amount: Amount, claim: Reading, other: Amount, told: Reading) -> bool:
+def _count_the_same(amount: Amount, claim: TextFacts, other: Amount, told: TextFacts) -> bool:
     """Tell whether two bare numbers count the same thing: the word that follows, or precedes."""
     counted = claim.counted_by(amount.end), told.counted_by(other.end)
     if None not in counted:
@@ -153,7 +157,7 @@ def _count_the_same(amount: Amount, claim: Reading, other: Amount, told: Reading
 
 
 def _find_other_day(
-    day: Day, claim: Reading, told: Reading, given: Sequence[Reading]
+    day: Day, claim: TextFacts, told: TextFacts, given: Sequence[TextFacts]
 ) -> str | None:
     """Return the date, or the year alone, that the sentence gives instead of the claimed one."""
     text = _find_day_instead(day, claim, told)
@@ -165,7 +169,7 @@ def _find_other_day(
     return text
 
 
-def _find_day_instead(day: Day, claim: Reading, told: Reading) -> str | None:
+def _find_day_instead(day: Day, claim: TextFacts, told: TextFacts) -> str | None:
     near = claim.around(day.start, day.end, near=_NEAR_DATE)
     for other in told.days:
         if any(same_day(own, other) for own in claim.days) or not _apart(day, other):
@@ -185,7 +189,7 @@ def _apart(claimed: Day, told: Day) -> bool:
     return any(a is not None and b is not None and a != b for a, b in pairs)
 
 
-def _find_denial(claim: Reading, told: Reading) -> str | None:
+def _find_denial(claim: TextFacts, told: TextFacts) -> str | None:
     """Tell whether one of the two denies what the other says, and which.
 
     The first telling word after the denial must stand on both sides, and the clause that holds
@@ -217,7 +221,7 @@ def _beyond_and_within(first: str, second: str) -> bool:
     )
 
 
-def _covers(told: Reading, place: int, claim: Reading) -> bool:
+def _covers(told: TextFacts, place: int, claim: TextFacts) -> bool:
     start, end = told.clause_of(place)
     stems = {word.stem for word in told.words if start <= word.start and word.end <= end}
     if _lacks_subject(told, start, place):
@@ -225,7 +229,7 @@ def _covers(told: Reading, place: int, claim: Reading) -> bool:
     return _share(claim.telling_stems, stems) >= _MOSTLY
 
 
-def _lacks_subject(told: Reading, start: int, place: int) -> bool:
+def _lacks_subject(told: TextFacts, start: int, place: int) -> bool:
     """Tell whether a clause begins with its denial: "… and cannot be changed" names nobody."""
     return any(
         start <= denial < place and not any(start <= word.start < denial for word in told.telling)
@@ -233,7 +237,7 @@ def _lacks_subject(told: Reading, start: int, place: int) -> bool:
     )
 
 
-def _find_subject(told: Reading, start: int, place: int) -> set[str]:
+def _find_subject(told: TextFacts, start: int, place: int) -> set[str]:
     """Return the words of the clause before, unless it says what this one denies.
 
     "Sold online and not sold at the desk" does not deny that it is sold online.
@@ -244,7 +248,7 @@ def _find_subject(told: Reading, start: int, place: int) -> set[str]:
     return set() if denied in earlier else earlier
 
 
-def _find_opposites(claim: Reading, told: Reading) -> Iterator[tuple[str, str]]:
+def _find_opposites(claim: TextFacts, told: TextFacts) -> Iterator[tuple[str, str]]:
     """Yield words of the claim with the opposite that stands in their place.
 
     "Not open" is "closed": nothing is found where only one side denies something.
@@ -265,7 +269,7 @@ def _find_opposites(claim: Reading, told: Reading) -> Iterator[tuple[str, str]]:
                 break
 
 
-def _in_place(mine: Word | Name, claim: Reading, other: Word | Name, told: Reading) -> bool:
+def _in_place(mine: Word | Name, claim: TextFacts, other: Word | Name, told: TextFacts) -> bool:
     """Tell whether two stretches have the same telling word right before or right after them."""
     pairs = zip(
         claim.beside(mine.start, mine.end), told.beside(other.start, other.end), strict=True
@@ -277,13 +281,13 @@ UnknownName = tuple[Name, list[str]]
 """A name of the claim that the sources never mention, and its stems."""
 
 
-def _find_unknown_names(claim: Reading, index: EvidenceIndex) -> list[UnknownName]:
+def _find_unknown_names(claim: TextFacts, index: EvidenceIndex) -> list[UnknownName]:
     named = [(name, _name_stems(name)) for name in claim.names]
     return [(name, stems) for name, stems in named if stems and not any(map(index.holds, stems))]
 
 
 def _find_other_names(
-    claim: Reading, told: Reading, unknown: Sequence[UnknownName]
+    claim: TextFacts, told: TextFacts, unknown: Sequence[UnknownName]
 ) -> Iterator[tuple[str, str]]:
     """Yield names that no source knows with the one that the sentence has in their place."""
     for name, stems in unknown:
@@ -297,7 +301,7 @@ def _find_other_names(
                 break
 
 
-def _in_slot(name: Name, claim: Reading, other: Name, told: Reading) -> bool:
+def _in_slot(name: Name, claim: TextFacts, other: Name, told: TextFacts) -> bool:
     """Tell whether two names stand in the same place, after the same small word."""
     before = [
         next((w.stem for w in reversed(reading.words) if w.end <= start and w.stem != "the"), None)
@@ -322,7 +326,7 @@ def _akin(name: Name, other: Name) -> bool:
     )
 
 
-def find_reckoned(part: Part, index: EvidenceIndex, position: int) -> str | None:
+def find_reckoned(part: LinkedSentence, index: EvidenceIndex, position: int) -> str | None:
     """Return how a sentence says the claim in other figures ("18:00", "6 pm"), or None.
 
     All other telling words of the claim must stand in the sentence, and every amount must agree.
@@ -342,7 +346,7 @@ def find_reckoned(part: Part, index: EvidenceIndex, position: int) -> str | None
     return f"the span holds the claim's words, and {', '.join(other)}" if other else None
 
 
-def _says_otherwise(claim: Reading, told: Reading) -> bool:
+def _says_otherwise(claim: TextFacts, told: TextFacts) -> bool:
     """Tell whether a claimed amount follows from one that is written in another way."""
     return any(
         mine.text.casefold() != other.text.casefold() and entails(other, mine)
@@ -351,7 +355,7 @@ def _says_otherwise(claim: Reading, told: Reading) -> bool:
     )
 
 
-def _find_equal(amount: Amount, claim: Reading, told: Reading) -> Amount | None:
+def _find_equal(amount: Amount, claim: TextFacts, told: TextFacts) -> Amount | None:
     """Return the sentence's amount from which the claimed one follows."""
     for other in told.amounts:
         if entails(other, amount) and _count_shared(amount, claim, other, told):
@@ -359,7 +363,7 @@ def _find_equal(amount: Amount, claim: Reading, told: Reading) -> Amount | None:
     return None
 
 
-def find_uncovered(part: Part, index: EvidenceIndex, among: Sequence[int]) -> str | None:
+def find_uncovered(part: LinkedSentence, index: EvidenceIndex, among: Sequence[int]) -> str | None:
     """Return the stretch of the claim that no chosen sentence covers, or None.
 
     It runs from the first to the last telling word that is missing, so that it reads as a phrase.

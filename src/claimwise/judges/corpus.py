@@ -23,7 +23,7 @@ from claimwise.judges.decide import OTHERWISE
 from claimwise.judges.kept_index import Arrays, keep_arrays, name_index, read_arrays
 from claimwise.judges.words import is_common, read_stems
 from claimwise.text.sentences import find_sentences
-from claimwise.types.corpus import CorpusInfo, Passage, Retrieval
+from claimwise.types.corpus import CorpusInfo, CorpusPassage, Retrieval
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import ClaimVerdict, Span
 
@@ -104,23 +104,23 @@ class Corpus:
     def _read(self, place: _Place) -> list[str]:
         document = self.documents[place.document]
         text = document.source_text[place.start : place.end]
-        return list_telling(f"{document.title}\n{text}" if document.title else text)
+        return list_content_words(f"{document.title}\n{text}" if document.title else text)
 
     def number_of(self, source_id: str) -> int:
         """Return the place of a document among all."""
         return self._numbers[source_id]
 
-    def find_passages(self, claim: str, how: Retrieval = _USUAL) -> list[Passage]:
+    def find_passages(self, claim: str, how: Retrieval = _USUAL) -> list[CorpusPassage]:
         """Return the best passages for a claim, best first; none where all are below the floor.
 
         A claim without a telling word («It is so.») finds nothing: every passage would do.
         """
-        found = self._postings.search(list_telling(claim), how)
+        found = self._postings.search(list_content_words(claim), how)
         return [self._make_passage(hit) for hit in found]
 
-    def _make_passage(self, hit: _Hit) -> Passage:
+    def _make_passage(self, hit: _Hit) -> CorpusPassage:
         place = self._places[hit.passage]
-        return Passage(
+        return CorpusPassage(
             source_id=self.documents[place.document].source_id,
             start=place.start,
             end=place.end,
@@ -136,7 +136,7 @@ class Excerpts:
     Passages that touch become one, so that a sentence's neighbours stay beside it.
     """
 
-    def __init__(self, corpus: Corpus, passages: Sequence[Passage]) -> None:
+    def __init__(self, corpus: Corpus, passages: Sequence[CorpusPassage]) -> None:
         wanted = sorted({(corpus.number_of(p.source_id), p.start, p.end) for p in passages})
         self._homes: dict[str, tuple[Source, int]] = {}
         sources: list[Source] = []
@@ -179,10 +179,10 @@ def _is_alike(judged: ClaimVerdict, other: Span) -> bool:
         return True
     shared = {
         stem
-        for stem in list_telling(judged.claim.wording)
+        for stem in list_content_words(judged.claim.wording)
         if not any(character.isdigit() for character in stem)
-    } & set(list_telling(judged.span.text))
-    return shared <= set(list_telling(other.text))
+    } & set(list_content_words(judged.span.text))
+    return shared <= set(list_content_words(other.text))
 
 
 def _merge(
@@ -199,7 +199,7 @@ def _merge(
     return merged
 
 
-def list_telling(text: str) -> list[str]:
+def list_content_words(text: str) -> list[str]:
     """Return the stems of a text that carry meaning, as often as they come."""
     return [stem for stem in read_stems(text) if not is_common(stem)]
 

@@ -8,13 +8,13 @@ from datetime import date
 from typing import NamedTuple
 
 from claimwise.judges.compare import (
-    Difference,
+    FactDifference,
     find_differences,
     find_reckoned,
     find_uncovered,
-    list_telling,
+    list_content_stems,
 )
-from claimwise.judges.evidence import FEATURES, EvidenceIndex, Part, weigh_part
+from claimwise.judges.evidence import FEATURES, EvidenceIndex, LinkedSentence, weigh_part
 from claimwise.judges.words import find_stem, is_common
 from claimwise.types.rows import ActionEntry, Source, Verdict
 from claimwise.types.validity import is_stale, say_why_stale
@@ -66,7 +66,7 @@ class Weighed(NamedTuple):
     ``against`` is how sure the encoder is that the digest says otherwise, as log-odds.
     """
 
-    parts: list[Part]
+    parts: list[LinkedSentence]
     scores: Scores
     threshold: float
     tier: str
@@ -105,7 +105,7 @@ def decide_claim(
     return _decide_unsupported(claim, weighed, part, index, best)
 
 
-def _outweighs(differences: Sequence[Difference], scores: Scores) -> bool:
+def _outweighs(differences: Sequence[FactDifference], scores: Scores) -> bool:
     """Tell whether a difference that can be pointed at overrules the probability of support.
 
     Another number, another date or a denial always does (the encoder hardly sees a "not"); any
@@ -117,7 +117,7 @@ def _outweighs(differences: Sequence[Difference], scores: Scores) -> bool:
 
 
 def _find_contradiction(
-    differences: Sequence[Difference], weighed: Weighed, recall: float
+    differences: Sequence[FactDifference], weighed: Weighed, recall: float
 ) -> str | None:
     """Return why the closest sentence contradicts an unsupported claim, or None.
 
@@ -138,7 +138,7 @@ def _find_contradiction(
     return None
 
 
-def _weakest(parts: Sequence[Part]) -> Part:
+def _weakest(parts: Sequence[LinkedSentence]) -> LinkedSentence:
     """Return the part with the least of its words in the sources: it decides the claim."""
     return min(parts, key=lambda part: part.features[_DIGEST_RECALL])
 
@@ -154,7 +154,7 @@ def _count_held(content: frozenset[str], index: EvidenceIndex, positions: Sequen
 
 
 def _best_sentence(
-    part: Part, index: EvidenceIndex, differences: Sequence[Difference], as_of: date
+    part: LinkedSentence, index: EvidenceIndex, differences: Sequence[FactDifference], as_of: date
 ) -> int:
     """Return the sentence that the claim rests on: the one with most of its words.
 
@@ -182,10 +182,10 @@ def _best_sentence(
 def _decide_supported(
     claim: AnswerClaim,
     weighed: Weighed,
-    part: Part,
+    part: LinkedSentence,
     index: EvidenceIndex,
     best: int,
-    differences: Sequence[Difference],
+    differences: Sequence[FactDifference],
     as_of: date,
     reckoned: str | None,
 ) -> ClaimVerdict:
@@ -207,7 +207,7 @@ def _decide_supported(
 
 
 def _find_conflicts(
-    index: EvidenceIndex, best: int, differences: Sequence[Difference], as_of: date
+    index: EvidenceIndex, best: int, differences: Sequence[FactDifference], as_of: date
 ) -> dict[int, str]:
     """Return where other sources that still hold say otherwise, and what: the closest of each."""
     told = {index.sentences[best].source}
@@ -220,7 +220,7 @@ def _find_conflicts(
     return found
 
 
-def _carry(part: Part, index: EvidenceIndex, best: int) -> list[int]:
+def _carry(part: LinkedSentence, index: EvidenceIndex, best: int) -> list[int]:
     """Return the best sentence, with a neighbour that adds a good part of what it lacks."""
     content = part.reading.content
     own = _recall(content, index, [best])
@@ -233,7 +233,7 @@ def _carry(part: Part, index: EvidenceIndex, best: int) -> list[int]:
 
 
 def _decide_unsupported(
-    claim: AnswerClaim, weighed: Weighed, part: Part, index: EvidenceIndex, best: int
+    claim: AnswerClaim, weighed: Weighed, part: LinkedSentence, index: EvidenceIndex, best: int
 ) -> ClaimVerdict:
     uncovered = find_uncovered(part, index, [best])
     if _recall(part.reading.content, index, [best]) >= _PARTLY:
@@ -285,7 +285,7 @@ def _span(index: EvidenceIndex, positions: Sequence[int]) -> Span:
     )
 
 
-def _say_supported(part: Part, index: EvidenceIndex, positions: Sequence[int]) -> str:
+def _say_supported(part: LinkedSentence, index: EvidenceIndex, positions: Sequence[int]) -> str:
     content = part.reading.content
     held = _count_held(content, index, positions)
     if held == len(content):
@@ -293,7 +293,7 @@ def _say_supported(part: Part, index: EvidenceIndex, positions: Sequence[int]) -
     return f"the span holds {held} of the claim's {len(content)} telling words"
 
 
-def _say_nothing_found(part: Part, index: EvidenceIndex) -> str:
+def _say_nothing_found(part: LinkedSentence, index: EvidenceIndex) -> str:
     absent = [
         part.text[word.start : word.end]
         for word in part.reading.words
@@ -342,13 +342,13 @@ def decide_action(claim: AnswerClaim, actions: Sequence[ActionEntry] | None) -> 
     )
 
 
-def _share_told(part: Part, index: EvidenceIndex, position: int) -> float:
+def _share_told(part: LinkedSentence, index: EvidenceIndex, position: int) -> float:
     """Return the share of an action claim's telling words in an entry.
 
     "I've" is none of them, nor are numbers, which may differ. It is 0 where the entry does not
     name what was done, or an act that comes to the same: the order was perhaps only looked up.
     """
-    telling = set(list_telling(part.reading.stems))
+    telling = set(list_content_stems(part.reading.stems))
     wanted = {stem for stem in telling if not stem[:1].isdigit()} or telling
     told = set(index.sentences[position].stem_set)
     for verb, same in _find_acts(part.text):
@@ -371,7 +371,9 @@ def _find_acts(claim: str) -> Iterator[tuple[str, frozenset[str]]]:
             yield verb, next(same, frozenset({verb}))
 
 
-def _find_objection(part: Part, index: EvidenceIndex, position: int, entry: Source) -> str | None:
+def _find_objection(
+    part: LinkedSentence, index: EvidenceIndex, position: int, entry: Source
+) -> str | None:
     """Return what an entry says against the claim: other figures, a denial, or that it failed."""
     for difference in find_differences(part, index, [position]):
         if difference.kind in ("number", "date", "denial"):

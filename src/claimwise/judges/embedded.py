@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from claimwise.judges.combine import Tier, add_encoder, load_combiner, sum_up
 from claimwise.judges.decide import Weighed, decide_action, decide_claim
 from claimwise.judges.encoder import Encoder, load_encoder
-from claimwise.judges.evidence import EvidenceIndex, Part, split_parts, weigh_part
+from claimwise.judges.evidence import EvidenceIndex, LinkedSentence, split_parts, weigh_part
 from claimwise.judges.language import is_english
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores
@@ -120,7 +120,7 @@ class EmbeddedVerifier:
                 at += size
         return [self._make(parts[n], lexical[n], found.get(n), index) for n in range(len(claims))]
 
-    def _reads(self, parts: Sequence[Part], index: EvidenceIndex) -> bool:
+    def _reads(self, parts: Sequence[LinkedSentence], index: EvidenceIndex) -> bool:
         """Tell whether the encoder can read a claim and its passage: only English."""
         sentences = [index.sentences[p] for part in parts for p in index.read_passage(part.digest)]
         stems = [stem for part in parts for stem in part.reading.stems]
@@ -130,7 +130,7 @@ class EmbeddedVerifier:
 
     def _make(
         self,
-        parts: list[Part],
+        parts: list[LinkedSentence],
         lexical: Scores,
         embedded: tuple[Scores, float] | None,
         index: EvidenceIndex,

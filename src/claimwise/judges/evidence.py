@@ -15,7 +15,7 @@ from itertools import pairwise
 from claimwise.judges.facts import Facts, Quantity, same_day, same_quantity
 from claimwise.judges.lazy import lazy
 from claimwise.judges.link import SourceIndex
-from claimwise.judges.reading import Reading
+from claimwise.judges.reading import TextFacts
 from claimwise.judges.words import is_common, read_stems
 from claimwise.text.sentences import find_sentences
 
@@ -38,10 +38,10 @@ _INNER_STOP = re.compile(r"[^\w\s,'’\-–%$€£:;()“”\"/]\s*\S|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LinkedSentence:
     """One sentence of a claim with what it was linked to."""
 
-    reading: Reading
+    reading: TextFacts
     ranked: tuple[int, ...]
     digest: tuple[int, ...]
     features: tuple[float, ...]
@@ -75,9 +75,9 @@ def split_parts(claim: str) -> list[str]:
     return parts or [claim]
 
 
-def weigh_part(text: str, index: EvidenceIndex) -> Part:
+def weigh_part(text: str, index: EvidenceIndex) -> LinkedSentence:
     """Link one sentence of a claim to the sources and weigh the cheap evidence."""
-    claim = Reading(text)
+    claim = TextFacts(text)
     ranked = tuple(index.rank(claim.stems))
     digest = tuple(index.choose(ranked))
     content = [stem for stem in claim.stems if not is_common(stem)]
@@ -95,7 +95,7 @@ def weigh_part(text: str, index: EvidenceIndex) -> Part:
         float(close is not None and bool(claim.negations) != bool(close.negations)),
         _count_opposites(claim, best_stems),
     )
-    return Part(claim, ranked, digest, features)
+    return LinkedSentence(claim, ranked, digest, features)
 
 
 def _weigh_words(
@@ -143,7 +143,7 @@ def _weigh_figures(
     return float(missing), float(found), float(nowhere)
 
 
-def _count_opposites(claim: Reading, best: frozenset[str]) -> float:
+def _count_opposites(claim: TextFacts, best: frozenset[str]) -> float:
     missed = (claim.stems[place] for place, rivals in claim.opposites if rivals & best)
     return sum(1.0 for stem in missed if stem not in best and not is_common(stem))
 

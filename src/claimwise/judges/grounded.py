@@ -25,12 +25,12 @@ from msgspec.structs import replace
 
 from claimwise.judges.attribution import Wordings, read_telling, tell_share
 from claimwise.judges.decide import decide_action
-from claimwise.judges.grounded_material import Material
+from claimwise.judges.grounded_material import SourceMaterial
 from claimwise.judges.grounded_replies import (
     BAD_ENTRY,
+    ClaimReply,
     ClaimsReply,
-    Entry,
-    Piece,
+    PieceReply,
     PiecesReply,
     SplitPiece,
     account_for,
@@ -63,7 +63,7 @@ _CLAIM_TOKENS, _PIECE_TOKENS, _SPLIT_TOKENS = 250, 600, 200
 _TOLD_WORDS = 0.5  # share of a piece's telling words that its claims must say
 _NONE_GIVEN = "(none)"
 
-T = TypeVar("T", bound=Entry | Piece | SplitPiece)
+T = TypeVar("T", bound=ClaimReply | PieceReply | SplitPiece)
 R = TypeVar("R", bound=ClaimsReply | PiecesReply)
 C = TypeVar("C", bound=AnswerClaim | ClaimVerdict)
 
@@ -216,7 +216,7 @@ class _Hearing:
             "question": request.question or _NONE_GIVEN,
             "answer": request.answer or _NONE_GIVEN,
         }
-        self._material = Material(
+        self._material = SourceMaterial(
             request.sources,
             [c.wording for c in self.asked],
             request.as_of or datetime.now(UTC).date(),
@@ -270,7 +270,9 @@ class _Hearing:
         """Judge known claims."""
         verdicts: list[ClaimVerdict] = []
         for call, some in self.call_claims(claims):
-            settled = self._ask(call, some, ClaimsReply, Entry, lambda c, e: [self._settle(c, e)])
+            settled = self._ask(
+                call, some, ClaimsReply, ClaimReply, lambda c, e: [self._settle(c, e)]
+            )
             verdicts += chain.from_iterable(settled)
         return verdicts
 
@@ -278,7 +280,7 @@ class _Hearing:
         """Judge the claims that the model finds in every piece, in the same call."""
         verdicts: list[list[ClaimVerdict]] = []
         for call, some in self.call_pieces():
-            verdicts += self._ask(call, some, PiecesReply, Piece, self._settle_piece)
+            verdicts += self._ask(call, some, PiecesReply, PieceReply, self._settle_piece)
         return verdicts
 
     def split_judge(self) -> list[list[ClaimVerdict]]:
@@ -303,7 +305,7 @@ class _Hearing:
         if isinstance(reply, LlmFailure):
             return [settle(claim, reply) for claim in some]
         value, told = reply
-        letter = "c" if kind is Entry else "s"
+        letter = "c" if kind is ClaimReply else "s"
         account = account_for([f"{letter}{n + 1}" for n in range(len(some))], value.entries, kind)
         self._invented += account.invented
         settled = [settle(c, e) for c, e in zip(some, account.found, strict=True)]
@@ -313,8 +315,8 @@ class _Hearing:
             self._asker.reject(call, told)
         return settled
 
-    def _settle(self, claim: AnswerClaim, found: Entry | LlmFailure | str) -> ClaimVerdict:
-        if not isinstance(found, Entry):
+    def _settle(self, claim: AnswerClaim, found: ClaimReply | LlmFailure | str) -> ClaimVerdict:
+        if not isinstance(found, ClaimReply):
             return _fail(claim, found)
         settings = self._judge.settings
         verdict = settle_verdict(claim, found, self._material, settings.missing_quote)
@@ -323,19 +325,19 @@ class _Hearing:
         return replace(verdict, instrument=other)
 
     def _settle_piece(
-        self, piece: AnswerClaim, found: Piece | LlmFailure | str
+        self, piece: AnswerClaim, found: PieceReply | LlmFailure | str
     ) -> list[ClaimVerdict]:
-        if not isinstance(found, Piece):
+        if not isinstance(found, PieceReply):
             return [_fail(piece, found)]
         if not self._wordings.allow(piece.wording, len(found.claims)):
             return [_fail(piece, TOO_MANY_CLAIMS)]
-        entries = [read_entry(entry, Entry) for entry in found.claims]
-        texts = [e.text if isinstance(e, Entry) else f"\0{n}" for n, e in enumerate(entries)]
+        entries = [read_entry(entry, ClaimReply) for entry in found.claims]
+        texts = [e.text if isinstance(e, ClaimReply) else f"\0{n}" for n, e in enumerate(entries)]
         made = [self._settle_same(piece, [entries[n] for n in at]) for at in group_repeated(texts)]
         hardly = _says_little(piece, [judged.claim for judged in made])
         return [*made, _skip(piece)] if hardly else made
 
-    def _settle_same(self, piece: AnswerClaim, entries: Sequence[Entry | str]) -> ClaimVerdict:
+    def _settle_same(self, piece: AnswerClaim, entries: Sequence[ClaimReply | str]) -> ClaimVerdict:
         """Settle a claim that a piece is given once or more; with two verdicts it has none."""
         first, *others = (self._settle_part(piece, entry) for entry in entries)
         if all(other.verdict == first.verdict for other in others):
@@ -343,7 +345,7 @@ class _Hearing:
         reason = "the judge gave it twice, with different verdicts"
         return ClaimVerdict(claim=first.claim, unscored=CONFLICTING_VERDICTS, reason=reason)
 
-    def _settle_part(self, piece: AnswerClaim, entry: Entry | str) -> ClaimVerdict:
+    def _settle_part(self, piece: AnswerClaim, entry: ClaimReply | str) -> ClaimVerdict:
         if isinstance(entry, str):
             return _fail(piece, entry)
         claim = self._make_claim(piece, entry.text)

@@ -22,7 +22,7 @@ CHARACTERS_PER_TOKEN = 3
 _GAP = "\n[…]\n"
 
 
-class Material:
+class SourceMaterial:
     """The sources of one answer as the model sees them, and the way back to the originals.
 
     Sources that hold come before those that don't: of two that say the same, a model quotes the

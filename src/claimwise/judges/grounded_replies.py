@@ -19,10 +19,10 @@ DUPLICATE_ID = "duplicate_id"
 BAD_ENTRY = "bad_entry"
 BAD_VERDICT = "bad_verdict"
 
-T = TypeVar("T", bound="Entry | Piece | SplitPiece")
+T = TypeVar("T", bound="ClaimReply | PieceReply | SplitPiece")
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class ClaimReply(msgspec.Struct, frozen=True, kw_only=True):
     """A judged claim. Of its fields only the verdict must be there: the rest is checked by us."""
 
     verdict: ModelVerdict
@@ -34,7 +34,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     basis: str | None = None
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
+class PieceReply(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of the answer with the claims that it makes, judged."""
 
     id: str
@@ -70,14 +70,14 @@ class PiecesReply(msgspec.Struct, frozen=True, kw_only=True):
         return self.pieces
 
 
-class Account(NamedTuple):
+class ReplyTally(NamedTuple):
     """What became of every id that was asked for: an entry, or a code; and how many were not."""
 
     found: list[Any]
     invented: int
 
 
-def account_for(ids: Sequence[str], entries: Iterable[Any], kind: type[T]) -> Account:
+def account_for(ids: Sequence[str], entries: Iterable[Any], kind: type[T]) -> ReplyTally:
     """Return for every id its entry as ``kind``, or the code that says why there is none."""
     by_id: dict[str, list[Any]] = {wanted: [] for wanted in ids}
     invented = 0
@@ -87,7 +87,7 @@ def account_for(ids: Sequence[str], entries: Iterable[Any], kind: type[T]) -> Ac
             by_id[name].append(entry)
         else:
             invented += 1
-    return Account([_take_one(found, kind) for found in by_id.values()], invented)
+    return ReplyTally([_take_one(found, kind) for found in by_id.values()], invented)
 
 
 def _take_one(found: Sequence[Any], kind: type[T]) -> T | str:
@@ -103,7 +103,7 @@ def read_entry(entry: Any, kind: type[T]) -> T | str:
     try:
         return msgspec.convert(entry, kind)
     except msgspec.ValidationError:
-        known = isinstance(entry, dict) and kind is Entry
+        known = isinstance(entry, dict) and kind is ClaimReply
         return BAD_VERDICT if known and _has_other_verdict(entry) else BAD_ENTRY
 
 

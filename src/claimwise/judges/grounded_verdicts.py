@@ -10,8 +10,8 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from claimwise.judges.grounded_material import Material
-from claimwise.judges.grounded_replies import Entry
+from claimwise.judges.grounded_material import SourceMaterial
+from claimwise.judges.grounded_replies import ClaimReply
 from claimwise.judges.quotes import Located, is_thin
 from claimwise.types.rows import Source
 from claimwise.types.validity import is_stale, say_why_stale
@@ -28,7 +28,7 @@ _QUOTE_WORDS = 30
 
 
 def settle_verdict(
-    claim: AnswerClaim, entry: Entry, material: Material, missing: MissingQuote
+    claim: AnswerClaim, entry: ClaimReply, material: SourceMaterial, missing: MissingQuote
 ) -> ClaimVerdict:
     """Return the verdict on a claim.
 
@@ -58,14 +58,14 @@ def settle_verdict(
     return replace(found, reason="; ".join(note for note in notes if note))
 
 
-def stands_elsewhere(judged: ClaimVerdict, material: Material) -> bool:
+def stands_elsewhere(judged: ClaimVerdict, material: SourceMaterial) -> bool:
     """Tell whether a supported claim cites sources and rests on another one."""
     cited = _list_cited(judged.claim, material)
     rests = judged.verdict in ("supported", "stale") and judged.span is not None
     return rests and bool(cited) and judged.span.source_id not in cited  # type: ignore[union-attr]
 
 
-def _locate(claim: AnswerClaim, entry: Entry, material: Material) -> Located | None:
+def _locate(claim: AnswerClaim, entry: ClaimReply, material: SourceMaterial) -> Located | None:
     """Return where the quote stands.
 
     The same words may stand in several sources: one that the claim cites and that still holds
@@ -88,17 +88,17 @@ def _locate(claim: AnswerClaim, entry: Entry, material: Material) -> Located | N
     return found
 
 
-def _list_cited(claim: AnswerClaim, material: Material) -> set[str]:
+def _list_cited(claim: AnswerClaim, material: SourceMaterial) -> set[str]:
     known = {source.source_id for source in material.sources}
     return known & {mark.target for mark in claim.marks}
 
 
-def _source_of(located: Located, material: Material) -> Source:
+def _source_of(located: Located, material: SourceMaterial) -> Source:
     return next(s for s in material.sources if s.source_id == located.span.source_id)
 
 
 def _note_place(
-    claim: AnswerClaim, entry: Entry, material: Material, located: Located
+    claim: AnswerClaim, entry: ClaimReply, material: SourceMaterial, located: Located
 ) -> list[str]:
     """Say what a reader of the span must know: what the quote leaves out, where it stands."""
     notes = []
@@ -115,7 +115,7 @@ def _note_place(
 
 
 def _miss_quote(
-    claim: AnswerClaim, entry: Entry, similar: Located | None, missing: MissingQuote
+    claim: AnswerClaim, entry: ClaimReply, similar: Located | None, missing: MissingQuote
 ) -> ClaimVerdict:
     quote = _cut_words(entry.quote, _QUOTE_WORDS)
     if similar is not None:

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from claimwise.judges.lazy import lazy
-from claimwise.judges.reading import Reading
+from claimwise.judges.reading import TextFacts
 from claimwise.judges.words import is_common, read_stems, read_words
 from claimwise.text.sentences import find_sentences
 from claimwise.types.rows import Source
@@ -26,7 +26,7 @@ _LENGTH_WEIGHT = 0.75
 _GAP = " … "
 
 
-class Sentence(Reading):
+class SourceSentence(TextFacts):
     """A sentence of a source, or a piece of one that was too long."""
 
     def __init__(
@@ -50,7 +50,7 @@ class SourceIndex:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
-        self.sentences: list[Sentence] = []
+        self.sentences: list[SourceSentence] = []
         # Where every stem stands: a sentence that has it twice comes twice.
         self._postings: dict[str, list[int]] = defaultdict(list)
         self._scores: dict[str, list[tuple[int, float]]] = {}
@@ -69,13 +69,13 @@ class SourceIndex:
             sentence = text[start:end]
             stems = read_stems(sentence)
             if len(stems) <= LONGEST_SENTENCE:
-                self._add_sentence(Sentence(number, start, sentence, stems, titled))
+                self._add_sentence(SourceSentence(number, start, sentence, stems, titled))
                 continue
             for offset, piece in _cut_sentence(sentence):
                 stems = read_stems(piece)
-                self._add_sentence(Sentence(number, start + offset, piece, stems, titled))
+                self._add_sentence(SourceSentence(number, start + offset, piece, stems, titled))
 
-    def _add_sentence(self, sentence: Sentence) -> None:
+    def _add_sentence(self, sentence: SourceSentence) -> None:
         position = len(self.sentences)
         self.sentences.append(sentence)
         for stem in sentence.stems:

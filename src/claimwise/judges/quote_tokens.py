@@ -72,7 +72,7 @@ _DETAIL = re.compile(
 _LINK = re.compile(r"\[([^\[\]\n]{1,200}+)\]\([^()\s]{1,500}+\)")
 
 
-def read_tokens(text: str) -> list[Word]:
+def read_quote_tokens(text: str) -> list[Word]:
     """Return the tokens of a text in the form in which they are compared, with their places."""
     found: list[Word] = []
     for match in _TOKEN.finditer(text):

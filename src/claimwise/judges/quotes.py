@@ -22,8 +22,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from claimwise.judges.language import is_english
-from claimwise.judges.quote_tokens import blank_details, blank_markup, cuts_token, read_tokens
-from claimwise.judges.reading import Reading
+from claimwise.judges.quote_tokens import blank_details, blank_markup, cuts_token, read_quote_tokens
+from claimwise.judges.reading import TextFacts
 from claimwise.judges.words import COMMON_STEMS, Word, is_common, read_stems, read_words
 from claimwise.text.sentences import find_sentences
 from claimwise.types.rows import Source
@@ -158,7 +158,7 @@ class _Page:
         """The tokens of the texts: as they are, and without what a quote may leave out."""
         plain = [blank_markup(text) for text in self._texts]
         bare = [blank_details(text) for text in self._texts]
-        return [_Row(read_tokens(text)) for text in dict.fromkeys([*plain, *bare])]
+        return [_Row(read_quote_tokens(text)) for text in dict.fromkeys([*plain, *bare])]
 
     @cached_property
     def _words(self) -> list[Word]:
@@ -250,7 +250,7 @@ class _Page:
         """
         ends = bisect_right(self._sentence_starts, start + len(gap))
         ends -= bisect_right(self._sentence_starts, start - 1)
-        read = Reading(gap)
+        read = TextFacts(gap)
         turns = _TURN.search(read.small) or _SIGN_OF_NUMBER.search(gap)
         turned = turns or read.negations or read.is_negative or read.quantities
         return ends <= 1 and not turned and self._is_english
@@ -306,7 +306,7 @@ def _find_literally(text: str, wanted: str) -> int | None:
 
 def _list_tokens(quote: str) -> list[str]:
     """Return the tokens of a quote, without stops where it ends and the source may go on."""
-    tokens = [word.stem for word in read_tokens(blank_markup(quote))]
+    tokens = [word.stem for word in read_quote_tokens(blank_markup(quote))]
     while tokens and tokens[-1] in _STOPS:
         tokens.pop()
     return tokens

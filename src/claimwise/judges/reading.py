@@ -38,7 +38,7 @@ _NEGATIVE = re.compile(
 )
 
 
-class Reading(Facts):
+class TextFacts(Facts):
     """One text with its facts and its words, in the terms that can be compared."""
 
     @lazy

@@ -46,7 +46,7 @@ _SECTION = re.compile(r"^#{1,2} ", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-class Rule(Struct, frozen=True, kw_only=True):
+class GuideRule(Struct, frozen=True, kw_only=True):
     """One rule of a guide: what labels and disagreements point to."""
 
     rule_id: str
@@ -54,7 +54,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     text: str  # Markdown
 
 
-class Guide(Struct, frozen=True, kw_only=True):
+class GuideVersion(Struct, frozen=True, kw_only=True):
     """One version of the guide. ``text`` is the whole file, as the store keeps it."""
 
     version: str
@@ -63,11 +63,11 @@ class Guide(Struct, frozen=True, kw_only=True):
     title: str
     judgement: Judgement | None = None  # None: an imported text without a head
     changelog: tuple[str, ...] = ()
-    rules: dict[str, Rule] = {}
+    rules: dict[str, GuideRule] = {}
     verdicts: dict[str, tuple[str, ...]] = {}
     pairs: dict[str, tuple[str, ...]] = {}  # by "verdict/verdict", in the order of the head
 
-    def find_rules(self, *verdicts: str) -> list[Rule]:
+    def find_rules(self, *verdicts: str) -> list[GuideRule]:
         """Return the rules for one verdict, or those that decide between two, in either order."""
         if len(verdicts) == 1:
             ids = self.verdicts.get(verdicts[0], ())
@@ -88,7 +88,7 @@ class _Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def read_guide(
     judgement: Judgement, version: str | None = None, *, folder: Path | None = None
-) -> Guide:
+) -> GuideVersion:
     """Return a guide for a judgement: the one of that version, or the newest.
 
     The newest is the project's own with the highest number, or the built-in one where it has none.
@@ -112,7 +112,7 @@ def read_guide(
     raise ConfigError(describe_unknown(f"{judgement} guide", version, names))
 
 
-def list_guides(folder: Path | None = None) -> list[Guide]:
+def list_guides(folder: Path | None = None) -> list[GuideVersion]:
     """Return all guides in files: the built-in ones, then the project's, the newest last.
 
     Raises:
@@ -130,7 +130,7 @@ def list_guides(folder: Path | None = None) -> list[Guide]:
     return built_in + own
 
 
-def find_guide(store: Store, version: str, folder: Path | None = None) -> Guide | None:
+def find_guide(store: Store, version: str, folder: Path | None = None) -> GuideVersion | None:
     """Return a guide as labels were given by it: the stored text, or else the file's."""
     sql = "select guide_text from guide_versions where guide_version = :version"
     stored = store.query(sql, {"version": version})
@@ -139,7 +139,7 @@ def find_guide(store: Store, version: str, folder: Path | None = None) -> Guide 
     return next((guide for guide in list_guides(folder) if guide.version == version), None)
 
 
-def parse_guide(text: str, place: str) -> Guide:
+def parse_guide(text: str, place: str) -> GuideVersion:
     """Read a guide's file strictly: every rule that the head names is there.
 
     Raises:
@@ -161,10 +161,10 @@ def parse_guide(text: str, place: str) -> Guide:
         raise ConfigError(
             f"{place}: the head names {missing}; add headings such as “## R1 · Title” for them"
         )
-    return Guide(text=text, body=found["body"], rules=rules, **msgspec.structs.asdict(head))
+    return GuideVersion(text=text, body=found["body"], rules=rules, **msgspec.structs.asdict(head))
 
 
-def render_markdown(text: str) -> str:
+def markdown_to_html(text: str) -> str:
     """Return Markdown as HTML: raw HTML in it stays text, and nothing is loaded from elsewhere."""
     # Imported here because only pages need it.
     from markdown_it import MarkdownIt
@@ -178,27 +178,27 @@ def render_markdown(text: str) -> str:
     return str(reader.renderer.render(tokens, reader.options, {}))
 
 
-def show_rules(guide: Guide | None, *verdicts: str) -> list[dict[str, str]]:
+def show_rules(guide: GuideVersion | None, *verdicts: str) -> list[dict[str, str]]:
     """Return rules as pages show them: id, title and HTML."""
     rules = guide.find_rules(*verdicts) if guide else []
     return [
-        {"id": rule.rule_id, "title": rule.title, "html": render_markdown(rule.text)}
+        {"id": rule.rule_id, "title": rule.title, "html": markdown_to_html(rule.text)}
         for rule in rules
     ]
 
 
 @cache
-def _read_built_in() -> tuple[Guide, ...]:
+def _read_built_in() -> tuple[GuideVersion, ...]:
     folder = files("claimwise.labelling").joinpath(FOLDER)
     return tuple(sorted(_read_folder(folder), key=lambda guide: _number(guide.version)))
 
 
-def _read_own(folder: Path) -> Iterator[Guide]:
+def _read_own(folder: Path) -> Iterator[GuideVersion]:
     own = folder / FOLDER
     return _read_folder(own) if own.is_dir() else iter(())
 
 
-def _read_folder(folder: Traversable) -> Iterator[Guide]:
+def _read_folder(folder: Traversable) -> Iterator[GuideVersion]:
     for path in folder.iterdir():
         if path.name.endswith(".md") and path.is_file():
             place = f"{FOLDER}/{path.name}"
@@ -213,19 +213,19 @@ def _read_folder(folder: Traversable) -> Iterator[Guide]:
             yield guide
 
 
-def _read_stored(version: str, text: str) -> Guide:
+def _read_stored(version: str, text: str) -> GuideVersion:
     """Return a stored text; one that was imported without our head is a guide without rule ids."""
     try:
         return msgspec.structs.replace(parse_guide(text, version), version=version)
     except ConfigError:
-        return Guide(version=version, text=text, body=text, title=f"Guide {version}")
+        return GuideVersion(version=version, text=text, body=text, title=f"Guide {version}")
 
 
-def _find_rules(body: str) -> Iterator[Rule]:
+def _find_rules(body: str) -> Iterator[GuideRule]:
     for heading in _RULE.finditer(body):
         after = _SECTION.search(body, heading.end())
         text = body[heading.end() : after.start() if after else len(body)]
-        yield Rule(rule_id=heading["id"], title=heading["title"].strip(), text=text.strip())
+        yield GuideRule(rule_id=heading["id"], title=heading["title"].strip(), text=text.strip())
 
 
 def _number(version: str) -> tuple[int, str]:

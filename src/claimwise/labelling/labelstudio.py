@@ -10,7 +10,7 @@ from claimwise.errors import Problem, RefusedError
 from claimwise.labelling.labelstudio_files import (
     Told,
     make_config,
-    make_problem,
+    make_file_problem,
     make_result,
     make_task,
     read_annotations,
@@ -19,14 +19,14 @@ from claimwise.labelling.labelstudio_files import (
 from claimwise.labelling.rounds import query_of, read_round
 from claimwise.labelling.rules import Ruling, check_text, rule_choice
 from claimwise.labelling.tasks import (
-    Standing,
+    ClaimLabels,
     StoredClaim,
     StoredTask,
     list_claims,
     list_tasks,
     read_log,
-    read_sources,
     read_standing,
+    read_task_sources,
     read_verdicts,
 )
 from claimwise.labelling.values import GivenLabel, LogEntry, TaskSource
@@ -57,7 +57,7 @@ class _Shown(NamedTuple):
     claim: StoredClaim
     sources: tuple[TaskSource, ...]
     log: tuple[LogEntry, ...]
-    standing: Standing
+    standing: ClaimLabels
     verdicts: list[tuple[GivenLabel, float | None]]
 
 
@@ -96,7 +96,7 @@ def _export(
     for claim in claims:
         key = claim.item_id, claim.sample
         if judgement == "grounded" and key not in known:
-            known[key] = read_sources(store, claim), read_log(store, claim)
+            known[key] = read_task_sources(store, claim), read_log(store, claim)
         sources, log = known.get(key, ((), ()))
         standing = read_standing(store, claim)
         verdicts = read_verdicts(store, claim) if predictions else []
@@ -196,7 +196,7 @@ def import_annotations(store: Store, path: Path, run_id: str, names: Mapping[str
             rows.append(Placed(_make_row(store, one, claim), 0, number))
         except RefusedError as error:
             expected = "a label that keeps the rules; fix it in Label Studio and export again"
-            problems.append(make_problem(path, one.place, str(error), expected))
+            problems.append(make_file_problem(path, one.place, str(error), expected))
     refuse(problems)
     counts = store.load(rows, [str(path)])
     _fill_slots(store, told.labels, places)
@@ -227,7 +227,7 @@ def _find_place(one: Told, places: _Places) -> StoredClaim | None:
 def _report_stranger(path: Path, one: Told, run_id: str) -> Problem:
     of_run = f" of run {one.run_id[:80]!r}" if one.run_id else ""
     found = f"the claim {one.claim_id[:80]!r} of item {one.item_id[:80]!r}{of_run}"
-    return make_problem(path, one.place, found, f"a claim of run {run_id!r}: is --run right?")
+    return make_file_problem(path, one.place, found, f"a claim of run {run_id!r}: is --run right?")
 
 
 def _is_known(store: Store, one: Told, claim: StoredClaim) -> bool:

@@ -213,12 +213,12 @@ def read_annotations(path: Path, names: Mapping[str, str]) -> ReadResult:
             try:
                 labels.append(_read_annotation(place, task, annotation, names))
             except _BadAnnotationError as error:
-                problems.append(make_problem(path, place, error.found, error.expected))
+                problems.append(make_file_problem(path, place, error.found, error.expected))
     refuse(problems)
     return ReadResult(labels, cancelled)
 
 
-def make_problem(path: Path, place: str, found: str, expected: str) -> Problem:
+def make_file_problem(path: Path, place: str, found: str, expected: str) -> Problem:
     """Return what is wrong with one annotation of a file."""
     return Problem(path=str(path), line=None, field=place, found=found[:200], expected=expected)
 
@@ -240,9 +240,9 @@ def _read_tasks(path: Path) -> list[_Task]:
         tasks = msgspec.json.decode(data, type=list[_Task])
         repeated = find_repeated_key(data)
     except (msgspec.MsgspecError, UnicodeError) as error:
-        raise InputError([make_problem(path, "file", str(error), expected)]) from error
+        raise InputError([make_file_problem(path, "file", str(error), expected)]) from error
     except RecursionError as error:
-        raise InputError([make_problem(path, "file", "endless nesting", expected)]) from error
+        raise InputError([make_file_problem(path, "file", "endless nesting", expected)]) from error
     if repeated is not None:
         found = f"the key {show(repeated.name)} twice"
         raise refuse_file(path, found, "each key once", line=repeated.line)

@@ -27,7 +27,7 @@ from claimwise.labelling.rounds import (
     read_round,
 )
 from claimwise.labelling.rules import Ruling, check_text, read_seconds, rule_choice
-from claimwise.labelling.tasks import Standing, StoredTask, find_task, read_standing, show_task
+from claimwise.labelling.tasks import ClaimLabels, StoredTask, find_task, read_standing, show_task
 from claimwise.labelling.values import Choice, DecisionKey, Dispute, GivenLabel, Task
 from claimwise.store.checks import MOST_AHEAD
 from claimwise.store.store import Store
@@ -373,7 +373,7 @@ def read_dispute(store: Store, task_id: str) -> tuple[Task, Dispute]:
 
 
 def _make_dispute(store: Store, task: StoredTask) -> Dispute:
-    standing: Standing = read_standing(store, task)
+    standing: ClaimLabels = read_standing(store, task)
     return Dispute(
         task_id=task.task_id,
         round_id=task.round_id,

@@ -59,7 +59,7 @@ class StoredTask(StoredClaim, frozen=True, kw_only=True):
     closed_at: datetime | None
 
 
-class Standing(NamedTuple):
+class ClaimLabels(NamedTuple):
     """What people say of a claim and stand by, the latest last."""
 
     human: tuple[GivenLabel, ...]
@@ -105,13 +105,13 @@ def list_claims(store: Store, run_id: str, judgement: Judgement) -> list[StoredC
     ]
 
 
-def read_standing(store: Store, task: StoredClaim) -> Standing:
+def read_standing(store: Store, task: StoredClaim) -> ClaimLabels:
     """Return what people say of a claim, as far as they stand by it."""
     given: dict[LabelKind, list[GivenLabel]] = defaultdict(list)
     for *values, kind in store.query(query_of(f"labels_{task.judgement}"), task.params):
         fields = dict(zip(GivenLabel.__struct_fields__, values, strict=True))
         given[kind].append(msgspec.convert(fields, GivenLabel))
-    return Standing(tuple(given["human"]), tuple(given["adjudicated"]))
+    return ClaimLabels(tuple(given["human"]), tuple(given["adjudicated"]))
 
 
 def show_task(store: Store, task: StoredTask, mine: GivenLabel | None = None) -> Task:
@@ -131,13 +131,13 @@ def show_task(store: Store, task: StoredTask, mine: GivenLabel | None = None) ->
         answer_start=task.answer_start,
         answer_end=task.answer_end,
         query=task.query,
-        sources=read_sources(store, task) if grounded else (),
+        sources=read_task_sources(store, task) if grounded else (),
         action_log=read_log(store, task) if grounded else (),
         mine=mine,
     )
 
 
-def read_sources(store: Store, task: StoredClaim) -> tuple[TaskSource, ...]:
+def read_task_sources(store: Store, task: StoredClaim) -> tuple[TaskSource, ...]:
     """Return whole documents, with the places that the system was shown."""
     rows = store.query(query_of("sources"), task.params)
     if not rows:

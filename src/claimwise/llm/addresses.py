@@ -35,7 +35,7 @@ def read_origin(url: str) -> str:
     return f"{parts.scheme}://{shown}" + ("" if usual else f":{port}")
 
 
-def is_loopback(origin: str) -> bool:
+def is_loopback_origin(origin: str) -> bool:
     """Return whether an origin is on this very machine."""
     host = urlsplit(origin).hostname or ""
     if host == "localhost":

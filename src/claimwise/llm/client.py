@@ -19,8 +19,8 @@ import msgspec
 
 from claimwise.config import LlmSection
 from claimwise.errors import LlmError, make_printable
-from claimwise.llm.limits import Budget, Gate
-from claimwise.llm.outcomes import Outcome, make_failure, read_response
+from claimwise.llm.limits import Budget, ConcurrencyLimiter
+from claimwise.llm.outcomes import RequestOutcome, make_failure, read_response
 from claimwise.llm.pricing import FREE, cost_tokens, estimate_tokens, find_price
 from claimwise.llm.providers import Destination, Endpoint, find_endpoint
 from claimwise.llm.wire import Features, adapt_features
@@ -82,7 +82,7 @@ class LlmClient:
         self._cache = cache
         self._timeout = min(_LONGEST_TIMEOUT, timeout)  # in this order «nan» is not the least
         self._attempts = attempts
-        self._gate = Gate(concurrency)
+        self._gate = ConcurrencyLimiter(concurrency)
         self._budget = Budget(max_cost)
         self._deadlines = Deadlines()
         self._url = parse_url(endpoint.url)
@@ -236,7 +236,7 @@ class LlmClient:
             self._count(retried=1)
         return self._fail(failure)
 
-    def _request(self, call: LlmCall) -> Outcome:
+    def _request(self, call: LlmCall) -> RequestOutcome:
         """Send a call once, when its turn comes and there is money for its worst case."""
         estimate = estimate_tokens(call)
         price = self.price or FREE
@@ -261,7 +261,7 @@ class LlmClient:
         self._learn(outcome, estimate)
         return outcome
 
-    def _settle(self, worst: float, outcome: Outcome | None) -> None:
+    def _settle(self, worst: float, outcome: RequestOutcome | None) -> None:
         if outcome is None or outcome.unsure:
             self._budget.settle(worst, None)
             return
@@ -270,7 +270,7 @@ class LlmClient:
         cost = cost_tokens(price, usage.input_tokens or 0, usage.output_tokens or 0)
         self._budget.settle(worst, cost)
 
-    def _learn(self, outcome: Outcome, estimate: int) -> None:
+    def _learn(self, outcome: RequestOutcome, estimate: int) -> None:
         """Count tokens; estimate more of them when there were more than thought."""
         usage = outcome.reading.usage
         counted = usage.input_tokens or 0
@@ -283,7 +283,7 @@ class LlmClient:
                 attempts=0,
             )
 
-    def _send_adapted(self, call: LlmCall) -> Outcome:
+    def _send_adapted(self, call: LlmCall) -> RequestOutcome:
         """Send a call; what the server refuses is left out, and remembered once that worked."""
         features = self._features
         tried = {features}
@@ -303,7 +303,7 @@ class LlmClient:
             tried.add(adapted)
             features = adapted
 
-    def _send(self, call: LlmCall, features: Features) -> Outcome:
+    def _send(self, call: LlmCall, features: Features) -> RequestOutcome:
         endpoint = self._endpoint
         content = msgspec.json.encode(endpoint.wire.build_body(call, endpoint.model, features))
         self._count(sent=1)
@@ -322,7 +322,7 @@ class LlmClient:
         )
         return msgspec.structs.replace(outcome, reading=clean)
 
-    def _post(self, content: bytes) -> Outcome:
+    def _post(self, content: bytes) -> RequestOutcome:
         import httpx2
 
         self._deadlines.start(self._timeout)
@@ -345,7 +345,7 @@ class LlmClient:
             return make_failure("bad_reply", told, sent=True)
         return read_response(self._endpoint.wire, response.status_code, response.headers, body)
 
-    def _rest(self, outcome: Outcome, attempt: int) -> bool:
+    def _rest(self, outcome: RequestOutcome, attempt: int) -> bool:
         """Wait before the next attempt; False when the server asks for too long a wait.
 
         What the server asks for holds for all calls: others would only be refused as well.

@@ -9,7 +9,7 @@ _START = 64  # calls at once before anything is known of the server; a lower lim
 _GIVE = 1e-9  # of a US$: sums of floats
 
 
-class Gate:
+class ConcurrencyLimiter:
     """Adaptive concurrency: grows while replies come, halves when the server is overloaded.
 
     Until the first overload every reply adds a place, so that a large limit is reached within a

@@ -16,7 +16,7 @@ _FOR_GOOD = frozenset({401, 402, 404})
 _FILTERED = ("content_filter", "content management policy")
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class RequestOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How one request ended."""
 
     reading: Reading
@@ -29,12 +29,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_failure(
     code: FailureCode, detail: str, *, again: bool = False, sent: bool = False
-) -> Outcome:
+) -> RequestOutcome:
     """Return the outcome of a request that got no response."""
-    return Outcome(reading=Reading(code=code, detail=detail), again=again, unsure=sent)
+    return RequestOutcome(reading=Reading(code=code, detail=detail), again=again, unsure=sent)
 
 
-def read_response(wire: Wire, status: int, headers: Mapping[str, str], content: bytes) -> Outcome:
+def read_response(
+    wire: Wire, status: int, headers: Mapping[str, str], content: bytes
+) -> RequestOutcome:
     """Return what a response means."""
     if 200 <= status < 300:
         reading = wire.read_body(content)
@@ -45,7 +47,7 @@ def read_response(wire: Wire, status: int, headers: Mapping[str, str], content: 
             detail = f"{reading.detail}; it says: {told}"
             reading = msgspec.structs.replace(reading, detail=detail)
         billed = (reading.usage.input_tokens, reading.usage.output_tokens)
-        return Outcome(reading=reading, status=status, again=bad, unsure=None in billed)
+        return RequestOutcome(reading=reading, status=status, again=bad, unsure=None in billed)
     told = find_message(content)
     # An exhausted quota comes as 429 too, and no waiting helps.
     limited = status == 429 and "insufficient_quota" not in told
@@ -55,7 +57,7 @@ def read_response(wire: Wire, status: int, headers: Mapping[str, str], content: 
         code = "rate_limited" if limited else "server_error"
     elif any(words in told for words in _FILTERED):
         code = "content_filter"
-    return Outcome(
+    return RequestOutcome(
         reading=Reading(code=code, detail=f"HTTP {status}: {told}"),
         status=status,
         again=again,

@@ -20,7 +20,7 @@ import msgspec
 from claimwise.config import FILE_NAME, LlmSection, ProviderSection
 from claimwise.errors import LlmError, PluginError
 from claimwise.llm import wire_anthropic, wire_openai
-from claimwise.llm.addresses import is_loopback, read_origin
+from claimwise.llm.addresses import is_loopback_origin, read_origin
 from claimwise.llm.wire import Features, LimitName, Reading, Wire
 from claimwise.registry import Entry, Plugin, find_entry, list_usable
 from claimwise.types.llm import LlmCall
@@ -240,7 +240,7 @@ def _make_destination(
         origin=origin,
         named_by=None if is_own_host else named_by,
         key_variable=key_variable,
-        needs_word=(by_project and not (key is None and is_loopback(origin)))
+        needs_word=(by_project and not (key is None and is_loopback_origin(origin)))
         or not (is_own_key or key_variable in read_user_settings().key_variables),
     )
 

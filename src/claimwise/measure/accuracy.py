@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from claimwise.types.accuracy import Accuracy, Bounds, Difference, MacroAccuracy
+from claimwise.types.accuracy import Accuracy, AccuracyGain, Bounds, MacroAccuracy
 
 FIGURES: Final = ("auc", "balanced_accuracy", "sensitivity", "specificity", "ece", "brier")
 """Figures that have an interval."""
@@ -65,7 +65,7 @@ class Rating:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
+class MeasuredAccuracy:
     """An instrument's accuracy on one set, and the resamples behind it."""
 
     accuracy: Accuracy
@@ -77,7 +77,7 @@ class Measured:
 class Compared:
     """An instrument's lead over another on one set, and the resamples behind it."""
 
-    difference: Difference
+    difference: AccuracyGain
     draws: Draws
 
 
@@ -122,7 +122,7 @@ def rate_claims(
     )
 
 
-def measure_set(rating: Rating, how: Resampling) -> Measured:
+def measure_set(rating: Rating, how: Resampling) -> MeasuredAccuracy:
     """Measure one instrument on one set.
 
     Intervals are percentiles over resamples of whole groups (that of the calibration error is
@@ -144,10 +144,10 @@ def measure_set(rating: Rating, how: Resampling) -> Measured:
         difference=None,
         **figures,
     )
-    return Measured(accuracy=accuracy, rating=rating, draws=draws)
+    return MeasuredAccuracy(accuracy=accuracy, rating=rating, draws=draws)
 
 
-def compare_sets(one: Measured, other: Measured, how: Resampling) -> Compared:
+def compare_sets(one: MeasuredAccuracy, other: MeasuredAccuracy, how: Resampling) -> Compared:
     """Measure how far one instrument leads another on the rows of one set that both scored.
 
     Both must have been measured on the same rows by the same ``how``. The interval is that of
@@ -166,7 +166,10 @@ def compare_sets(one: Measured, other: Measured, how: Resampling) -> Compared:
 
 
 def average_sets(
-    measured: Sequence[Measured], compared: Sequence[Compared] = (), *, confidence: float = 0.95
+    measured: Sequence[MeasuredAccuracy],
+    compared: Sequence[Compared] = (),
+    *,
+    confidence: float = 0.95,
 ) -> MacroAccuracy:
     """Average one instrument's figures over sets: every set weighs the same.
 
@@ -323,18 +326,18 @@ def _bound_balanced_accuracy(rating: Rating) -> Bounds | None:
     return low, high
 
 
-def _restrict(one: Measured, other: Measured, how: Resampling) -> Measured:
+def _restrict(one: MeasuredAccuracy, other: MeasuredAccuracy, how: Resampling) -> MeasuredAccuracy:
     """Measure an instrument again, on the claims that another one scored too."""
     scores = np.where(other.rating.scored, one.rating.scores, np.nan)
     return measure_set(replace(one.rating, scores=scores), how)
 
 
-def _difference(gaps: Mapping[str, float | None], draws: Draws, confidence: float) -> Difference:
+def _difference(gaps: Mapping[str, float | None], draws: Draws, confidence: float) -> AccuracyGain:
     bounds = {
         name: None if gap is None else _quantiles(draws[name], confidence)
         for name, gap in gaps.items()
     }
-    return Difference(
+    return AccuracyGain(
         balanced_accuracy=gaps["balanced_accuracy"],
         interval=bounds["balanced_accuracy"],
         auc=gaps["auc"],
@@ -342,7 +345,7 @@ def _difference(gaps: Mapping[str, float | None], draws: Draws, confidence: floa
     )
 
 
-def _average_differences(compared: Sequence[Compared], confidence: float) -> Difference:
+def _average_differences(compared: Sequence[Compared], confidence: float) -> AccuracyGain:
     gaps, draws = {}, {}
     for name in COMPARED:
         gaps[name], draws[name] = _average(

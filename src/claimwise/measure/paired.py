@@ -24,7 +24,7 @@ PLANNING_CORRELATION = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
+class RateDifference:
     """How much higher the rate of the new run is than that of the base, over shared items."""
 
     base: float
@@ -58,7 +58,7 @@ class Difference:
 
 def compare_items(
     base_hits: ArrayLike, base_units: ArrayLike, new_hits: ArrayLike, new_units: ArrayLike
-) -> Difference | None:
+) -> RateDifference | None:
     """Return the difference of two pooled rates; the arrays have one entry per shared item.
 
     Method: linearisation. With u = (y - R m) / mean(m) for either run, the variance of the
@@ -83,13 +83,13 @@ def compare_items(
     r0, r1 = float(y0.sum() / m0.sum()), float(y1.sum() / m1.sum())
     items = len(m0)
     if items < 2:
-        return Difference(base=r0, new=r1, error=1.0, items=items, measured=0.0)
+        return RateDifference(base=r0, new=r1, error=1.0, items=items, measured=0.0)
     residuals = (y1 - r1 * m1) / m1.mean() - (y0 - r0 * m0) / m0.mean()
     measured = float(residuals @ residuals) / (items * (items - 1))
     weight = max(0.0, 1 - _count_informative(y0, m0, y1, m1) / FEW_INFORMATIVE)
     planned = plan_variance(y0, m0) + plan_variance(y1, m1)
     blended = weight * planned * (1 - PLANNING_CORRELATION) + (1 - weight) * measured
-    return Difference(
+    return RateDifference(
         base=r0,
         new=r1,
         error=math.sqrt(max(measured, blended)),

@@ -32,7 +32,7 @@ _ALIASES: Final = {
 }
 
 
-class Instrument(NamedTuple):
+class LabelGiver(NamedTuple):
     """Who gives labels: ``labeler`` is None for people, ``guide`` for whoever has none."""
 
     labeler: str | None
@@ -44,7 +44,7 @@ class Instrument(NamedTuple):
         return PEOPLE if self.guide is None else f"{PEOPLE} by guide {self.guide}"
 
 
-Judged = dict[Instrument, int]
+Judged = dict[LabelGiver, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,12 +75,12 @@ class InstrumentChange:
         return bool(self.base and self.new) and set(self.base) != set(self.new)
 
     @property
-    def old_side(self) -> list[Instrument]:
+    def old_side(self) -> list[LabelGiver]:
         """Whose labels stand for the old way of judging: those who decide less than before."""
         return [one for one, gain in self._gains().items() if -gain > self.share / 10]
 
     @property
-    def new_side(self) -> list[Instrument]:
+    def new_side(self) -> list[LabelGiver]:
         """Whose labels stand for the new way of judging: those who decide more than before."""
         return [one for one, gain in self._gains().items() if gain > self.share / 10]
 
@@ -89,7 +89,7 @@ class InstrumentChange:
         old, new = (", ".join(map(str, side)) for side in (self.old_side, self.new_side))
         return f"{self.share:.1%} of the labels, from {old} to {new}"
 
-    def _gains(self) -> dict[Instrument, float]:
+    def _gains(self) -> dict[LabelGiver, float]:
         """Return how much larger each instrument's share is in the new run."""
         base, new = sum(self.base.values()), sum(self.new.values())
         if not base or not new:
@@ -130,7 +130,7 @@ def _count_labels(store: Store, views: Sequence[str], run_id: str, labels: str) 
             {"run_id": run_id, **params},
         )
         for labeler, version, count in rows:
-            one = Instrument(labeler, version)
+            one = LabelGiver(labeler, version)
             found[one] = found.get(one, 0) + count
     return found
 
@@ -138,12 +138,12 @@ def _count_labels(store: Store, views: Sequence[str], run_id: str, labels: str) 
 def _forget_guides(judged: Judged) -> Judged:
     found: Judged = {}
     for one, count in judged.items():
-        key = Instrument(one.labeler)
+        key = LabelGiver(one.labeler)
         found[key] = found.get(key, 0) + count
     return found
 
 
-class Reading(NamedTuple):
+class JudgeChange(NamedTuple):
     """What the old and the new instruments say of the claims that both judged, item by item."""
 
     old: list[ItemCounts]
@@ -156,7 +156,7 @@ def read_overlap(
     run_ids: Sequence[str],
     change: InstrumentChange,
     by: Sequence[str] = (),
-) -> Reading:
+) -> JudgeChange:
     """Measure a metric by the old and by the new instruments, on what both judged.
 
     Each reading is the metric itself, over the labels of one side alone; a claim counts when the
@@ -171,11 +171,11 @@ def read_overlap(
         for run_id in run_ids:
             found += list_items(store, metric, run_id, by, narrowed)
         readings.append(found)
-    return Reading(*readings)
+    return JudgeChange(*readings)
 
 
 def _narrow(
-    views: Sequence[str], own: Sequence[Instrument], other: Sequence[Instrument]
+    views: Sequence[str], own: Sequence[LabelGiver], other: Sequence[LabelGiver]
 ) -> Narrowing:
     params: dict[str, str] = {}
     conditions = {}
@@ -195,7 +195,7 @@ def _narrow(
 
 
 def _name(
-    alias: str, chosen: Sequence[Instrument], side: str, params: dict[str, str], *, guided: bool
+    alias: str, chosen: Sequence[LabelGiver], side: str, params: dict[str, str], *, guided: bool
 ) -> str:
     """Return the condition that a label is one of some instruments'."""
     found = []

@@ -21,7 +21,7 @@ from claimwise.judges.judge import Splitter, Verifier, load_verifier
 from claimwise.readers.documents import read_sources
 from claimwise.store import Store
 from claimwise.store.corpora import choose_corpus, read_corpus_version
-from claimwise.types.corpus import CorpusVerdict, OpenBookResult, Passage, Retrieval
+from claimwise.types.corpus import CorpusPassage, CorpusVerdict, OpenBookResult, Retrieval
 from claimwise.types.llm import LlmCall
 from claimwise.types.rows import ActionEntry
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict
@@ -124,7 +124,7 @@ class _Search(NamedTuple):
     """A claim, and the passages that were found for it."""
 
     claim: AnswerClaim
-    passages: list[Passage]
+    passages: list[CorpusPassage]
 
     @property
     def silent(self) -> bool:

@@ -21,7 +21,7 @@ from claimwise.command.judge import (
     judge_options,
     open_judge_client,
     plan_calls,
-    print_plan,
+    print_call_plan,
 )
 from claimwise.command.options import (
     console,
@@ -156,7 +156,7 @@ def command(
         judge, reader = _make_judges(client, judging, verifier)
         if judging.dry_run:
             calls = plan_cascade(text, judge, corpus, reader, frame, how=how)
-            print_plan(plan_calls(calls, client), form, note=_PLAN_NOTE)
+            print_call_plan(plan_calls(calls, client), form, note=_PLAN_NOTE)
             return
         check_trust(project, judge, untrusted_ok=untrusted_ok)
         if reader is not None:
@@ -216,7 +216,7 @@ def _judge_run(run_id: str, judging: JudgeOptions, wanted: _Wanted, store: str |
         )
         if judging.dry_run:
             plan = plan_rounds(opened, run_id, run, client, judging.repeats, again=wanted.again)
-            print_plan(plan, wanted.form, note=_PLAN_NOTE)
+            print_call_plan(plan, wanted.form, note=_PLAN_NOTE)
             return
         check_trust(project, judge, untrusted_ok=wanted.untrusted_ok)
         with show_progress(client=client) as watch:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from claimwise.checking.engine import Flips, judge_run
 from claimwise.checking.queries import AnswerKey, Judging, count_stages, list_left_over
 from claimwise.factcheck.answer import judge_once
-from claimwise.factcheck.run import PieceReader, PieceWork, make_failure, make_label
+from claimwise.factcheck.run import PieceReader, PieceWork, make_label, make_unscored
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.corpus import Corpus
 from claimwise.judges.judge import Splitter, Verifier
@@ -218,7 +218,7 @@ class CascadeSession:
             yield make_label(claim, self._labeler, part.decided, basis, at)
         elif claim.claim_type != "non_factual":
             code, why = (_SKIPPED, None) if part is None else (FOR_PEOPLE, part.why)
-            yield make_failure(claim, self._labeler, code, why, at)
+            yield make_unscored(claim, self._labeler, code, why, at)
 
 
 def _find_deciding(parts: Sequence[CascadeClaim]) -> CascadeClaim | None:

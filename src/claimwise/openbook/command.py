@@ -23,7 +23,7 @@ from claimwise.command.judge import (
     judge_options,
     open_judge_client,
     plan_calls,
-    print_plan,
+    print_call_plan,
 )
 from claimwise.command.options import (
     NumberRange,
@@ -231,7 +231,7 @@ def command(
         if judging.dry_run:
             claims = split_answer(text, question=question)
             calls = plan_by_corpus(claims, corpus, judge, answer=text, question=question, how=how)
-            print_plan(plan_calls(calls, client), form)
+            print_call_plan(plan_calls(calls, client), form)
             return
         judge.agreement = find_agreement(project, store, judge.labeler)
         result = check_by_corpus(text, corpus, judge, question=question, how=how)
@@ -273,7 +273,7 @@ def _judge_run(run_id: str, judging: JudgeOptions, wanted: _Wanted, store: str |
                 plan = plan_rounds(
                     opened, run_id, judge, client, judging.repeats, again=wanted.again
                 )
-                print_plan(plan, wanted.form)
+                print_call_plan(plan, wanted.form)
                 return
         with show_progress(client=client) as watch:
             judged = openbook_run(

@@ -12,8 +12,15 @@ from msgspec.structs import replace as replace_fields
 from claimwise.checking.engine import judge_run
 from claimwise.checking.evidence import show_whole
 from claimwise.checking.queries import AnswerKey, Judging, count_reason
-from claimwise.checking.run import VerifyResult, describe_verifier, sum_up
-from claimwise.checking.tasks import ClaimReader, Labels, Outcome, SeenAnswers, Task, bind_job
+from claimwise.checking.run import VerifyResult, describe_verifier, make_result
+from claimwise.checking.tasks import (
+    ClaimReader,
+    JudgeTask,
+    Labels,
+    SeenAnswers,
+    TaskOutcome,
+    bind_job,
+)
 from claimwise.errors import StoreError
 from claimwise.judges.corpus import Corpus
 from claimwise.judges.judge import Verifier
@@ -60,7 +67,7 @@ def openbook_run(
     judged = judge_run(
         store, run_id, judge, repeats=repeats, threads=threads, again=again, watch=watch
     )
-    result = sum_up(judge.verifier, judge.row, judged.result, judged.deciding.seen)
+    result = make_result(judge.verifier, judge.row, judged.result, judged.deciding.seen)
     silent = count_reason(store, judged.judging, SILENT)
     return OpenBookRunResult(result, silent, judged.result.flips)
 
@@ -158,11 +165,11 @@ class OpenBookSession:
         self._sources = sources
         self._labels = Labels(judging, reader, (run.verifier.name, run.verifier.labeler))
 
-    def read(self, keys: Sequence[AnswerKey]) -> list[Task]:
+    def read(self, keys: Sequence[AnswerKey]) -> list[JudgeTask]:
         """Return the answers with something open."""
         return self._reader.read(keys)
 
-    def plan(self, work: Task) -> list[LlmCall]:
+    def plan(self, work: JudgeTask) -> list[LlmCall]:
         """Return the calls about one answer."""
         request = work.job.request
         return plan_by_corpus(
@@ -174,7 +181,7 @@ class OpenBookSession:
             how=self._run.how,
         )
 
-    def ask(self, work: Task) -> Outcome:
+    def ask(self, work: JudgeTask) -> TaskOutcome:
         """Look up and judge the claims of one answer."""
         request = work.job.request
         found, warnings = judge_by_corpus(
@@ -187,9 +194,9 @@ class OpenBookSession:
             as_of=request.as_of,
             how=self._run.how,
         )
-        return Outcome([one.judged for one in found], warnings)
+        return TaskOutcome([one.judged for one in found], warnings)
 
-    def make_rows(self, work: Task, outcome: Outcome, at: datetime) -> Iterator[Row]:
+    def make_rows(self, work: JudgeTask, outcome: TaskOutcome, at: datetime) -> Iterator[Row]:
         """Yield documents that are cited for the first time, claims, and labels or failures."""
         self.seen.add(work, outcome)
         spans = (judged.span for judged in outcome.verdicts)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from claimwise.types.results import Estimate, Instrument, MetricTable
+from claimwise.types.results import Estimate, JudgeSummary, MetricTable
 
 MISSING: Final = "—"
 NO_VALUE: Final = "(no value)"
@@ -183,7 +183,7 @@ def count_compared(table: MetricTable) -> int:
     return max(1, len(pair_slices(table)))
 
 
-def agreement_text(instrument: Instrument) -> str:
+def agreement_text(instrument: JudgeSummary) -> str:
     """Say how far an instrument agrees with people, or that nobody knows."""
     row = instrument.agreement
     if instrument.kind != "verifier":

@@ -14,7 +14,7 @@ from claimwise.measure.catalogue import list_metrics
 from claimwise.run_report.values import Report, Worst
 from claimwise.store import Store
 from claimwise.types.label_rules import describe_stored_breaches
-from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
+from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 from claimwise.types.rows import Judgement, Run
 
 DEFAULT_BY: Final = ("query_type", "stakes")
@@ -72,7 +72,7 @@ def build_report(
 
 
 def _measure_probabilities(
-    store: Store, run_id: str, instruments: Sequence[Instrument], standings: Standings
+    store: Store, run_id: str, instruments: Sequence[JudgeSummary], standings: Standings
 ) -> tuple[RunProbabilities, ...]:
     """Return how sure the run's calibrated instruments are of its claims, raw and calibrated."""
     return tuple(
@@ -119,7 +119,7 @@ def _find_instruments(
     run_id: str,
     settings: Settings,
     standings: Standings,
-) -> tuple[Instrument, ...]:
+) -> tuple[JudgeSummary, ...]:
     """List who made the labels; an instrument's agreement is measured, or unknown."""
     table = estimate_metric(
         store, find_metric(metrics, "verifier_agreement"), run_id, (),
@@ -142,7 +142,7 @@ def _find_instruments(
         {"run_id": run_id, **params},
     )
     return tuple(
-        Instrument(
+        JudgeSummary(
             labeler=row[0],
             kind=row[1],
             model=row[2],
@@ -206,7 +206,10 @@ def _excludes(row: Estimate, value: float) -> bool:
 
 
 def _find_warnings(
-    instruments: tuple[Instrument, ...], contested: Estimate, against_guide: int, settings: Settings
+    instruments: tuple[JudgeSummary, ...],
+    contested: Estimate,
+    against_guide: int,
+    settings: Settings,
 ) -> tuple[str, ...]:
     found = []
     if against_guide:

@@ -15,7 +15,7 @@ from msgspec import to_builtins
 from claimwise.calibration.values import CorrectedRate
 from claimwise.report.format import agreement_text
 from claimwise.run_report.values import Report, Worst
-from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
+from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 
 REPORT_SCHEMA: Final = "claimwise.run_report/1"
 METRICS_SCHEMA: Final = "claimwise.metrics/1"
@@ -98,7 +98,7 @@ def _metric(table: MetricTable) -> Document:
     }
 
 
-def _instrument(instrument: Instrument) -> Document:
+def _instrument(instrument: JudgeSummary) -> Document:
     agreement = instrument.agreement
     return {
         "labeler": instrument.labeler,

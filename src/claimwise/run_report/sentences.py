@@ -27,7 +27,7 @@ from claimwise.report.format import (
     slice_name,
 )
 from claimwise.run_report.values import Report, Worst
-from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
+from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 
 _RUN_FIELDS: Final = {
     "system": "system",
@@ -252,7 +252,7 @@ def describe_precision(row: Estimate) -> str:
     )
 
 
-def describe_instrument(instrument: Instrument) -> str:
+def describe_instrument(instrument: JudgeSummary) -> str:
     """Say what an instrument is made of; people are made of nothing that we keep."""
     parts = [
         instrument.model and clean(instrument.model),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from claimwise.calibration.values import CorrectedRate, RunProbabilities
-from claimwise.types.results import Estimate, Instrument, MetricTable, Settings
+from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +28,7 @@ class Report:
     settings: Settings
     worst: tuple[Worst, ...]
     tables: tuple[MetricTable, ...]
-    instruments: tuple[Instrument, ...]
+    instruments: tuple[JudgeSummary, ...]
     unscored: tuple[Estimate, ...]
     answers_without_claims: int
     failed_answers: int

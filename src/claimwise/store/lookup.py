@@ -14,7 +14,7 @@ from claimwise.types.rows import Row, Run, Source
 R = TypeVar("R", bound=Row)
 
 
-def read_rows(store: Store, row_type: type[R], where: str = "", **params: Any) -> list[R]:
+def select_rows(store: Store, row_type: type[R], where: str = "", **params: Any) -> list[R]:
     """Return the rows of a kind that a condition selects, in the order of their keys."""
     columns = ", ".join(row_type.__struct_fields__)
     key = ", ".join(row_type.key)
@@ -34,7 +34,7 @@ def find_run(store: Store, run_id: str) -> Run:
     Raises:
         StoreError: there is no such run; names some that are there.
     """
-    found = read_rows(store, Run, "where run_id = :run_id", run_id=run_id)
+    found = select_rows(store, Run, "where run_id = :run_id", run_id=run_id)
     if found:
         return found[0]
     raise StoreError(describe_unknown("run", run_id, list_run_ids(store), where=store.place))
@@ -43,5 +43,5 @@ def find_run(store: Store, run_id: str) -> Run:
 def find_source(store: Store, corpus_ver: str, source_id: str) -> Source | None:
     """Return a document of a corpus version, or None."""
     where = "where corpus_ver = :corpus_ver and source_id = :source_id"
-    found = read_rows(store, Source, where, corpus_ver=corpus_ver, source_id=source_id)
+    found = select_rows(store, Source, where, corpus_ver=corpus_ver, source_id=source_id)
     return found[0] if found else None

@@ -7,7 +7,7 @@ import msgspec
 Bounds = tuple[float, float]
 
 
-class LabelledClaim(msgspec.Struct, frozen=True, kw_only=True):
+class BenchClaim(msgspec.Struct, frozen=True, kw_only=True):
     """A claim about a document that people have judged: one row of a labelled set."""
 
     document: str
@@ -17,7 +17,7 @@ class LabelledClaim(msgspec.Struct, frozen=True, kw_only=True):
     group: str
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class AccuracyGain(msgspec.Struct, frozen=True, kw_only=True):
     """A verifier's figures minus the baseline's, on the claims that both scored.
 
     ``interval`` belongs to ``balanced_accuracy``. All are None where a figure is undefined.
@@ -50,7 +50,7 @@ class Accuracy(msgspec.Struct, frozen=True, kw_only=True):
     ece: float | None
     brier: float | None
     intervals: dict[str, Bounds | None]
-    difference: Difference | None
+    difference: AccuracyGain | None
 
 
 class MacroAccuracy(Accuracy, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ ClaimFlag = Literal[
 DOUBTFUL: frozenset[ClaimFlag] = frozenset({"compound", "opinion"})
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerPiece(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of an answer as the judge gets it: ``answer[start:end]``, under an id.
 
     ``claims`` is what our own splitter finds in it: they are unscored when the judge leaves the

@@ -36,7 +36,7 @@ class Retrieval(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.k} passages, floor {self.floor:g}, sure {self.sure:g}"
 
 
-class Passage(msgspec.Struct, frozen=True, kw_only=True):
+class CorpusPassage(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a document that was found for a claim: ``document[start:end]``."""
 
     source_id: str
@@ -65,7 +65,7 @@ class CorpusVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     judged: ClaimVerdict
-    passages: tuple[Passage, ...] = ()
+    passages: tuple[CorpusPassage, ...] = ()
     no_passage: bool = False
 
     @property

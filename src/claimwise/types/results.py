@@ -83,7 +83,7 @@ class MetricTable:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Instrument:
+class JudgeSummary:
     """Who made the deciding labels of a run, and how far an instrument agrees with people."""
 
     labeler: str
