@@ -58,6 +58,20 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTEST_DEBUG_TEMPROOT", None)  # pytest's own folders go there too
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Measure coverage by one variant of a test on each engine; the others run the same lines.
+
+    Tracing makes a test take half as long again, and most tests are one of many variants.
+    """
+    seen: set[tuple[str, str | None]] = set()
+    for item in items:
+        name, _, variant = item.nodeid.partition("[")
+        key = (name, next((engine for engine in ENGINES if engine in variant), None))
+        if key in seen:
+            item.add_marker("no_cover")
+        seen.add(key)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_user_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nobody's settings but the tests' own are read or written, here and in processes we start."""

@@ -43,6 +43,7 @@ class Change(NamedTuple):
 CHANGED = [
     Change("calibrate", r"\$\..*calibration_id", "every measurement gets an id of its own"),
     Change("calibrate", r"\$\..*(made_at|expires_at)", "it is measured when the test runs"),
+    Change("rounds-(list|show)", r"\$\..*leased", "leases end half an hour after they were given"),
 ]
 
 
