@@ -117,7 +117,7 @@ def test_noise_is_inconclusive_and_says_how_many_more(tmp_path: Path) -> None:
     [
         ({"CLAIMWISE_RUN": "nonsense"}, "nonsense"),
         ({"CLAIMWISE_IMPORT": "not-there.jsonl"}, "not-there.jsonl"),
-        ({"CLAIMWISE_VERIFY": "nonsense"}, "no run 'nonsense'"),
+        ({"CLAIMWISE_VERIFY": "nonsense"}, "Unknown run 'nonsense'"),
         # What comes from outside is a name, and never a command or an option.
         ({"CLAIMWISE_RUN": "$(touch hacked)"}, "$(touch hacked)"),
         ({"CLAIMWISE_IMPORT": "--help"}, "--help"),

@@ -59,7 +59,7 @@ def test_parquet_store_refuses_to_be_written(folder: Path) -> None:
         with pytest.raises(StoreError) as caught:
             load(store, make(Item, item_id="q2"))
         assert str(caught.value) == (
-            f"{folder}: a Parquet store is read-only; import into a database"
+            f"{folder}: a Parquet store is read-only; use a SQLite or PostgreSQL store"
         )
         assert store.count_rows()["eval_items"] == 1
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -78,7 +78,7 @@ def test_parquet_store_without_a_file_is_refused(folder: Path) -> None:
             open_store(folder)
         aside.rename(path)
         if row_type.kind != "runs":  # by which such a folder is known
-            assert str(caught.value) == f"{path}: not there; export the store to Parquet again"
+            assert str(caught.value) == f"{path}: no such file; export the store to Parquet again"
     with open_store(folder) as store:
         assert store.count_rows()["runs"] == 1
 
