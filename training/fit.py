@@ -235,7 +235,7 @@ def main() -> None:
     parser.add_argument("--date", required=True, help="the day of the measurement")
     parser.add_argument(
         "--out", type=Path,
-        default=Path(__file__).parent.parent / "src/claimwise/verify/data",
+        default=Path(__file__).parent.parent / "src/claimwise/judges/data",
     )  # fmt: skip
     parser.add_argument("--hopeless", type=float, default=0.1)
     options = parser.parse_args()
