@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.gates.counts import ItemRow, SliceCounts, imagine
+from claimwise.gates.counts import GateCounts, ItemRow, imagine
 from claimwise.gates.decide import MOST_ITEMS, combine_outcomes, decide_gate
 from claimwise.gates.gather import Gathered
 from claimwise.gates.rules import resolve_gate
@@ -31,7 +31,7 @@ def make_rows(count: int, hits: float, units: float = 4, **more: float) -> Rows:
 def decide(slices: dict[tuple[str | None, ...], Rows], **changes: Any) -> GateDecision:
     by = ("query_type",) if any(slices) else ()
     rule = resolve_gate(make_gate(by=by, **changes), METRICS, "default")
-    counts = {key: SliceCounts(rows) for key, rows in slices.items()}
+    counts = {key: GateCounts(rows) for key, rows in slices.items()}
     return decide_gate(Gathered(rule=rule, run_id="r", slices=counts))
 
 
@@ -40,8 +40,8 @@ def compare(base: Rows, new: Rows, **changes: Any) -> SliceDecision:
     rule = resolve_gate(gate, METRICS, "default")
     asked = frozenset({*base, *new})
     gathered = Gathered(
-        rule=rule, run_id="r", slices={(): SliceCounts(new)}, baseline_id="b",
-        baseline={(): SliceCounts(base)}, asked={"r": asked, "b": asked},
+        rule=rule, run_id="r", slices={(): GateCounts(new)}, baseline_id="b",
+        baseline={(): GateCounts(base)}, asked={"r": asked, "b": asked},
     )  # fmt: skip
     return decide_gate(gathered).slices[0]
 
@@ -134,7 +134,7 @@ def test_an_untrusted_judge_can_fail_a_gate_but_not_pass_it() -> None:
     st.sampled_from(["higher", "lower"]),
 )
 def test_what_is_imagined_encloses_every_way_it_could_be(rows: list[ItemRow], better: Any) -> None:
-    table = SliceCounts({str(n): row for n, row in enumerate(rows)}).table()
+    table = GateCounts({str(n): row for n, row in enumerate(rows)}).table()
     ill_hits, ill_units = imagine(table, better, well=False, trusting=False)
     well_hits, well_units = imagine(table, better, well=True, trusting=False)
     assert np.array_equal(ill_units, well_units)
@@ -225,8 +225,8 @@ def test_only_shared_items_are_compared() -> None:
     gate = resolve_gate(make_gate(min=None, baseline="b"), METRICS, "default")
     extra = new | {"only-new": ItemRow(0, 50)}
     gathered = Gathered(
-        rule=gate, run_id="r", slices={(): SliceCounts(extra)}, baseline_id="b",
-        baseline={(): SliceCounts(base)}, asked={"r": frozenset(extra), "b": frozenset(base)},
+        rule=gate, run_id="r", slices={(): GateCounts(extra)}, baseline_id="b",
+        baseline={(): GateCounts(base)}, asked={"r": frozenset(extra), "b": frozenset(base)},
     )  # fmt: skip
     decision = decide_gate(gathered)
     found = decision.slices[0]

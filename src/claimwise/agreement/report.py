@@ -58,7 +58,7 @@ def describe_subject(agreement: Agreement) -> str:
     return f"How far people agree on the claims of {clean(agreement.run_id)}{part}, judged {how}"
 
 
-def describe_basis(agreement: Agreement) -> Iterator[str]:
+def describe_pair_basis(agreement: Agreement) -> Iterator[str]:
     """Say whose labels there are, and how many claims have several."""
     figures = agreement.overall
     several = (
@@ -279,7 +279,7 @@ def print_agreement(agreement: Agreement, console: Console) -> None:
     """Print how far people agree."""
     writer = Writer(console)
     writer.say(describe_subject(agreement), "bold")
-    for line in describe_basis(agreement):
+    for line in describe_pair_basis(agreement):
         writer.say(line, "dim")
     first, *others = list_tables(agreement)
     _print_sheet(writer, first)
@@ -345,7 +345,7 @@ def render_agreement_markdown(agreement: Agreement) -> str:
     first, *others = list_tables(agreement)
     parts = [
         f"# {escape(describe_subject(agreement))}",
-        write_bullets(escape(line) for line in describe_basis(agreement)),
+        write_bullets(escape(line) for line in describe_pair_basis(agreement)),
         _write_sheet(first),
         "\n\n".join(escape(line) for line in describe_advice(agreement)),
         write_bullets(f"**Warning:** {escape(line)}" for line in agreement.warnings),

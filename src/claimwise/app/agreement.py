@@ -14,7 +14,7 @@ from claimwise.agreement.report import (
     MATRIX_TITLE,
     READING,
     describe_advice,
-    describe_basis,
+    describe_pair_basis,
     describe_subject,
     list_tables,
     name_pair,
@@ -141,7 +141,7 @@ def _show_figures(agreement: Agreement) -> dict[str, Any]:
     return {
         "agreement": agreement,
         "subject": describe_subject(agreement),
-        "basis": list(describe_basis(agreement)),
+        "basis": list(describe_pair_basis(agreement)),
         "advice": advise_on(overall),
         "lines": list(describe_advice(agreement)),
         "figures": figures,

@@ -80,7 +80,7 @@ def verify_run(
     """
     judge = GroundedRun(verifier)
     judged = judge_run(store, run_id, judge, jobs=jobs, threads=threads, again=again, watch=watch)
-    return make_result(judge.verifier, judge.row, judged.result, judged.deciding.seen)
+    return make_verify_result(judge.verifier, judge.row, judged.result, judged.deciding.seen)
 
 
 def verify_rounds(
@@ -102,11 +102,11 @@ def verify_rounds(
     judged = judge_run(
         store, run_id, run, repeats=repeats, threads=threads, again=again, watch=watch
     )
-    result = make_result(judge, run.row, judged.result, judged.deciding.seen)
+    result = make_verify_result(judge, run.row, judged.result, judged.deciding.seen)
     return result, judged.result.flips
 
 
-def make_result(
+def make_verify_result(
     verifier: Verifier, row: Labeler, result: RunResult, seen: SeenAnswers
 ) -> VerifyResult:
     """Return what a round did, and how the run stands."""

@@ -113,8 +113,8 @@ def compare_runs(
         if change.is_measured
     }
     return Comparison(
-        base=describe_run(runs.base),
-        new=describe_run(runs.new),
+        base=list_run_facts(runs.base),
+        new=list_run_facts(runs.new),
         store=store.place,
         version=version,
         by=tuple(by),
@@ -175,7 +175,7 @@ def pair_items(
     return found
 
 
-def describe_run(run: Run) -> dict[str, str | None]:
+def list_run_facts(run: Run) -> dict[str, str | None]:
     """Return what a run says of itself, as text."""
     values = {name: getattr(run, name) for name in Run.__struct_fields__}
     return {name: None if value is None else str(value) for name, value in values.items()}

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from claimwise.comparison.compare import (
     PairedItems,
-    describe_run,
     find_shared,
+    list_run_facts,
     pair_items,
     refuse_run_columns,
 )
@@ -195,8 +195,8 @@ def _explain(
         title=metric.title,
         member=key[0] if metric.series else None,
         better=metric.better_for(key[0] if metric.series else None),
-        base=describe_run(facts.runs.base),
-        new=describe_run(facts.runs.new),
+        base=list_run_facts(facts.runs.base),
+        new=list_run_facts(facts.runs.new),
         settings=settings,
         base_rate=split.base,
         new_rate=split.new,

@@ -31,7 +31,7 @@ class ItemRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SliceCounts:
+class GateCounts:
     """The items of one slice, in the order of their ids."""
 
     rows: Mapping[str, ItemRow] = field(default_factory=dict)

@@ -30,7 +30,7 @@ from typing import Final
 import numpy as np
 
 from claimwise.gates.bounds import Side, bound_to_fail, bound_to_pass
-from claimwise.gates.counts import Floats, SliceCounts, imagine
+from claimwise.gates.counts import Floats, GateCounts, imagine
 from claimwise.gates.gather import Gathered
 from claimwise.gates.values import GateDecision, Outcome, SliceDecision
 from claimwise.measure.counting import SliceKey
@@ -156,7 +156,7 @@ def _share_items(gathered: Gathered, key: SliceKey) -> tuple[list[str], int]:
     return sorted(found & asked), len(found - asked)
 
 
-def _list_measured(counts: SliceCounts | None) -> set[str]:
+def _list_measured(counts: GateCounts | None) -> set[str]:
     rows = counts.rows if counts else {}
     return {item for item, row in rows.items() if row.units + row.unscored > 0}
 
@@ -227,7 +227,7 @@ def _decide_relative(
     tested: bool,
 ) -> SliceDecision:
     rule, gate = gathered.rule, gathered.rule.gate
-    here, there = gathered.slices.get(key, SliceCounts()), gathered.baseline.get(key, SliceCounts())
+    here, there = gathered.slices.get(key, GateCounts()), gathered.baseline.get(key, GateCounts())
     shared, unpaired = _share_items(gathered, key)
     new, base = here.table(shared), there.table(shared)
     total = new.sum(axis=0)

@@ -11,7 +11,7 @@ from typing import Final
 
 from claimwise.errors import MetricError, describe_unknown
 from claimwise.gates.bounds import bound_to_pass
-from claimwise.gates.counts import ItemRow, SliceCounts
+from claimwise.gates.counts import GateCounts, ItemRow
 from claimwise.gates.rules import GateRule
 from claimwise.gates.trust import Trust, describe_standing
 from claimwise.gates.values import Gate
@@ -40,9 +40,9 @@ class Gathered:
 
     rule: GateRule
     run_id: str
-    slices: Mapping[SliceKey, SliceCounts]
+    slices: Mapping[SliceKey, GateCounts]
     baseline_id: str | None = None
-    baseline: Mapping[SliceKey, SliceCounts] = field(default_factory=dict)
+    baseline: Mapping[SliceKey, GateCounts] = field(default_factory=dict)
     asked: Mapping[str, frozenset[str]] = field(default_factory=dict)  # items by run
     missing: Mapping[SliceKey, int] = field(default_factory=dict)  # items nobody asked, by slice
     doubts: Mapping[SliceKey, str] = field(default_factory=dict)
@@ -77,8 +77,8 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
 _Counted = dict[SliceKey, dict[str, ItemRow]]
 
 
-def _freeze(counted: _Counted) -> dict[SliceKey, SliceCounts]:
-    return {key: SliceCounts(rows) for key, rows in counted.items()}
+def _freeze(counted: _Counted) -> dict[SliceKey, GateCounts]:
+    return {key: GateCounts(rows) for key, rows in counted.items()}
 
 
 class _Reader:

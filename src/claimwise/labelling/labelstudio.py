@@ -14,7 +14,7 @@ from claimwise.labelling.labelstudio_files import (
     make_result,
     make_task,
     read_annotations,
-    refuse,
+    refuse_problems,
 )
 from claimwise.labelling.rounds import query_of, read_round
 from claimwise.labelling.rules import Ruling, check_text, rule_choice
@@ -197,7 +197,7 @@ def import_annotations(store: Store, path: Path, run_id: str, names: Mapping[str
         except RefusedError as error:
             expected = "a label that keeps the rules; fix it in Label Studio and export again"
             problems.append(make_file_problem(path, one.place, str(error), expected))
-    refuse(problems)
+    refuse_problems(problems)
     counts = store.load(rows, [str(path)])
     _fill_slots(store, told.labels, places)
     return Imported(len(told.labels), sum(count.added for count in counts), told.cancelled)

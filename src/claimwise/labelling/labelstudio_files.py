@@ -214,7 +214,7 @@ def read_annotations(path: Path, names: Mapping[str, str]) -> ReadResult:
                 labels.append(_read_annotation(place, task, annotation, names))
             except _BadAnnotationError as error:
                 problems.append(make_file_problem(path, place, error.found, error.expected))
-    refuse(problems)
+    refuse_problems(problems)
     return ReadResult(labels, cancelled)
 
 
@@ -223,7 +223,7 @@ def make_file_problem(path: Path, place: str, found: str, expected: str) -> Prob
     return Problem(path=str(path), line=None, field=place, found=found[:200], expected=expected)
 
 
-def refuse(problems: Sequence[Problem]) -> None:
+def refuse_problems(problems: Sequence[Problem]) -> None:
     """Raise when there are problems.
 
     Raises:

@@ -12,7 +12,7 @@ from msgspec.structs import replace as replace_fields
 from claimwise.checking.engine import judge_run
 from claimwise.checking.evidence import show_whole
 from claimwise.checking.queries import AnswerKey, Judging, count_reason
-from claimwise.checking.run import VerifyResult, describe_verifier, make_result
+from claimwise.checking.run import VerifyResult, describe_verifier, make_verify_result
 from claimwise.checking.tasks import (
     ClaimReader,
     JudgeTask,
@@ -67,7 +67,7 @@ def openbook_run(
     judged = judge_run(
         store, run_id, judge, repeats=repeats, threads=threads, again=again, watch=watch
     )
-    result = make_result(judge.verifier, judge.row, judged.result, judged.deciding.seen)
+    result = make_verify_result(judge.verifier, judge.row, judged.result, judged.deciding.seen)
     silent = count_reason(store, judged.judging, SILENT)
     return OpenBookRunResult(result, silent, judged.result.flips)
 
