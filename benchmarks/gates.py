@@ -15,7 +15,7 @@ both runs for three quarters of the items (in one row of four: for half) and dra
 others; how far results then correlate is printed, and is below the 0.5 that planning assumes.
 Either nothing changed, or the new run is worse by 5 points.
 
-Rival, in the same runs: «fail when the worst observed slice is below the limit» (or: when the
+Rival, in the same runs: “fail when the worst observed slice is below the limit” (or: when the
 observed rate is below the baseline's). Bounds are computed for all runs of a setting at once;
 the first runs of each setting are decided by the product too and must agree. The last line
 printed is one JSON object.

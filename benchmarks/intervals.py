@@ -9,8 +9,8 @@ entry an item: its hits, its claims, and the number of its slice.
 * Rival: `[np.mean(np.random.choice(rates, len(rates))) for _ in range(2000)]` on the per-item
   rates of each slice, then two quantiles.
 * Ours: items are counted by (slice, hits, claims), the way a database's `group by` would, and
-  each slice's pairs become a histogram. «from items» includes that counting, «from pairs» starts
-  after it, as the product does. The claims are judged on «from items».
+  each slice's pairs become a histogram. “from items” includes that counting, “from pairs” starts
+  after it, as the product does. The claims are judged on “from items”.
 
 The last line printed is one JSON object.
 """

@@ -1,7 +1,7 @@
 """What a judge reports when the server fails: 5 % malformed, 5 % HTTP 500, 5 % 429, 1 % hanging.
 
 The mock server knows the truth, so it is known how far a reported rate is off. Faults come at
-random («even»), or hit bad answers four times as often as good ones at the same share («skewed»),
+random (“even”), or hit bad answers four times as often as good ones at the same share (“skewed”),
 as long, odd or hard answers do in practice. Retries are on (as shipped) or off (one attempt; a
 reply that is no JSON is still asked for twice more). Rivals, in the same run: a loop over the same
 requests without retries that drops answers without a readable reply, and one that counts their

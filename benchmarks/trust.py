@@ -11,7 +11,7 @@ its true distance to people's kappa, is exactly what the table says.
 
 One limit is tested at a time, and the other is kept far off: for the balanced accuracy people
 agree little (kappa 0.5), so that the instrument keeps up with them; for the kappa they agree much
-(0.8), so that its balanced accuracy is high. «Short of it» is 0.03 on the wrong side of a limit; a
+(0.8), so that its balanced accuracy is high. “Short of it” is 0.03 on the wrong side of a limit; a
 good instrument reaches a balanced accuracy of 0.83, or agrees with people as they do.
 
 Rule: `claimwise.calibration.trust.decide_trust` with its defaults. Rival, in the same samples: the

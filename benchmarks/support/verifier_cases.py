@@ -1,7 +1,7 @@
 """Answers to verify, made of the demo's: their claims, each answer with a fresh 500-word source.
 
 A source is the pages that were retrieved for the answer, filled up with others of the corpus. Every
-sentence of it (98 %: not «No.») gets a word that occurs nowhere else, so that nothing that was
+sentence of it (98 %: not “No.”) gets a word that occurs nowhere else, so that nothing that was
 remembered of an earlier source can help: what is timed is reading, indexing, linking and judging.
 """
 

@@ -326,7 +326,7 @@ def test_logging_out_at_the_hour_of_renewal_stays_logged_out(place: str, tmp_pat
 
 
 def test_form_sent_without_a_login_leads_to_the_start(app: RunningApp) -> None:
-    """A link can't send it again: after the login its address would answer «not in that way»."""
+    """A link can't send it again: after the login its address would answer “not in that way”."""
     stranger = app.visit()
     assert stranger.post("/rounds/r1/close").headers["location"] == "/login?next=/"
     assert stranger.get("/rounds/r1").headers["location"] == "/login?next=/rounds/r1"

@@ -1,6 +1,6 @@
 """From the first start to the report: real people's way through the app, in a real browser.
 
-The demo's run «candidate» starts with a verifier's labels alone. An admin makes a round of it, two
+The demo's run “candidate” starts with a verifier's labels alone. An admin makes a round of it, two
 labelers label twenty claims each by keyboard and differ on some, an adjudicator decides, and the
 figures on the pages are those that the commands print.
 """

@@ -172,7 +172,7 @@ EXPECTED: dict[str, list[Claim]] = {
         right("Der Turm wurde im Jahr 1999 eröffnet.", "Der Turm wurde im Jahr 1999 eröffnet."),
     ],
 }
-# What the page lists under «What it gets wrong»: the verdict that would be right, and what comes.
+# What the page lists under “What it gets wrong”: the verdict that would be right, and what comes.
 MISTAKES = {
     "swapped": ("contradicted", "supported"),
     "sum": ("supported", "contradicted"),

@@ -184,7 +184,7 @@ def test_one_item_says_nothing_of_others() -> None:
 
 
 def test_scores_lie_on_one_scale() -> None:
-    """«unlinked» with 0.9 is a score of 0.1."""
+    """“unlinked” with 0.9 is a score of 0.1."""
     rows = [
         *claims(("supported", "supported", 18), ("supported", "unlinked", 2), confidence=0.85),
         *claims(("unlinked", "supported", 5), ("unlinked", "unlinked", 15), confidence=0.95),
@@ -201,7 +201,7 @@ def test_scores_lie_on_one_scale() -> None:
 
 
 def test_a_score_knows_its_side() -> None:
-    """0.4 sure of «overreach» scores as 0.6 sure of «supported» does, and is another thing."""
+    """0.4 sure of “overreach” scores as 0.6 sure of “supported” does, and is another thing."""
     sides = (("supported", 0.6), ("overreach", 0.4), ("stale", None), ("contradicted", 0.4))
     rows = [one for said, sure in sides
             for one in claims((said, "supported", 1), confidence=sure)]  # fmt: skip

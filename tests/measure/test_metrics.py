@@ -130,7 +130,7 @@ def test_citations(store: Store, measured: Count) -> None:
         label("a", "nowhere", "supported", **span),
         label("a", "needs none", "contradicted", **span),
     )  # fmt: skip
-    # Cited: all but «none»; «open» has no verdict. Entailed by what it cites: «right» alone.
+    # Cited: all but “none”; “open” has no verdict. Entailed by what it cites: “right” alone.
     assert measured("citation_precision") == {("a",): (1, 4, 5)}
     # Required: five; carrying a citation that points somewhere: three.
     assert measured("citation_recall") == {("a",): (3, 5, 5)}

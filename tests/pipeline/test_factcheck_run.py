@@ -327,7 +327,7 @@ def test_the_items_own_domain_is_the_hint(store: Store) -> None:
 
 
 def waver(asked: Asked) -> str:
-    """Say «true»; but the first time, and of the height, «false»."""
+    """Say “true”; but the first time, and of the height, “false”."""
 
     def label(text: str) -> str:
         return "true" if "wide" in text or asked.number else "false"

@@ -172,7 +172,7 @@ def test_hostile_documents_and_answers_move_no_verdict(text: str) -> None:
 
 
 def test_citation_markers_are_no_passages() -> None:
-    """«[1]» meant something to the system; what we found first is not that."""
+    """“[1]” meant something to the system; what we found first is not that."""
     result = openbook("The bridge crosses the Odet [1].", CORPUS, verifier="lexical")
     assert result.claims[0].outcome == "supported"
     assert result.claims[0].judged.claim.marks[0].target == "1"

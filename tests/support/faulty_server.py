@@ -12,7 +12,7 @@ ids are its business. Faults are injected
 - by script, in order of arrival: ``FaultyServer(reply, script=["429", "ok", "reset"])``; after
   its end the shares hold.
 
-Faults, see ``FAULTS``: malformed and truncated texts, an unreadable envelope, HTTP errors («429»
+Faults, see ``FAULTS``: malformed and truncated texts, an unreadable envelope, HTTP errors (“429”
 carries Retry-After), slow, dripping and hanging replies, and a connection that is reset.
 ``refuses={"schema", "temperature", "max_tokens"}`` answers 400 to requests with that parameter.
 

@@ -30,7 +30,7 @@ class Point(NamedTuple):
     value: float | None
     low: float | None = None
     high: float | None = None
-    note: str = ""  # stands behind the rate in words, as «12 unscored»
+    note: str = ""  # stands behind the rate in words, as “12 unscored”
     alarm: bool = False
 
 

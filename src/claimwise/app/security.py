@@ -26,7 +26,7 @@ HEADERS = {
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
-    # «no-referrer» would make browsers send «Origin: null» with our own forms.
+    # “no-referrer” would make browsers send “Origin: null” with our own forms.
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
     "cross-origin-opener-policy": "same-origin",

@@ -89,7 +89,7 @@ def bind_socket(options: ServeOptions) -> socket.socket:
         ClaimwiseError: it can't be had.
     """
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    # asyncio turns off waiting for more to send (40 ms an answer) on sockets that say «TCP» alone.
+    # asyncio turns off waiting for more to send (40 ms an answer) on sockets that say “TCP” alone.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -5,7 +5,7 @@ drew claims with unequal chances, each counts for as many as it was drawn from (
 says how many that is; for labels of rounds that the store does not know, 1 / probability); a claim
 that was not drawn at all counts for itself.
 
-The instrument's score of a claim is its confidence where it says «supported», and one minus its
+The instrument's score of a claim is its confidence where it says “supported”, and one minus its
 confidence elsewhere: one scale for both sides of the decision that rates and gates rest on.
 
 Balanced accuracy decides whether an instrument is trusted, and not raw agreement: where 95 % of
@@ -248,7 +248,7 @@ def measure_calibration_error(judged: ClaimArrays, seed: int = 0) -> Figure:
     of resampled errors lie too high: the upper one is kept, which is on the safe side. Below, the
     distances of resampled bins from the observed ones say how much of the figure may be chance,
     and their upper quantile is taken off: honest scores have an error of 0, and the interval
-    holds it. (The «basic» bootstrap held it in 78 % of simulated samples instead of 95 %.)
+    holds it. (The “basic” bootstrap held it in 78 % of simulated samples instead of 95 %.)
     """
     scored = judged.scored
     if not len(scored.scores):

@@ -24,8 +24,8 @@ from claimwise.types.verdicts import MapBasis
 def score_verdict(verdict: str, confidence: float) -> float:
     """Return the score of a verdict as calibrations define it (measure/calibration.py).
 
-    It is not yet a probability of support: an instrument that is 0.3 sure of «overreach» may be
-    sure of «contradicted» otherwise.
+    It is not yet a probability of support: an instrument that is 0.3 sure of “overreach” may be
+    sure of “contradicted” otherwise.
     """
     return confidence if verdict == SUPPORTED["grounded"] else 1 - confidence
 

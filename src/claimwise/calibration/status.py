@@ -53,7 +53,7 @@ class Standings:
 
         It is the one that says how the instrument stands: a map of other domains is never taken,
         nor is one that has expired, or of a version that fitted one curve to all verdicts (a
-        doubtful «contradicted» then seems supported). Whether it is trusted plays no part.
+        doubtful “contradicted” then seems supported). Whether it is trusted plays no part.
         """
         known = self._of.get((labeler, "grounded"), [])
         if not known:

@@ -173,7 +173,7 @@ class RunProbabilities(Struct, frozen=True, kw_only=True):
     basis: MapBasis
     verdicts: int
     without_confidence: int
-    score: float | None  # mean as given: confidences of «supported», one minus those of others
+    score: float | None  # mean as given: confidences of “supported”, one minus those of others
     calibrated: float | None
 
 

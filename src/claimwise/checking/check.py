@@ -124,7 +124,7 @@ def calibrate_result(
 
 
 def split_request(request: CheckRequest) -> list[AnswerClaim]:
-    """Return the answer's claims; their markers «[1]», «[2]»… stand for the sources in order."""
+    """Return the answer's claims; their markers “[1]”, “[2]”… stand for the sources in order."""
     numbered = [source.source_id for source in request.sources]
     claims = split_answer(request.answer, question=request.question)
     return [bind_marks(claim, numbered) for claim in claims]

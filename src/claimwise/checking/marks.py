@@ -1,4 +1,4 @@
-"""What citation markers stand for: «[2]» is the second of the texts that a system was given."""
+"""What citation markers stand for: “[2]” is the second of the texts that a system was given."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def _bind_mark(mark: Mark, numbered: Sequence[str]) -> Mark:
 
 
 def read_target(target: str) -> list[str]:
-    """Return what a marker may mean: its words, and without the «source:» before them."""
+    """Return what a marker may mean: its words, and without the “source:” before them."""
     bare = _SPOKEN.sub("", target)
     return [target, bare] if bare and bare != target else [target]

@@ -146,7 +146,7 @@ class _Side:
         ]
         self.answer = answer
         self.question = question
-        # Compared by their words: a log of actions, or what «[1]» meant, is of no use here.
+        # Compared by their words: a log of actions, or what “[1]” meant, is of no use here.
         self.claims = [replace(claim, claim_type="factual", marks=()) for claim, _ in kept]
         self._shown = kept
         self.source = Source(source_id=answer.name, corpus_ver=UNSTORED, source_text=answer.text)

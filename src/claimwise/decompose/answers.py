@@ -64,7 +64,7 @@ def split_answer(answer: str, *, question: str | None = None) -> list[AnswerClai
 
     Every character that is neither space nor markup lies in one claim; stretches that claim
     nothing are kept as ``non_factual`` with the reason. ``question`` helps to tell what an opening
-    «It» means. An empty answer has no claims. No text raises.
+    “It” means. An empty answer has no claims. No text raises.
     """
     return [claim for sentence in split_sentences(answer, question) for claim in sentence.claims]
 
@@ -152,7 +152,7 @@ def _read_row(row: _Piece, follower: str, context: _Context) -> _Piece:
 
 
 def _read_lead(lead: _Piece, follower: str, context: _Context) -> _Piece:
-    """Tell what a line before a list is: framing, or a fact of its own («There are two plans:»)."""
+    """Tell what a line before a list is: framing, or a fact of its own (“There are two plans:”)."""
     context.lead = None
     words = lead.wording.rstrip(":： ")
     tokens = read_tokens(words)

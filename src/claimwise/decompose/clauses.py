@@ -14,14 +14,14 @@ from typing import NamedTuple, TypeAlias
 
 from claimwise.decompose import words as w
 
-# Beyond this a «sentence» is a table, a dump or an attack; it is left whole.
+# Beyond this a “sentence” is a table, a dump or an attack; it is left whole.
 _LONGEST = 1500
 _LONGEST_SUBJECT = 12
 _TOKEN = re.compile(r"[€$£¥#]?[^\W_]+(?:[-–.'’:,/_&@][^\W_]+)*%?|[;:,()\[\]“”\"«»–—]")
-# Words that, after the first, show that another clause has begun: «a man you could talk to».
+# Words that, after the first, show that another clause has begun: “a man you could talk to”.
 _BREAKS = w.SUBORDINATORS - {"that"} | {",", ";", ":", "–", "—"}
 _NEW_CLAUSE = {"i", "you", "he", "she", "it", "we", "they", "that"}
-# In a subject they leave open where it ends: «the first since the Broncos won».
+# In a subject they leave open where it ends: “the first since the Broncos won”.
 _MUDDLING = {"and", "or", "but", "since", "after", "before", "until", "than", "as"}
 _JOINS = frozenset({"and", "but", "while", "whereas", "yet", ";"})
 _JOINING = (*_JOINS, ",", "well")
@@ -109,7 +109,7 @@ def _read_contraction(found: str, start: int, end: int) -> list[Token]:
 def find_finite(tokens: Tokens) -> Finite | None:
     """Return the first finite verb with a subject before it, if there is one for certain.
 
-    Forms that may also be a participle («founded») or a noun («costs») count only before what
+    Forms that may also be a participle (“founded”) or a noun (“costs”) count only before what
     can follow a verb but not the other reading.
     """
     start = _skip(tokens)
@@ -130,7 +130,7 @@ def find_finite(tokens: Tokens) -> Finite | None:
 
 
 def _skip_aside(tokens: Tokens, start: int, comma: int) -> Finite | None:
-    """Return the verb of «The tower, built in Paris, is …»: it follows the second comma."""
+    """Return the verb of “The tower, built in Paris, is …”: it follows the second comma."""
     for index in range(comma + 1, min(len(tokens) - 1, comma + _LONGEST_SUBJECT)):
         if tokens[index].low == ",":
             return Finite(start, comma, index + 1) if tokens[index + 1].low in _SURE else None
@@ -138,7 +138,7 @@ def _skip_aside(tokens: Tokens, start: int, comma: int) -> Finite | None:
 
 
 def _skip(tokens: Tokens, words: frozenset[str] = _ADVERBS) -> int:
-    """Step over «However,», «also», «Yes,», «often»."""
+    """Step over “However,”, “also”, “Yes,”, “often”."""
     index = 0
     while index < len(tokens) and tokens[index].low in words:
         follows = tokens[index + 1].low if index + 1 < len(tokens) else ""
@@ -155,7 +155,7 @@ def _is_finite(tokens: Tokens, start: int, index: int) -> bool:
     if low in _SURE:
         return tokens[start].low not in w.PREPOSITIONS
     if before in _BEFORE_NOUN:
-        return False  # «their studies», «of related»
+        return False  # “their studies”, “of related”
     after = tokens[index + 1] if index + 1 < len(tokens) else None
     subject = tokens[start]
     if subject.low in ("he", "she", "it") and index == start + 1 and low.endswith("s"):
@@ -175,7 +175,7 @@ def _takes_object(after: Token | None) -> bool:
 
 
 def _is_past(subject: Token, low: str, after: Token | None) -> bool:
-    """Tell a past tense from a participle: «Globex joined it», not «the firm founded in 1990»."""
+    """Tell a past tense from a participle: “Globex joined it”, not “the firm founded in 1990”."""
     if subject.low in _PERSONAL:
         return True
     if low in w.MOVING:
@@ -187,9 +187,9 @@ def _is_past(subject: Token, low: str, after: Token | None) -> bool:
 def split_clauses(text: str) -> list[Clause]:
     """Cut a sentence into clauses that stand alone; one clause when in doubt.
 
-    Not cut: what follows «that», «if», «who»…, reported speech, a sentence that opens with a
-    qualifier («In 1998, …»), and halves whose last one ends in a qualifier that may hold for both
-    («… and the tunnel was opened in 1998»).
+    Not cut: what follows “that”, “if”, “who”…, reported speech, a sentence that opens with a
+    qualifier (“In 1998, …”), and halves whose last one ends in a qualifier that may hold for both
+    (“… and the tunnel was opened in 1998”).
     """
     tokens = read_tokens(text) if _may_join(text) else ()
     whole = [Clause(0, 0, len(text))]
@@ -261,7 +261,7 @@ def _stands_alone(right: Tokens) -> bool:
         return False
     first, verb = right[own.subject], right[own.verb].low
     if first.low in w.BASES and right[own.subject + 1].low in w.DETERMINERS:
-        return False  # «and create a game»
+        return False  # “and create a game”
     sure = verb in _SURE
     plain = first.capital or first.low in w.DETERMINERS or first.low in w.SUBJECT_PRONOUNS
     inside = {token.low for token in right[own.subject : own.verb]}
@@ -269,13 +269,13 @@ def _stands_alone(right: Tokens) -> bool:
 
 
 def _awaits_and(lows: list[str]) -> bool:
-    """Tell whether «between» or «both» still waits for its «and»."""
+    """Tell whether “between” or “both” still waits for its “and”."""
     open_at = max((i for i, low in enumerate(lows) if low in ("between", "both")), default=None)
     return open_at is not None and "and" not in lows[open_at:]
 
 
 def _begins_list(left: Tokens, verb: Finite) -> bool:
-    """Tell «X was built, artisans and craftsmen were sent away»: the left half's end is a noun."""
+    """Tell “X was built, artisans and craftsmen were sent away”: the left half's end is a noun."""
     ends = [i for i in range(verb.verb, len(left)) if left[i].low in ("and", ",", "or")]
     last = left[ends[-1] + 1 :] if ends else ()
     return bool(last) and last[0].low not in _SURE and find_finite(last) is None
@@ -296,7 +296,7 @@ def _scopes_over_both(text: str, left: Tokens, right: Tokens, verb: Finite) -> b
     right_text = text[right[0].start : right[-1].end]
     if not w.TIME.search(right_text) or w.TIME.search(text[left[0].start : left[-1].end]):
         return False
-    # «is 139 m tall and opened in 1989»: the tenses differ, so the year is the second verb's.
+    # “is 139 m tall and opened in 1989”: the tenses differ, so the year is the second verb's.
     second = find_finite(right)
     place = second.verb if second else _skip(right)
     later = right[place].low if place < len(right) else ""
@@ -322,27 +322,27 @@ def _is_second_verb(text: str, left: Tokens, right: Tokens, verb: Finite) -> boo
 
 
 def _is_second_past(text: str, left: Tokens, right: Tokens, verb: Finite) -> bool:
-    """Tell «founded it and sold it» from «was designed and built», «castles built and …»."""
+    """Tell “founded it and sold it” from “was designed and built”, “castles built and …”."""
     main = left[verb.verb].low
     rest = [token.low for token in left[verb.verb + 1 :]]
     if any(w.is_participle(low) for low in rest) or not _may_follow_verb(right[_skip(right) + 1 :]):
         return False
     if main in w.AUXILIARIES:
-        # A year in the past cannot belong to «is».
+        # A year in the past cannot belong to “is”.
         years = w.TIME.search(text[right[0].start : right[-1].end])
         return main in w.BE & w.PRESENT and years is not None
     return main in w.SURE_PAST or w.is_participle(main)
 
 
 def _may_follow_verb(rest: Tokens) -> bool:
-    """Tell «sold it», «moved to», «won» from «related styles»."""
+    """Tell “sold it”, “moved to”, “won” from “related styles”."""
     if not rest or rest[0].capital or rest[0].low in w.PREPOSITIONS or rest[0].low == ",":
         return True
     return _takes_object(rest[0])
 
 
 def subject_text(text: str, tokens: Tokens, verb: Finite) -> str:
-    """Return a subject as it stands, with quotes that end it («the song "Help"»), not brackets."""
+    """Return a subject as it stands, with quotes that end it (“the song "Help"”), not brackets."""
     start, end = tokens[verb.subject].start, tokens[verb.end - 1].end
     following = text[end : tokens[verb.end].start].strip(" -")
     if not following or following[0] in "(,[":
@@ -357,8 +357,8 @@ _ARTICLES = ("a", "an", "the", "his", "her", "its", "their", "one")
 def find_compounds(text: str) -> tuple[str, ...]:
     """Name the signs, at top level, that a claim holds more than one statement.
 
-    Conjunctions count where a clause or a second verb follows, not between nouns («bread and
-    butter», «between 3 and 5»); relative clauses and appositives count where commas set them off.
+    Conjunctions count where a clause or a second verb follows, not between nouns (“bread and
+    butter”, “between 3 and 5”); relative clauses and appositives count where commas set them off.
     Signs come in the order of the text, each once.
     """
     tokens = read_tokens(text) if _may_join(text) else ()
@@ -406,7 +406,7 @@ def may_be_verb(low: str) -> bool:
 
 
 def _is_appositive(tokens: Tokens, index: int) -> bool:
-    """Tell «…, a British mathematician, wrote» from a list or an opening qualifier."""
+    """Tell “…, a British mathematician, wrote” from a list or an opening qualifier."""
     if tokens[index].low not in _ARTICLES:
         return False
     if any(token.low == "," for token in tokens[: index - 1]) or tokens[0].low in w.PREPOSITIONS:

@@ -46,15 +46,15 @@ _FOR_USER = _compile(expand_phrases("for_user"))
 _DIGIT = re.compile(r"\d")
 _QUESTION = re.compile(r"[?？؟][\"'”’»」』)）*\s]*$")
 _BELIEF = _compile(r"(?:i|we) (?:think|believe|feel|guess|suppose|find)\b(.*)")
-# What is left to check after «I think»: a number, a name, a past event.
+# What is left to check after “I think”: a number, a name, a past event.
 _CHECKABLE = re.compile(r"\d|(?<!^)\b[A-Z][a-z]|\b(?:was|were|has|had)\b")
 
 
 def classify(wording: str) -> Kind:
     """Return what a clause is.
 
-    Promises («I'll open a ticket») are framing: nothing can be checked yet. «We will refund you
-    within 5 days» is a policy, so a fact. A hedged statement stays a fact; «I think» makes an
+    Promises (“I'll open a ticket”) are framing: nothing can be checked yet. “We will refund you
+    within 5 days” is a policy, so a fact. A hedged statement stays a fact; “I think” makes an
     opinion only of what holds nothing to check (no number, name or past event).
     """
     text = _plain(wording)

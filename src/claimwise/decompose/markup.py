@@ -78,7 +78,7 @@ class Scan(NamedTuple):
 def scan_markup(text: str, offset: int) -> Scan:
     """Mask the markup of a sentence that begins at ``offset``, and read its citation markers.
 
-    Inline code is kept as it stands, without its ticks; so «[0]» in code is no marker.
+    Inline code is kept as it stands, without its ticks; so “[0]” in code is no marker.
     """
     prefix = _PREFIX.match(text)
     start = prefix.end() if prefix else 0
@@ -123,7 +123,7 @@ def _find_masked(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 
 
 def _find_targets(match: re.Match[str]) -> list[str]:
-    """Return what a marker points at: several targets for «[1, 3]» and «[1-3]», none for markup."""
+    """Return what a marker points at: several targets for “[1, 3]” and “[1-3]”, none for markup."""
     kind = match.lastgroup or ""
     text = match.group()
     if match.group("numbers"):

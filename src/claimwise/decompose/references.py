@@ -1,4 +1,4 @@
-"""Who «she», «it» and «the company» are.
+"""Who “she”, “it” and “the company” are.
 
 A pronoun that opens a claim is replaced only when one antecedent alone is plausible: the subject
 of the claim before, agreeing in number and, as far as can be told, in gender, with no rival in
@@ -50,7 +50,7 @@ class Subject(NamedTuple):
     text: str
     number: Number
     nature: Nature
-    # Lower-case words that it is known by: its head, and what «is a …» calls it.
+    # Lower-case words that it is known by: its head, and what “is a …” calls it.
     nouns: frozenset[str] = frozenset()
 
 
@@ -97,7 +97,7 @@ class Memory:
             return Resolved(wording, ambiguous=True)
         whole = match.group("opener") + _replace(match, found.text)
         if match.group("word").lower() in _POSSESSIVE:
-            self._subject = None  # «Its lift is slow. It …»: the tower or the lift?
+            self._subject = None  # “Its lift is slow. It …”: the tower or the lift?
         tokens = read_tokens(whole)
         self._note_rivals(whole, tokens, find_finite(tokens))
         return Resolved(whole[0].upper() + whole[1:], antecedent=found.text)
@@ -166,7 +166,7 @@ def _first_word(text: str) -> str:
 
 
 def _is_bare(rest: str) -> bool:
-    """Tell «the company sells», «the company, …» from «the company Acme», «the company law»."""
+    """Tell “the company sells”, “the company, …” from “the company Acme”, “the company law”."""
     lows = [token.low for token in read_tokens(rest)[1:2]]
     return any(
         low == "," or low in w.AUXILIARIES or low in w.LINKING_ADVERBS or may_be_verb(low)
@@ -175,14 +175,14 @@ def _is_bare(rest: str) -> bool:
 
 
 def _is_circular(match: re.Match[str], found: Subject) -> bool:
-    """Tell «The name … . Its name …»: nothing has itself."""
+    """Tell “The name … . Its name …”: nothing has itself."""
     following = match.group("rest").split()[:1]
     possessive = match.group("word").lower() in _POSSESSIVE
     return possessive and bool(following) and following[0].lower() in found.nouns
 
 
 def _replace(match: re.Match[str], antecedent: str) -> str:
-    """Put the antecedent in the pronoun's place; «a ticket», met before, is now «the ticket»."""
+    """Put the antecedent in the pronoun's place; “a ticket”, met before, is now “the ticket”."""
     word, rest = match.group("word").lower(), match.group("rest")
     name = re.sub(r"^an? ", "the ", antecedent, flags=re.IGNORECASE)
     if word in ("the", "this"):
@@ -219,7 +219,7 @@ def _describe(text: str, inside: Tokens, after: Tokens) -> Subject | None:
 
 
 def _predicate_nouns(after: Tokens) -> frozenset[str]:
-    """Return what «is a …» calls the subject, up to the first preposition or comma."""
+    """Return what “is a …” calls the subject, up to the first preposition or comma."""
     if after[0].low not in w.BE:
         return frozenset()
     nouns = []

@@ -72,7 +72,7 @@ _IRREGULAR = [verb.split("-") for verb in WORDS["irregular"]]
 # Third persons that may be plural nouns, and those that may not.
 NOUN_S = frozenset(map(_third_person, WORDS["regular_noun"])) | WORDS["irregular_noun"]
 SURE_S = frozenset(map(_third_person, BASES)) - NOUN_S
-# Past forms that are no participles («wrote»), and those that may be («built»).
+# Past forms that are no participles (“wrote”), and those that may be (“built”).
 SURE_PAST = frozenset(past for _, past, participle in _IRREGULAR if past != participle) | {"said"}
 _PARTICIPLES = frozenset(map(_regular_past, WORDS["regular"] | WORDS["regular_noun"])) | {
     participle for _, _, participle in _IRREGULAR
@@ -80,6 +80,6 @@ _PARTICIPLES = frozenset(map(_regular_past, WORDS["regular"] | WORDS["regular_no
 
 
 def is_participle(low: str) -> bool:
-    """Tell whether a word may be a past tense or a participle: a known one, or any in «-ed»."""
+    """Tell whether a word may be a past tense or a participle: a known one, or any in “-ed”."""
     ends = len(low) > 4 and low.endswith("ed") and low not in WORDS["not_past"]
     return ends or (low in _PARTICIPLES and low not in SURE_PAST)

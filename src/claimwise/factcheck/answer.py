@@ -58,7 +58,7 @@ def factcheck(
         answer: the answer.
         judge: ``provider:model``, or a judge that is set up already.
         domain_hint: the field in a few words; judges are too lenient on specialist text without.
-        question: what was asked; the judge is told, since it says what «it» means.
+        question: what was asked; the judge is told, since it says what “it” means.
 
     Returns:
         The claims with their labels. ``factual_precision`` is None when none is true or false.

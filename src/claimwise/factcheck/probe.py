@@ -1,6 +1,6 @@
 """Tries a closed-book judge on what does not exist, and remembers how it did.
 
-A judge that calls made-up facts true guesses, and its «true» is worth nothing. Sentences go in a
+A judge that calls made-up facts true guesses, and its “true” is worth nothing. Sentences go in a
 few at a time, as an answer would, with the prompt that is used on answers.
 """
 

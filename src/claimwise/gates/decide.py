@@ -40,7 +40,7 @@ from claimwise.measure.paired import RateDifference, compare_items
 from claimwise.types.results import Better
 
 MOST_ITEMS: Final = 100_000
-"""Beyond this many items, «more items» is no advice."""
+"""Beyond this many items, “more items” is no advice."""
 
 _ORDER: Final[dict[Outcome, int]] = {"fail": 0, "inconclusive": 1, "pass": 2}
 

@@ -16,7 +16,7 @@ Outcome = Literal["pass", "fail", "inconclusive"]
 PASSED = 0
 FAILED = 2
 INCONCLUSIVE = 3
-"""Exit codes; 1 is «could not run»."""
+"""Exit codes; 1 is “could not run”."""
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -3,7 +3,7 @@
 Every incident is written as a run of its own into a scratch store: its item, its answer, its
 claims with their verdicts, its passages. A gate's metric then counts that run. The gate catches
 the incident when the item is in its population (its ``where``) and the metric marks the answer
-down. That is what «would catch» means: the same answer, given again, lowers the number that the
+down. That is what “would catch” means: the same answer, given again, lowers the number that the
 gate is decided by. It does not mean that this item alone turns the gate.
 """
 
@@ -192,7 +192,7 @@ def _replay_answer(
         )  # fmt: skip
         verdict = claim.verdict or ("unlinked" if claim.wrong else None)
         if verdict is not None and claim.claim_type != "non_factual":
-            # Who says «wrong» without saying how is taken at the guide's last resort: unlinked.
+            # Who says “wrong” without saying how is taken at the guide's last resort: unlinked.
             yield Label(
                 **key, claim_id=claim_id, verdict=verdict, labeler=_PERSON, labeled_at=_LONG_AGO
             )

@@ -28,7 +28,7 @@ from claimwise.types.rows import Source
 from claimwise.types.verdicts import ClaimVerdict, Span
 
 PASSAGE_WORDS = 100
-_LONGEST_PASSAGE = 2_000  # characters; text without spaces has few «words»
+_LONGEST_PASSAGE = 2_000  # characters; text without spaces has few “words”
 _SATURATION = 1.2
 _LENGTH_WEIGHT = 0.75
 _RUN = re.compile(r"\S+")
@@ -113,7 +113,7 @@ class Corpus:
     def find_passages(self, claim: str, how: Retrieval = _USUAL) -> list[CorpusPassage]:
         """Return the best passages for a claim, best first; none where all are below the floor.
 
-        A claim without a telling word («It is so.») finds nothing: every passage would do.
+        A claim without a telling word (“It is so.”) finds nothing: every passage would do.
         """
         found = self._postings.search(list_content_words(claim), how)
         return [self._make_passage(hit) for hit in found]

@@ -10,7 +10,7 @@ from importlib.resources import files
 from claimwise.judges.facts import find_facts
 from claimwise.judges.words import find_stem, read_stems
 
-# «Twelve months» is general knowledge; a larger number is a specific one.
+# “Twelve months” is general knowledge; a larger number is a specific one.
 _SMALL = 12
 # Two words of a field may be chance in a long answer, so they must also be frequent enough.
 _FEWEST = 2
@@ -41,7 +41,7 @@ def has_specifics(text: str) -> bool:
 
 
 def has_value_words(text: str) -> bool:
-    """Tell whether a claim ranks by worth («the most important»): nothing makes that true."""
+    """Tell whether a claim ranks by worth (“the most important”): nothing makes that true."""
     return _VALUE.search(text) is not None
 
 

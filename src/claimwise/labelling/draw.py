@@ -179,7 +179,7 @@ def _make_title(run_id: str, judgement: Judgement) -> str:
 
 
 def name_strata(claims: Sequence[Candidate]) -> list[str]:
-    """Return the stratum of every claim: verdict and band of confidence, or «unscored».
+    """Return the stratum of every claim: verdict and band of confidence, or “unscored”.
 
     Bands are thirds of a verdict's claims by confidence; equal confidences are never parted, so
     they may be unequal. A verdict whose claims are all equally sure, or without a confidence, has

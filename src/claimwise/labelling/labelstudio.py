@@ -173,7 +173,7 @@ def import_annotations(store: Store, path: Path, run_id: str, names: Mapping[str
 
     Args:
         store: where the run is.
-        path: an export of the kind «JSON».
+        path: an export of the kind “JSON”.
         run_id: the run that was labelled.
         names: labelers by the id or e-mail that Label Studio has of them.
 

@@ -195,7 +195,7 @@ def read_annotations(path: Path, names: Mapping[str, str]) -> ReadResult:
     """Return the labels that people gave in Label Studio.
 
     Args:
-        path: an export of the kind «JSON».
+        path: an export of the kind “JSON”.
         names: labelers by the id or e-mail that Label Studio has of them.
 
     Raises:

@@ -29,7 +29,7 @@ from claimwise.types.llm import FailureCode, LlmCall, LlmFailure, LlmReply, Pric
 _BACKOFF_SECONDS = 0.5  # the first pause is up to this long, every further one up to twice as long
 _LONGEST_PAUSE = 30.0
 _LONGEST_WAIT = 300.0  # a server that asks for more is not waited for
-_LONGEST_TIMEOUT = 86_400.0  # a socket takes no more than some, and none takes «inf»
+_LONGEST_TIMEOUT = 86_400.0  # a socket takes no more than some, and none takes “inf”
 _GRACE_SECONDS = 3.0
 _SHOWN = 300
 _LONGEST_BODY = 16 << 20  # bytes, unpacked; far more than any limit of tokens allows
@@ -80,7 +80,7 @@ class LlmClient:
         self.concurrency = concurrency
         self._endpoint = endpoint
         self._cache = cache
-        self._timeout = min(_LONGEST_TIMEOUT, timeout)  # in this order «nan» is not the least
+        self._timeout = min(_LONGEST_TIMEOUT, timeout)  # in this order “nan” is not the least
         self._attempts = attempts
         self._gate = ConcurrencyLimiter(concurrency)
         self._budget = Budget(max_cost)

@@ -1,6 +1,6 @@
 """Puts foreign text into prompts so that it stays text.
 
-Answers and sources may say anything, «ignore the above» and a model's own control tokens included.
+Answers and sources may say anything, “ignore the above” and a model's own control tokens included.
 :func:`neutralise_text` takes away what a model or its server could mistake for structure, and
 :func:`fence_text` puts the rest between two lines that the text can't contain: their brackets are
 replaced inside it, and they carry a mark made from the text itself.

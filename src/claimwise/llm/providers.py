@@ -125,7 +125,7 @@ class Endpoint:
         return headers
 
     def drop_key(self, text: str) -> str:
-        """Return a reply without the key; a short word may be both, as «local» is."""
+        """Return a reply without the key; a short word may be both, as “local” is."""
         if not self._key or len(self._key) < _SHORTENED:
             return text
         return text.replace(self._key, "[key]")

@@ -2,7 +2,7 @@
 
 For every claim the best passages are looked up, and a verifier or a judge compares it with those
 alone. Verdicts are those of `check`, with spans in the corpus's documents; where nothing comes
-close the outcome is «no passage», which says something about the corpus and not about the claim.
+close the outcome is “no passage”, which says something about the corpus and not about the claim.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _judge(
 
 
 def _doubt(judged: ClaimVerdict, sure: float) -> ClaimVerdict:
-    """Return support that is not sure enough as «unlinked»: it says so, and decides nothing."""
+    """Return support that is not sure enough as “unlinked”: it says so, and decides nothing."""
     if judged.verdict != "supported" or judged.scores is None or judged.scores.supports >= sure:
         return judged
     return replace(
@@ -224,7 +224,7 @@ def _doubt(judged: ClaimVerdict, sure: float) -> ClaimVerdict:
 
 
 def _bare(claim: AnswerClaim) -> AnswerClaim:
-    """Return a claim without citation markers: «[1]» is no passage that we found."""
+    """Return a claim without citation markers: “[1]” is no passage that we found."""
     return replace(claim, marks=())
 
 

@@ -3,7 +3,7 @@
 A judge's own knowledge is cheap and wrong now and then, a corpus is right about what it holds,
 and people are dear. A claim goes on when the stage before can't be trusted with it:
 
-- to the corpus: everything that the judge does not call true or non-factual, and «true» claims
+- to the corpus: everything that the judge does not call true or non-factual, and “true” claims
   with a number or a date, with two facts in one, or that read like opinions;
 - to people: what the corpus does not settle either, and what the two stages disagree on.
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 # What the corpus makes of a claim, as a label; any other outcome leaves it open.
 _MEANS: dict[str | None, FactLabel] = {"supported": "true", "contradicted": "false"}
-# Flags of the first stage that make even a «true» suspicious.
+# Flags of the first stage that make even a “true” suspicious.
 _SUSPICIOUS = ("second_look", "compound", "opinion")
 _WHY = {
     "no_passage": "the corpus has no passage about it",

@@ -369,7 +369,7 @@ def _duplicates(engine: Engine, stage: _Stage, ready: str, paths: Sequence[str])
 
 
 def _differs(columns: Iterable[str], table: str) -> str:
-    """SQL for «some column of s differs from the stored one», nulls being equal."""
+    """SQL for “some column of s differs from the stored one”, nulls being equal."""
     same = (
         f"coalesce(s.{c} = {table}.{c}, s.{c} is null and {table}.{c} is null)" for c in columns
     )

@@ -103,7 +103,7 @@ class PostgresEngine:
         if schema:
             quoted = '"' + schema.replace('"', '""') + '"'
             if create:
-                # «if not exists» alone fails when two processes come at the same moment.
+                # “if not exists” alone fails when two processes come at the same moment.
                 async with db.transaction():
                     await db.execute(
                         f"select pg_advisory_xact_lock({_WRITE_LOCK}, hashtext($1))", schema

@@ -9,7 +9,7 @@ Three steps, each linear in the text:
    Its work grows with the square of a run of characters without a space, so long runs are shown
    to it with their last stops only.
 3. Our own rules add what it does not look for (full stops of other scripts, footnote numbers) and
-   take back what it gets wrong (borders in inline code, after a quoted question, after «2.»).
+   take back what it gets wrong (borders in inline code, after a quoted question, after “2.”).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _ENUMERATOR = re.compile(r"[\s(*_\-+>#]{0,8}+(?:\d{1,3}|[a-zA-Z])[.)]\s*+")
 _QUOTED_END = re.compile(rf"(?:…|\.\.\.|!|[.!?…][{_CLOSERS}]+)\s*+$")
 _SMALL_START = re.compile(r"[({\[\"'“‘«]*+[a-zß-öø-ÿ]")
 
-# A full stop that nupunkt takes for part of an abbreviation («vitamin B.», «5 kg.», «No.») ends
+# A full stop that nupunkt takes for part of an abbreviation (“vitamin B.”, “5 kg.”, “No.”) ends
 # the sentence after all when one of these words follows.
 _STARTERS = (
     "The|It|This|That|These|Those|He|She|They|We|You|There|However|In|If|When|A|An|For|Its|His|Her|"

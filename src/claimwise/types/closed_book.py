@@ -17,7 +17,7 @@ FACT_LABELS: tuple[FactLabel, ...] = get_args(FactLabel)
 ClaimFlag = Literal[
     "compound",  # it may still hold two statements: one label can hide that half of it is wrong
     "opinion",  # it reads like a value judgement, which is neither true nor false
-    "second_look",  # «true» with a number or a date: where a judge that guesses is found out
+    "second_look",  # “true” with a number or a date: where a judge that guesses is found out
     "shortened",  # the decision basis was longer than 20 words
 ]
 DOUBTFUL: frozenset[ClaimFlag] = frozenset({"compound", "opinion"})
@@ -46,7 +46,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """What a judge is told beside the answer."""
 
     domain_hint: str | None = None  # the field, in a few words
-    question: str | None = None  # what was asked: it says what «it» means
+    question: str | None = None  # what was asked: it says what “it” means
 
 
 class FactClaim(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,7 +261,7 @@ class ProbeRate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a judge says «true» to what does not exist, and whether it knows what all know.
+    """How often a judge says “true” to what does not exist, and whether it knows what all know.
 
     ``verdict``: "trusted" when even the upper end of the interval, every unscored claim counted
     as a hit, is within the limit; "not_trusted" when the rate itself is above it;
