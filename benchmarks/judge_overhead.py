@@ -30,7 +30,7 @@ import msgspec
 
 from claimwise.checking.check import check_answer
 from claimwise.config import LlmSection
-from claimwise.factcheck.answer import cut_pieces, factcheck_answer
+from claimwise.fact_check.answer import cut_pieces, factcheck_answer
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.grounded import GroundedJudge, GroundedSettings, Mode
 from claimwise.llm.client import LlmClient, open_client

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from claimwise.checking.check import check
     from claimwise.errors import ClaimwiseError, InputError, MetricError, StoreError
-    from claimwise.factcheck.answer import factcheck
+    from claimwise.fact_check.answer import factcheck
     from claimwise.judges.judge import load_verifier
     from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
     from claimwise.run_report import build_report
@@ -39,7 +39,7 @@ _HOMES = {
     "check": "checking.check",
     "estimate_metric": "measure",
     "export_store": "transfer",
-    "factcheck": "factcheck.answer",
+    "factcheck": "fact_check.answer",
     "find_metric": "measure",
     "import_files": "transfer",
     "load_metrics": "measure",

@@ -152,7 +152,7 @@ def test_gate_that_could_not_run_fails_in_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("gates", "words"),
-    [("", "found no [[gates]]"), ("[[gates]]\nmetrik = 1\n", "claimwise.toml: Object")],
+    [("", "found no [[gates]]"), ("[[gates]]\nmetrik = 1\n", "claimwise.toml: [[gates]] Object")],
 )
 def test_wrong_settings_are_a_usage_error(tmp_path: Path, gates: str, words: str) -> None:
     make_project(tmp_path, gates)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from claimwise.demo import write_demo
-from claimwise.factcheck.probe import FILE_NAME
+from claimwise.fact_check.probe import FILE_NAME
 from claimwise.store import open_store
 from claimwise.types.rows import ClosedBookLabel
 from cli.conftest import Say
@@ -310,7 +310,7 @@ def test_openbook_judges_a_run_by_files_and_a_model(stored: Say, server: FaultyS
     assert (plan["calls"], server.count) == (2, 0)
     document = json.loads(stored(*command, "--repeats", "2")[1])
     assert server.count == 2
-    assert document["labeler"] == f"judge:openbook:grounded@1:{MODEL}"
+    assert document["labeler"] == f"judge:openbook:grounded@2:{MODEL}"
     assert document["verdicts"] == {"supported": 1, "contradicted": 1, "unlinked": 2}
     assert document["flips"] == {"rounds": 2, "compared": 4, "flipped": 0}
     with open_store("claimwise.db") as store:
@@ -326,7 +326,7 @@ def test_cascade_settles_a_run(stored: Say, server: FaultyServer) -> None:
     assert "decided by: closed book 1, corpus 1, people 2" in out
     assert "factual precision 1.000, between 0.500 and 1.000" in out
     assert "for people: i: Entry costs 9 euros. (the judge says true, the corpus says" in out
-    assert "has not been probed" in err
+    assert "has not been tested on made-up facts" in err
     rows = [json.loads(line) for line in Path("people.jsonl").read_text("utf-8").splitlines()]
     assert [(row["run_id"], row["item_id"], row["label"]) for row in rows] == [("r", "i", None)] * 2
     document = json.loads(stored(*command, "--format", "json")[1])
@@ -346,7 +346,7 @@ def test_cascade_settles_a_run(stored: Say, server: FaultyServer) -> None:
         (("--answer", "answer.txt", "--run", "r"), "expected one of --answer and --run"),
         (("--answer", "answer.txt", "--again"), "--again is for --run"),
         (("--answer", "answer.txt", "--repeats", "2"), "--repeats is for --run"),
-        (("--run", "x"), "found no run 'x'"),
+        (("--run", "x"), "Unknown run 'x'"),
         (("--run", "r", "--question", "Why?"), "--question is for --answer"),
     ],
 )

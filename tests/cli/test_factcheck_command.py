@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.factcheck.probe import FILE_NAME
-from claimwise.factcheck.probe_facts import make_probe
+from claimwise.fact_check.probe import FILE_NAME
+from claimwise.fact_check.probe_facts import make_probe
 from claimwise.store import open_store
 from cli.conftest import Say
 from support.closed_book import label_pieces

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.factcheck.probe_facts import make_probe, read_controls
+from claimwise.fact_check.probe_facts import make_probe, read_controls
 from claimwise.judges.closed_book import PROMPT, SPLIT_PROMPT, cut_words, write_pieces
 from claimwise.judges.doubts import find_field, has_specifics, has_value_words
 from claimwise.judges.facts import find_facts

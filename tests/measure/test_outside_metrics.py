@@ -92,7 +92,7 @@ def test_a_projects_metric_can_not_take_an_installed_name(install: Install, tmp_
     folder = tmp_path / "metrics"
     folder.mkdir()
     (folder / "same.sql").write_text(METRIC, encoding="utf-8")
-    with pytest.raises(MetricError, match=r"named same, which acme 1\.0 brings; rename the file"):
+    with pytest.raises(MetricError, match=r"named same \(from acme 1\.0\); rename the file"):
         load_metrics(folder)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import claimwise.checking.engine as run_engine
 from claimwise.checking.engine import RunJudge, judge_run
 from claimwise.checking.run import GroundedRun
-from claimwise.factcheck.run import ClosedBookRun
+from claimwise.fact_check.run import ClosedBookRun
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.corpus import Corpus
 from claimwise.judges.grounded import GroundedJudge

@@ -36,7 +36,7 @@ from support.faulty_server import Asked, FaultyServer
 from support.waiting import DEADLINE, wait_until
 
 OPENBOOK = "verifier:openbook:exact-1"
-CASCADE = f"judge:cascade:closed-book@1:{MODEL}"
+CASCADE = f"judge:cascade:closed-book@2:{MODEL}"
 
 
 def labels(store: Store, labeler: str = OPENBOOK) -> list[tuple[Any, ...]]:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import claimwise
-from claimwise.factcheck.answer import cut_pieces, factcheck_answer
-from claimwise.factcheck.report import to_factcheck_document
+from claimwise.fact_check.answer import cut_pieces, factcheck_answer
+from claimwise.fact_check.report import to_factcheck_document
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.types.closed_book import FACT_LABELS, FactCheckResult, Frame
 from claimwise.types.llm import LlmCall, LlmFailure

@@ -16,7 +16,7 @@ import pytest
 from claimwise.checking.engine import plan_run
 from claimwise.config import LlmSection
 from claimwise.errors import PromptError, StoreError
-from claimwise.factcheck.run import ClosedBookRun, factcheck_run
+from claimwise.fact_check.run import ClosedBookRun, factcheck_run
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.llm.client import LlmClient, open_client
 from claimwise.llm.prompts import load_prompt

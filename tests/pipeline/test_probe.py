@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from claimwise.errors import ClaimwiseError, ConfigError
-from claimwise.factcheck.probe import FILE_NAME, find_probe, plan_probe, probe_judge, store_probe
-from claimwise.factcheck.probe_facts import make_probe
+from claimwise.fact_check.probe import FILE_NAME, find_probe, plan_probe, probe_judge, store_probe
+from claimwise.fact_check.probe_facts import make_probe
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.types.closed_book import ProbeResult
 from claimwise.types.llm import LlmCall, LlmFailure

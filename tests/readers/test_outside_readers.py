@@ -17,7 +17,7 @@ from support.packages import install_package
 READER = """
 from claimwise.errors import Problem
 from claimwise.registry import Plugin
-from claimwise.incidents.values import Passage, Trace
+from claimwise.types.traces import Passage, Trace
 from claimwise.types.rows import Source
 
 class Notes:

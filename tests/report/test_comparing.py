@@ -32,6 +32,7 @@ from claimwise.comparison.report import (
 from claimwise.comparison.values import Comparison
 from claimwise.measure import load_metrics
 from claimwise.report.changes import list_ids, show_change, show_change_interval
+from claimwise.run_report import html
 from claimwise.store import open_store
 from report.conftest import HOSTILE
 from report.test_html import Page
@@ -184,7 +185,7 @@ def test_figures() -> None:
 
 
 def test_every_template_is_shipped() -> None:
-    folder = Path(render_comparison_html.__code__.co_filename).parent / "templates"
+    folder = Path(html.__file__).parent / "templates"
     assert {path.name for path in folder.iterdir()} == {
         "report.html.jinja", "compare.html.jinja", "page.css.jinja",
     }  # fmt: skip

@@ -111,7 +111,7 @@ def test_instruments(report: Report) -> None:
 
 def test_report_names_worst_and_reasons(report: Report) -> None:
     document = to_document(report)
-    assert document["schema"] == "claimwise.run_report/1"
+    assert document["schema"] == "claimwise.report/1"
     assert document["worst"][0]["row"]["micro"] == 0.482
     assert document["worst"][0]["stands_out"] is True
     assert document["unscored"][0] == {

@@ -75,7 +75,7 @@ def test_busy_store_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreBusyError) as caught:
         load(store, make(Item))
     assert str(caught.value) == (
-        f"{path}: another process has been writing for over 0.2 s; nothing was changed, "
+        f"{path}: another process has been writing for over 0.2 s; nothing was changed; "
         "try again when it is done"
     )
     other.execute("rollback")

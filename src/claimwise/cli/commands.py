@@ -26,7 +26,7 @@ HEADINGS = {
             "claimwise.checking.verify_command", "Judge every claim of a stored run."
         ),
         "factcheck": CommandEntry(
-            "claimwise.factcheck.command", "Check facts against what a language model knows."
+            "claimwise.fact_check.command", "Check facts against what a language model knows."
         ),
         "openbook": CommandEntry(
             "claimwise.openbook.command", "Check an answer against a corpus of documents."
@@ -57,7 +57,7 @@ HEADINGS = {
             "claimwise.bench.command", "Measure a judge on labelled data sets."
         ),
         "probe-judge": CommandEntry(
-            "claimwise.factcheck.probe_command",
+            "claimwise.fact_check.probe_command",
             "Test a judge on made-up facts before you trust it.",
         ),
     },

@@ -63,7 +63,7 @@ def load_verifier(name: str = "auto") -> Verifier:
         name = "embedded" if has_encoder() else "lexical"
     entry = find_entry("judges", name)
     if entry is None:
-        advice = "To use a language model, name it with --judge." if ":" in name else ""
+        advice = "To use a language model, name it with --judge PROVIDER:MODEL."
         known = ("auto", *(one.name for one in list_usable("judges")))
         raise VerifierError(describe_unknown("judge", name, known, advice=advice))
     plugin = load_plugin(entry)

@@ -6,7 +6,6 @@ people: all of them together, as long as they worked by the same guide.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -25,11 +24,6 @@ _TABLES: Final = {
     "deciding_answer_labels": ("answer_labels", ("run_id", "item_id", "sample")),
 }
 _GUIDED: Final = "deciding_labels"  # only these say by which guide people worked
-_ALIASES: Final = {
-    "claim_labels": "deciding_labels",
-    "standing_labels": "deciding_labels",
-    "standing_closed_book_labels": "deciding_closed_book_labels",
-}
 
 
 class LabelGiver(NamedTuple):
@@ -100,9 +94,8 @@ class InstrumentChange:
 
 def find_label_views(metric: Metric) -> list[str]:
     """Return the views of deciding labels that a metric reads; empty when it needs no labels."""
-    words = set(re.findall(r"[a-z_]+", metric.sql.lower()))
-    named = {_ALIASES.get(word, word) for word in words}
-    return [view for view, (table, _) in _TABLES.items() if view in named or table in named]
+    named = {view.replace("candidate_", "deciding_") for view in metric.labels}
+    return [view for view in _TABLES if view in named]
 
 
 def find_instruments(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from claimwise.decompose import split_answer
-from claimwise.factcheck.answer import cut_pieces, factcheck_answer
+from claimwise.fact_check.answer import cut_pieces, factcheck_answer
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.corpus import Corpus
 from claimwise.judges.judge import Verifier

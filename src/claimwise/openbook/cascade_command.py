@@ -33,7 +33,7 @@ from claimwise.command.options import (
 )
 from claimwise.command.progress import show_progress
 from claimwise.errors import make_printable
-from claimwise.factcheck.options import check_queue, check_trust, make_closed_judge, write_queue
+from claimwise.fact_check.options import check_queue, check_trust, make_closed_judge, write_queue
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.grounded import GroundedJudge
 from claimwise.judges.judge import load_verifier

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from claimwise.checking.engine import Flips, judge_run
 from claimwise.checking.queries import AnswerKey, Judging, count_stages, list_left_over
-from claimwise.factcheck.answer import judge_once
-from claimwise.factcheck.run import PieceReader, PieceWork, make_label, make_unscored
+from claimwise.fact_check.answer import judge_once
+from claimwise.fact_check.run import PieceReader, PieceWork, make_label, make_unscored
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.corpus import Corpus
 from claimwise.judges.judge import Splitter, Verifier

@@ -17,7 +17,7 @@ from claimwise.report.format import agreement_text
 from claimwise.run_report.values import Report, Worst
 from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 
-REPORT_SCHEMA: Final = "claimwise.run_report/1"
+REPORT_SCHEMA: Final = "claimwise.report/1"
 METRICS_SCHEMA: Final = "claimwise.metrics/1"
 
 Document = dict[str, Any]

@@ -23,7 +23,7 @@ from claimwise.checking.queries import (
     read_domains,
 )
 from claimwise.checking.tasks import JudgeTask, Labels, TaskOutcome, TaskReader, bind_job
-from claimwise.factcheck.answer import AnswerJudgement, group_claims, judge_once, label_piece
+from claimwise.fact_check.answer import AnswerJudgement, group_claims, judge_once, label_piece
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.doubts import find_field
 from claimwise.measure.judge_agreement import measure_agreement

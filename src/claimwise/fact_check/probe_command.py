@@ -23,9 +23,9 @@ from claimwise.command.options import (
 from claimwise.command.progress import show_progress
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import make_printable
-from claimwise.factcheck.options import make_closed_judge
-from claimwise.factcheck.probe import LIMIT, MADE_UP, plan_probe, probe_judge, store_probe
-from claimwise.factcheck.report import print_probe, to_probe_document
+from claimwise.fact_check.options import make_closed_judge
+from claimwise.fact_check.probe import LIMIT, MADE_UP, plan_probe, probe_judge, store_probe
+from claimwise.fact_check.report import print_probe, to_probe_document
 from claimwise.types.closed_book import ProbeResult
 from claimwise.types.progress import JudgeProgress
 

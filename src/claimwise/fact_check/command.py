@@ -30,16 +30,16 @@ from claimwise.command.options import (
 )
 from claimwise.command.progress import show_progress
 from claimwise.errors import ClaimwiseError, make_printable
-from claimwise.factcheck.answer import cut_pieces, factcheck_answer
-from claimwise.factcheck.options import check_queue, check_trust, make_closed_judge, write_queue
-from claimwise.factcheck.report import (
+from claimwise.fact_check.answer import cut_pieces, factcheck_answer
+from claimwise.fact_check.options import check_queue, check_trust, make_closed_judge, write_queue
+from claimwise.fact_check.report import (
     UNKNOWN_AGREEMENT,
     describe_run,
     print_factcheck,
     to_factcheck_document,
     to_factcheck_run_document,
 )
-from claimwise.factcheck.run import ClosedBookRun, factcheck_run
+from claimwise.fact_check.run import ClosedBookRun, factcheck_run
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.readers.documents import read_text
 from claimwise.report.format import pluralize

@@ -17,8 +17,8 @@ import msgspec
 
 from claimwise.disk.output import replace_file
 from claimwise.errors import ClaimwiseError, ConfigError
-from claimwise.factcheck.answer import group_claims, label_piece
-from claimwise.factcheck.probe_facts import make_probe
+from claimwise.fact_check.answer import group_claims, label_piece
+from claimwise.fact_check.probe_facts import make_probe
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.measure.histogram import Histogram
 from claimwise.measure.intervals import Interval, wilson_interval

@@ -14,8 +14,8 @@ from claimwise.command.judge import JudgeOptions
 from claimwise.command.options import write_output
 from claimwise.config import Project
 from claimwise.errors import ClaimwiseError, make_printable
-from claimwise.factcheck.probe import find_probe
-from claimwise.factcheck.report import describe_probe
+from claimwise.fact_check.probe import find_probe
+from claimwise.fact_check.report import describe_probe
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.llm.prompts import load_prompt
 from claimwise.types.closed_book import QueuedClaim
