@@ -81,7 +81,7 @@ def assert_faithful(
     """
     __tracebackhide__ = True
     if not 0 <= min_rate <= 1:
-        raise ValueError(f"min_rate: found {min_rate}, expected a share from 0 to 1")
+        raise ValueError(f"min_rate must be between 0 and 1, not {min_rate}")
     from claimwise.checking.check import check
     from claimwise.checking.report import check_rate
 
@@ -214,7 +214,7 @@ class GateFile(pytest.File):
         except ClaimwiseError as error:
             raise pytest.UsageError(str(error)) from error
         if not gates:
-            raise pytest.UsageError(f"{self.path}: found no [[gates]] for --claimwise to run")
+            raise pytest.UsageError(f"{self.path}: there are no [[gates]] for --claimwise to run")
         for gate in gates:
             yield GateItem.from_parent(self, name=gate.name, runner=runner)
 
@@ -269,7 +269,7 @@ def make_runner(config: pytest.Config, start: Path) -> GateRunner:
     """
     way = config.getini(_UNDECIDED)
     if way not in _WAYS:
-        raise pytest.UsageError(f"{_UNDECIDED}: found {way!r}, expected {', '.join(_WAYS)}")
+        raise pytest.UsageError(f"{_UNDECIDED} must be one of {', '.join(_WAYS)}, not {way!r}")
     project = choose_project(config, start)
     runners = config.stash.setdefault(_RUNNERS, {})
     if project.folder not in runners:

@@ -152,7 +152,10 @@ def test_gate_that_could_not_run_fails_in_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("gates", "words"),
-    [("", "found no [[gates]]"), ("[[gates]]\nmetrik = 1\n", "claimwise.toml: [[gates]] Object")],
+    [
+        ("", "there are no [[gates]]"),
+        ("[[gates]]\nmetrik = 1\n", "claimwise.toml: [[gates]] Object"),
+    ],
 )
 def test_wrong_settings_are_a_usage_error(tmp_path: Path, gates: str, words: str) -> None:
     make_project(tmp_path, gates)
@@ -213,7 +216,7 @@ def test_lower_rate_may_be_enough() -> None:
 
 @pytest.mark.parametrize("rate", [-0.1, 1.5, float("nan")])
 def test_rate_outside_0_to_1_is_refused(rate: float) -> None:
-    with pytest.raises(ValueError, match="expected a share from 0 to 1"):
+    with pytest.raises(ValueError, match="min_rate must be between 0 and 1"):
         assert_faithful("The tower is tall.", SOURCE, min_rate=rate)
 
 

@@ -342,8 +342,8 @@ def test_cascade_settles_a_run(stored: Say, server: FaultyServer) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "expected one of --answer and --run"),
-        (("--answer", "answer.txt", "--run", "r"), "expected one of --answer and --run"),
+        ((), "Give either --answer or --run."),
+        (("--answer", "answer.txt", "--run", "r"), "Give either --answer or --run."),
         (("--answer", "answer.txt", "--again"), "--again is for --run"),
         (("--answer", "answer.txt", "--repeats", "2"), "--repeats is for --run"),
         (("--run", "x"), "Unknown run 'x'"),

@@ -113,7 +113,7 @@ def test_run_without_answers_is_one_line(demo: Say) -> None:
     assert demo("import", "runs-new.jsonl")[0] == 0
     code, _, err = demo("verify", "--run", "new")
     assert code == 1
-    assert "found no answers of run 'new': import them first" in err
+    assert "run 'new' has no answers; import them first" in err
 
 
 _TERMINAL = """

@@ -101,10 +101,10 @@ def test_missing_key_is_one_line_before_anything_is_sent(name: str) -> None:
 @pytest.mark.parametrize(
     ("model", "environ", "told"),
     [
-        ("gpt-4o", {}, "found the model 'gpt-4o', expected provider:model, as openai:gpt-4o"),
+        ("gpt-4o", {}, "'gpt-4o' names no provider; write PROVIDER:MODEL, such as openai:gpt-4o"),
         ("openai:", {}, "expected provider:model"),
         (":m", {}, "expected provider:model"),
-        ("nonsense:m", {}, "found the provider 'nonsense', expected one of anthropic, azure, "),
+        ("nonsense:m", {}, "Unknown provider 'nonsense'. Known providers: anthropic, azure, "),
         ("azure:m", {"AZURE_OPENAI_API_KEY": KEY}, "set the environment variable AZURE_OPENAI_END"),
         ("openai-compatible:m", {}, "CLAIMWISE_BASE_URL or base_url under [llm.providers.openai-c"),
         ("ollama:m", {"OLLAMA_BASE_URL": "localhost:11434"}, "no http:// or https:// address"),

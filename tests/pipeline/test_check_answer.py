@@ -72,9 +72,9 @@ def test_wrong_sources_are_type_errors(sources: Any) -> None:
 
 
 def test_wrong_answers_and_logs_are_type_errors() -> None:
-    with pytest.raises(TypeError, match="answer: found NoneType, expected text"):
+    with pytest.raises(TypeError, match="answer must be text, not NoneType"):
         ask(None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="actions: found text"):
+    with pytest.raises(TypeError, match="actions must be a list"):
         ask("Hi.", actions="refund")
 
 

@@ -411,7 +411,7 @@ def test_a_plan_sends_nothing_and_stores_nothing(store: Store) -> None:
 def test_a_run_that_is_not_there(store: Store) -> None:
     load(store, source(), item("a"), run())
     with FaultyServer(plain) as server, connect(server) as client:
-        with pytest.raises(StoreError, match="found no answers of run 'r'"):
+        with pytest.raises(StoreError, match="run 'r' has no answers"):
             judge_run(store, client)
         with pytest.raises(StoreError, match="Unknown run 'x'"):
             factcheck_run(store, "x", ClosedBookRun(ClosedBookJudge(client)))

@@ -349,7 +349,7 @@ def test_unknown_run_and_empty_run(store: Store) -> None:
     load(store, run())
     with pytest.raises(StoreError, match="Unknown run 'x'"):
         verify_run(store, "x", ExactVerifier())
-    with pytest.raises(StoreError, match="found no answers of run 'r'"):
+    with pytest.raises(StoreError, match="run 'r' has no answers"):
         verify_run(store, "r", ExactVerifier())
     assert store.count_rows()["labelers"] == 0
 

@@ -59,7 +59,7 @@ def check(
         LlmError: the judge's provider is unknown, or its key is missing.
     """
     if not isinstance(answer, str):
-        raise TypeError(f"answer: found {type(answer).__name__}, expected text")
+        raise TypeError(f"answer must be text, not {type(answer).__name__}")
     documents, warnings = _gather_sources(sources)
     request = CheckRequest(
         answer=answer,
@@ -275,8 +275,8 @@ def _gather_sources(sources: Sources) -> tuple[tuple[Source, ...], list[str]]:
         names = [f"source-{n}" for n in range(1, len(sources) + 1)]
     else:
         raise TypeError(
-            f"sources: found {type(sources).__name__}, expected a text, a list of texts, or a "
-            "mapping of ids to texts"
+            f"sources must be a text, a list of texts, or a mapping of ids to texts, "
+            f"not {type(sources).__name__}"
         )
     documents: list[Source] = []
     warnings: list[str] = []
@@ -294,7 +294,9 @@ def _drop_repeated(documents: Sequence[Source], warnings: list[str]) -> tuple[So
         known = found.setdefault(document.source_id, document)
         if known is not document:
             if known.source_text != document.source_text:
-                raise ValueError(f"sources: found two texts with the id {document.source_id!r}")
+                raise ValueError(
+                    f"two sources have the id {document.source_id!r}; give each its own"
+                )
             warnings.append(f"source {document.source_id} was given twice and read once")
     return tuple(found.values())
 
@@ -312,7 +314,7 @@ def _gather_source(name: str, source: str | Path | Source) -> tuple[list[Source]
 
 def _make_source(name: str, text: str) -> Source:
     if not isinstance(text, str):
-        raise TypeError(f"{name}: found {type(text).__name__}, expected text")
+        raise TypeError(f"{name} must be text, not {type(text).__name__}")
     return Source(source_id=str(name), corpus_ver=UNSTORED, source_text=text)
 
 
@@ -325,7 +327,7 @@ def _is_file_name(text: object) -> bool:
 
 def _gather_actions(actions: Actions) -> tuple[ActionEntry, ...]:
     if isinstance(actions, str):
-        raise TypeError("actions: found text, expected a list of entries")
+        raise TypeError("actions must be a list of entries, not one text")
     return tuple(
         entry
         if isinstance(entry, ActionEntry)

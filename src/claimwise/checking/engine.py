@@ -367,7 +367,7 @@ def open_round(store: Store, run_id: str, judge: RunJudge[S_co], *, again: bool)
     judging = begin_judging(store, run_id, judge.row.labeler, judge.judgement, again=again)
     states = list_answers(store, judging)
     if not states:
-        raise StoreError(f"{store.place}: found no answers of run {run_id!r}: import them first")
+        raise StoreError(f"{store.place}: run {run_id!r} has no answers; import them first")
     return RunRound(judge, judging, judge.open_session(store, judging), states)
 
 

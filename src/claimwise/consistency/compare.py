@@ -71,7 +71,7 @@ def compare_answers(
         ClaimwiseError: there are fewer than two answers that say something.
     """
     if isinstance(answers, str):
-        raise TypeError("answers: found text, expected several answers")
+        raise TypeError("answers must be several answers, not one text")
     named = (
         answers
         if isinstance(answers, Mapping)
@@ -100,7 +100,7 @@ def compare_given(
     spoken = [answer for answer in given if answer.text.strip()]
     if len(spoken) < 2:
         raise ClaimwiseError(
-            f"found {len(spoken)} answers that say something, expected two or more to compare"
+            f"comparing takes at least two answers that say something, not {len(spoken)}"
         )
     sides = [_Side(answer, question) for answer in spoken]
     told = _judge_pairs(list(_pair(sides)), verifier, threads)
@@ -245,8 +245,8 @@ def compare_run(
     several = {item_id: answers for item_id, answers in given.items() if len(answers) > 1}
     if not several:
         raise StoreError(
-            f"{store.place}: found no item of run {run_id!r} with two answers, expected several "
-            "samples of an item to compare"
+            f"{store.place}: run {run_id!r} has one answer per item; import several samples "
+            "of an item to compare them"
         )
     questions: dict[str, str] = dict(store.query("select item_id, query from eval_items"))
     items: dict[str, ConsistencyResult] = {}

@@ -87,10 +87,12 @@ def find_answer(store: Store, name: str) -> FoundAnswer | None:
     if not found:
         return None
     if len(found) > 1:
-        raise StoreError(f"{store.place}: found {len(found)} answers {name!r}, expected one")
+        raise StoreError(
+            f"{store.place}: {len(found)} answers are called {name!r}; give the full id of one"
+        )
     run_id, item_id, sample, text, count = found[0]
     if text is None:
-        raise StoreError(f"{store.place}: {name}: found a failure, expected an answer to promote")
+        raise StoreError(f"{store.place}: {name} failed and has no answer to promote")
     key = {"run_id": run_id, "item_id": item_id, "sample": sample}
     of_answer = "where run_id = :run_id and item_id = :item_id and sample = :sample"
     contexts = select_rows(store, Context, of_answer, **key)

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from claimwise.config import FILE_NAME, LlmSection, ProviderSection
-from claimwise.errors import LlmError, PluginError
+from claimwise.errors import LlmError, PluginError, describe_unknown
 from claimwise.llm import wire_anthropic, wire_openai
 from claimwise.llm.addresses import is_loopback_origin, read_origin
 from claimwise.llm.wire import Features, LimitName, Reading, Wire
@@ -260,16 +260,17 @@ def find_provider(model: str, section: LlmSection) -> tuple[Provider, str]:
     """
     name, _, rest = model.partition(":")
     if not name or not rest.strip() or not model.isprintable():
-        raise LlmError(f"found the model {model!r}, expected provider:model, as openai:gpt-4o")
+        raise LlmError(f"{model!r} names no provider; write PROVIDER:MODEL, such as openai:gpt-4o")
     said = section.providers.get(name)
     provider = _find_known(name)
     if provider is None and said is None:
         installed = {entry.name for entry in list_usable("providers")}
-        known = ", ".join(sorted({*installed, *section.providers}))
-        raise LlmError(
-            f"found the provider {name!r}, expected one of {known}; another one that speaks "
-            f"OpenAI's format needs [llm.providers.{name}] with base_url in claimwise.toml"
+        advice = (
+            "To use another one that speaks OpenAI's format, add "
+            f"[llm.providers.{name}] with base_url to claimwise.toml."
         )
+        known = sorted({*installed, *section.providers})
+        raise LlmError(describe_unknown("provider", name, known, advice=advice))
     if provider is None:
         provider = Provider(name=name, key_needed=said is not None and said.key_env is not None)
     return (provider if said is None else _change(provider, said)), rest

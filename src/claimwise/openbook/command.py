@@ -158,7 +158,7 @@ def check_target(
 ) -> None:
     """Refuse neither or both of an answer and a run, and what only a run has."""
     if (answer is None) == (run_id is None):
-        raise click.UsageError("expected one of --answer and --run")
+        raise click.UsageError("Give either --answer or --run.")
     if answer is not None and again:
         raise click.UsageError("--again is for --run")
     if answer is not None and judging.repeats > 1:
