@@ -81,7 +81,7 @@ def test_wrong_answers_and_logs_are_type_errors() -> None:
 def test_one_id_is_one_document() -> None:
     twice = ask("Dogs may come in.", [source(TOWER), source(TOWER)])
     assert twice.warnings == ("source s was given twice and read once",)
-    with pytest.raises(ValueError, match="two texts with the id 's'"):
+    with pytest.raises(ValueError, match="two sources have the id 's'"):
         ask("Dogs may come in.", [source(TOWER), source("Other.")])
 
 
