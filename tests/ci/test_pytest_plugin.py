@@ -171,7 +171,7 @@ def test_unknown_way_is_a_usage_error(tmp_path: Path) -> None:
     )
     done = run_pytest(tmp_path, "--claimwise")
     assert done.returncode == 4
-    assert "found 'pass', expected skip, xfail, warn" in done.stderr
+    assert "must be one of skip, xfail, warn, not 'pass'" in done.stderr
 
 
 def test_plugin_costs_next_to_nothing_when_unused() -> None:

@@ -67,7 +67,7 @@ def test_paths_are_read_and_names_are_told(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("sources", [None, 7, [7], {"a": None}, [None], b"bytes", [b"bytes"]])
 def test_wrong_sources_are_type_errors(sources: Any) -> None:
-    with pytest.raises(TypeError, match=r"found .+, expected"):
+    with pytest.raises(TypeError, match=r"must be .+, not"):
         ask("Dogs may come in.", sources)
 
 

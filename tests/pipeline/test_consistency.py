@@ -106,7 +106,7 @@ def test_empty_answers_are_left_out_and_one_answer_is_refused() -> None:
     result = compare(TALL, " ", TALLER)
     assert len(result.answers) == 2
     assert result.warnings == ("answer answer-2 is empty: left out",)
-    with pytest.raises(ClaimwiseError, match="found 1 answers"):
+    with pytest.raises(ClaimwiseError, match="at least two answers"):
         compare(TALL, "")
     with pytest.raises(TypeError, match="several answers"):
         compare_answers(TALL)
@@ -205,7 +205,7 @@ def test_answers_that_nobody_split_are_split(store: Store) -> None:
 
 def test_a_run_without_samples_is_refused(store: Store) -> None:
     load(store, source(), run(), item("i"), answer("i", TALL))
-    with pytest.raises(StoreError, match="no item of run 'r' with two answers"):
+    with pytest.raises(StoreError, match="run 'r' has one answer per item"):
         compare_run(store, "r", ExactVerifier())
     with pytest.raises(StoreError, match="Unknown run 'x'"):
         compare_run(store, "x", ExactVerifier())

@@ -390,7 +390,7 @@ def test_answers_are_found_by_name(golden: Store) -> None:
     assert found is not None
     assert (found.run.run_id, found.sample, found.contexts) == ("a/b", 2, None)
     load(golden, run("f"), answer("height", run_id="f", answer_text=None, failure="timeout"))
-    with pytest.raises(StoreError, match="found a failure"):
+    with pytest.raises(StoreError, match="failed and has no answer"):
         find_answer(golden, "f/height")
 
 

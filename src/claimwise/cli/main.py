@@ -76,7 +76,11 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _Interrupts())
-    sys.exit(run(arguments))
+    code = run(arguments)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        # All is done: while Python waits for its threads, one more Ctrl-C has nothing to say.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(code)
 
 
 class _Interrupts:
