@@ -289,18 +289,19 @@ import sys
 with open(sys.argv[1]) as given, open(sys.argv[2], "w") as file:
     for line in given:
         file.write(line)
-        print(file=sys.stderr)
+        file.flush()
+        sys.stdin.read(1)
 """
 
 
 def _kill_plain_copy(whole: Path, rival: Path) -> int:
-    """Kill a program that writes the largest file line by line in its place."""
+    """Kill a program that writes the largest file line by line in its place, after the first."""
     shutil.rmtree(rival, ignore_errors=True)
     rival.mkdir()
     largest = max(whole.iterdir(), key=lambda path: path.stat().st_size)
     target = rival / largest.name
     process = subprocess.Popen(
-        [sys.executable, "-c", _COPY, str(largest), str(target)], stderr=subprocess.DEVNULL
+        [sys.executable, "-c", _COPY, str(largest), str(target)], stdin=subprocess.PIPE
     )
     wait_until(lambda: target.exists() and target.stat().st_size > 0, "the copy begins")
     kill(process)
