@@ -9,7 +9,7 @@ a smaller one is read in less memory than DuckDB's ``fetchall`` takes. A round w
 
 Kills: people label over HTTP while a real ``claimwise serve`` is killed by -9 and started again;
 ``claimwise verify`` and ``claimwise export`` are killed and repeated. Rivals, in the same run: a
-program that acknowledges what is in its buffer, judging that begins anew, and a file written in its
+program that acknowledges what is in its buffer, judging that starts over, and a file written in its
 place. Slow clients: 100 connections (full: 200) that never finish a request, to our server and to
 uvicorn as it comes. Asked: no acknowledged label lost or doubled, no claim judged twice or left
 out, no half file, nothing left lying, every slow connection dropped.
@@ -180,7 +180,7 @@ def print_losses(
     print(
         f"| `verify` killed and repeated | {resumed.kills} | of {resumed.claims:,} claims "
         f"{resumed.twice} judged twice, {resumed.missing} missing "
-        f"| begins anew | judges {resumed.rival_share:.1f} times the claims |"
+        f"| starts over | judges {resumed.rival_share:.1f} times the claims |"
     )
     print(
         f"| `export` killed and repeated | {exported.kills} | {exported.half_files} half files, "

@@ -79,7 +79,7 @@ def write_schema() -> None:
     """Write the migrations and the views."""
     for name, sql in SqlFolder("claimwise.store", "sql/schema").items():
         cog.outl(f"\n## {name}.sql\n\n```sql\n{sql}\n```")
-    cog.outl("\n## Views\n\nWritten anew with every migration.")
+    cog.outl("\n## Views\n\nRewritten with every migration.")
     for name, sql in list_views():
         cog.outl(f"\n### {name}\n\n```sql\n{sql}\n```")
 
