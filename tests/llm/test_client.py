@@ -397,20 +397,8 @@ def test_the_second_time_is_free(connect: Opener) -> None:
         assert server.count == 1
         assert client.is_cached(make_call())
         assert not client.is_cached(make_call("other"))
-        fresh = client.ask(make_call(), fresh=True)
-        assert server.count == 2
-        assert isinstance(fresh, LlmReply)
-        assert not fresh.cached
         assert list(cache.kept.values()) == [first]
     assert client.tally.cached == 1
-
-
-def test_fresh_replies_are_not_kept(connect: Opener) -> None:
-    cache = Memory()
-    with FaultyServer() as server:
-        client = connect(server, cache=cache)
-        client.ask(make_call(), fresh=True)
-    assert cache.kept == {}
 
 
 def test_rejected_replies_are_forgotten(connect: Opener) -> None:

@@ -61,7 +61,7 @@ def test_the_schema_holds_a_small_model_to_the_form(client: LlmClient) -> None:
 
 def test_temperature_0_says_the_same_twice(client: LlmClient) -> None:
     call = load_prompt("ping").make_call(MODEL, word="harbour", max_tokens=200)
-    replies = [client.ask(call, fresh=True) for _ in range(2)]
+    replies = [client.ask(msgspec.structs.replace(call, repeat=n)) for n in (1, 2)]
     texts = {parse_reply(r.text, Word).word for r in replies if isinstance(r, LlmReply)}
     assert len(texts) == 1
 

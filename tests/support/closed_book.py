@@ -19,13 +19,11 @@ class ScriptedAsker:
     def __init__(self, *said: Said | Callable[[LlmCall], Said]) -> None:
         self._said = said
         self.calls: list[LlmCall] = []
-        self.fresh: list[bool] = []
         self.rejected: list[LlmCall] = []
 
-    def ask(self, call: LlmCall, *, fresh: bool = False) -> LlmReply | LlmFailure:
+    def ask(self, call: LlmCall) -> LlmReply | LlmFailure:
         said = self._said[min(len(self.calls), len(self._said) - 1)]
         self.calls.append(call)
-        self.fresh.append(fresh)
         if callable(said):
             said = said(call)
         if isinstance(said, LlmFailure):

@@ -23,24 +23,21 @@ class ScriptedAsker:
         self.model = model
         self.calls: list[LlmCall] = []
         self.rejected = 0
-        self.fresh = 0
         self._script = script
         self._kept: dict[str, LlmReply] = {}
         self._lock = threading.Lock()
 
-    def ask(self, call: LlmCall, *, fresh: bool = False) -> LlmReply | LlmFailure:
+    def ask(self, call: LlmCall) -> LlmReply | LlmFailure:
         key = json.dumps([call.prompt, call.system, call.user, call.repeat])
         with self._lock:
-            if not fresh and key in self._kept:
+            if key in self._kept:
                 return self._kept[key]
             self.calls.append(call)
-            self.fresh += fresh
         said = self._script(call)
         if isinstance(said, LlmFailure):
             return said
         reply = LlmReply(text=said if isinstance(said, str) else json.dumps(said))
-        if not fresh:
-            self._kept[key] = reply
+        self._kept[key] = reply
         return reply
 
     def reject(self, call: LlmCall, reply: LlmReply) -> None:

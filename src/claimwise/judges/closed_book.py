@@ -82,8 +82,8 @@ class _Meter:
         self.spent = Spent()
         self._asker = asker
 
-    def ask(self, call: LlmCall, *, fresh: bool = False) -> LlmReply | LlmFailure:
-        reply = self._asker.ask(call, fresh=fresh)
+    def ask(self, call: LlmCall) -> LlmReply | LlmFailure:
+        reply = self._asker.ask(call)
         self.spent += _count(reply)
         return reply
 

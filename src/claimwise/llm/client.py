@@ -170,14 +170,12 @@ class LlmClient:
         if kept is not None and kept.text == reply.text:
             self._cache.drop(key)
 
-    def ask(self, call: LlmCall, *, fresh: bool = False) -> LlmReply | LlmFailure:
-        """Return the reply, from the cache unless ``fresh``; waits for its turn, tries again.
+    def ask(self, call: LlmCall) -> LlmReply | LlmFailure:
+        """Return the reply, from the cache if it is there; waits for its turn, tries again.
 
         Raises:
             ClaimwiseError: the cache can't be used; what was paid for could not be kept.
         """
-        if fresh:
-            return self._ask_model(call)
         key = self.key_for(call)
         with self._lock:
             shared = self._under_way.get(key)

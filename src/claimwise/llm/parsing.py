@@ -59,9 +59,7 @@ def parse_reply(text: str, kind: type[T]) -> T:
         raise UnparsableError(make_printable(str(error))[:_SHOWN]) from error
 
 
-def ask_for(
-    asker: Asker, call: LlmCall, kind: type[T], *, fresh: bool = False
-) -> tuple[T, LlmReply] | LlmFailure:
+def ask_for(asker: Asker, call: LlmCall, kind: type[T]) -> tuple[T, LlmReply] | LlmFailure:
     """Ask, and read the reply as ``kind``; an unparsable one is forgotten and asked for again.
 
     Returns:
@@ -69,15 +67,13 @@ def ask_for(
     """
     told = ""
     for _ in range(_ASKED):
-        reply = asker.ask(call, fresh=fresh)
+        reply = asker.ask(call)
         if isinstance(reply, LlmFailure):
             return reply
         try:
             return parse_reply(reply.text, kind), reply
         except UnparsableError as error:
-            # A fresh reply was not kept; the one that is there is another, and may be good.
-            if not fresh:
-                asker.reject(call, reply)
+            asker.reject(call, reply)
             told = str(error)
     return LlmFailure(code="unparsable", detail=told, attempts=_ASKED, usage=reply.usage)
 

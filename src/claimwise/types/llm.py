@@ -99,8 +99,8 @@ class Asker(Protocol):
 
     model: str
 
-    def ask(self, call: LlmCall, *, fresh: bool = False) -> LlmReply | LlmFailure:
-        """Return the reply, from the cache unless ``fresh``; waits for its turn, tries again."""
+    def ask(self, call: LlmCall) -> LlmReply | LlmFailure:
+        """Return the reply, from the cache if it is there; waits for its turn, tries again."""
         ...
 
     def reject(self, call: LlmCall, reply: LlmReply) -> None:
