@@ -29,7 +29,7 @@ from claimwise.types.rows import (
     Run,
     Source,
 )
-from claimwise.types.traces import Passage, Trace
+from claimwise.types.traces import Dropped, Passage, ToolCall, Trace
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Claim",
     "ClaimVerdict",
     "Context",
+    "Dropped",
     "Features",
     "GoldSpan",
     "InputError",
@@ -64,6 +65,7 @@ __all__ = [
     "Scores",
     "Source",
     "Span",
+    "ToolCall",
     "Trace",
     "Usage",
     "Wire",

@@ -5,7 +5,6 @@ import contextlib
 import gzip
 import json
 import logging
-import os
 import signal
 import threading
 from collections import Counter
@@ -491,8 +490,9 @@ def test_calls_that_rest_between_attempts_are_cancelled(connect: Opener) -> None
         assert server.count == 1
 
 
-def test_interrupt_stops_the_workers_first(connect: Opener) -> None:
-    """Ctrl-C while the main thread waits for a pool."""
+@pytest.mark.parametrize("hit", ["main", "worker"])
+def test_interrupt_stops_the_workers_first(connect: Opener, hit: str) -> None:
+    """Ctrl-C while the main thread waits for a pool, whichever thread the system hands it to."""
     before = signal.getsignal(signal.SIGINT)
     with FaultyServer() as server:
         client = connect(server, concurrency=2)
@@ -500,7 +500,9 @@ def test_interrupt_stops_the_workers_first(connect: Opener) -> None:
 
         def interrupt() -> None:
             wait_until(lambda: server.under_way == 2, "two are under way")
-            os.kill(os.getpid(), signal.SIGINT)
+            thread = threading.main_thread() if hit == "main" else threading.current_thread()
+            assert thread.ident is not None
+            signal.pthread_kill(thread.ident, signal.SIGINT)
             wait_until(client._stopped.is_set, "the client is stopped")
             server.admit()
 

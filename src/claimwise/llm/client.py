@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import socket
 import threading
 import time
 from collections import Counter
@@ -11,9 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from hashlib import sha256
-from queue import SimpleQueue
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import TracebackType
+from typing import Self
 
 import msgspec
 
@@ -34,6 +34,7 @@ _GRACE_SECONDS = 3.0
 _SHOWN = 300
 _LONGEST_BODY = 16 << 20  # bytes, unpacked; far more than any limit of tokens allows
 _OVERLOADED = frozenset({429, 503, 529})
+_NO_SIGNAL = b"\0"  # signals are numbered from 1
 
 
 def make_key(call: LlmCall, address: str = "") -> str:
@@ -444,28 +445,28 @@ def stop_on_interrupt(client: LlmClient) -> Iterator[None]:
         yield
         return
     before = signal.getsignal(signal.SIGINT) or signal.SIG_DFL
-    # A queue of this kind may be put into while it is being put into: the next Ctrl-C may come
-    # in the midst of the handler, where starting a thread or setting an event would go wrong.
-    orders: SimpleQueue[bool] = SimpleQueue()
+    # The system may hand the signal to a worker. Python's own handler then waits until the main
+    # thread wakes up, which it does not while it waits for workers that wait for the server; but
+    # the number of the signal is written to this socket at once, whichever thread was hit.
+    heard, written = socket.socketpair()
+    written.setblocking(False)
 
     def obey() -> None:
-        if orders.get():
-            client.cancel()
+        # In a thread of its own: the main one may hold the very locks that cancelling needs.
+        while (number := heard.recv(1)) != _NO_SIGNAL:
+            if number[0] == signal.SIGINT:
+                client.cancel()
 
-    # In a thread of its own: the main one may hold the very locks that cancelling needs.
     waiting = threading.Thread(target=obey, daemon=True)
     waiting.start()
-
-    def interrupt(number: int, frame: FrameType | None) -> Any:
-        orders.put(True)
-        if callable(before):
-            return before(number, frame)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
+    wakeup = signal.set_wakeup_fd(written.fileno(), warn_on_full_buffer=False)
+    signal.signal(signal.SIGINT, before if callable(before) else signal.default_int_handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        orders.put(False)
+        signal.set_wakeup_fd(wakeup)
+        written.send(_NO_SIGNAL)
         waiting.join()
+        heard.close()
+        written.close()

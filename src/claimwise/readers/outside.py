@@ -14,10 +14,10 @@ from claimwise.readers.problems import Complaint, holds_nul, make_problem
 from claimwise.readers.records import convert
 from claimwise.registry import Entry
 from claimwise.types.rows import Row
-from claimwise.types.traces import Trace
+from claimwise.types.traces import Dropped, Trace
 
 RecordKind = Literal["rows", "traces"]
-Record = Row | Trace | Problem
+Record = Row | Trace | Dropped | Problem
 Records = Iterator[tuple[int, Record]]
 
 KINDS_OF_RECORDS: tuple[RecordKind, ...] = ("rows", "traces")
@@ -28,8 +28,8 @@ class Reader(Protocol):
     """Turns files of one format into records (group ``claimwise.readers``).
 
     ``yields`` says which: "rows" of the store's tables, which ``claimwise import`` takes, or
-    "traces", one answer each with its question and passages, which ``claimwise promote`` takes.
-    A reader follows nothing that it reads: no link, no path, no code.
+    "traces", one answer each with its question and evidence, which ``claimwise measure`` and
+    ``claimwise promote`` take. A reader follows nothing that it reads: no link, no path, no code.
     """
 
     yields: RecordKind
@@ -44,7 +44,9 @@ class Reader(Protocol):
     def read(self, path: Path, options: Mapping[str, str]) -> Records:
         """Yield records with their lines; a :class:`Problem` stands for one that can't be read.
 
-        ``options`` holds what the command line says: "kind" and "trace_id", where given.
+        A :class:`Dropped` stands for what a reader of traces left out, and is counted.
+        ``options`` holds what the command line says, where it does: "kind", "trace_id", and "map"
+        and "values", the user's own names of columns and values (``question=ask,contexts=docs``).
         """
         ...
 
@@ -90,7 +92,7 @@ class OutsideReader:
         if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], int)):
             raise self.entry.fail(f"read yielded {found!r:.80}, expected a line and a record")
         line, record = found
-        if isinstance(record, Problem):
+        if isinstance(record, Problem | Dropped):
             return line, record
         if not isinstance(record, wanted):
             raise self.entry.fail(
@@ -117,7 +119,8 @@ def _check_record(record: Row | Trace) -> Row | Trace:
         checked = msgspec.convert(msgspec.to_builtins(record), Trace)
     except msgspec.ValidationError as error:
         raise Complaint(None, str(error), "a trace") from error
-    for name in ("question", "answer"):
+    needed = ("question",) if checked.failure else ("question", "answer")
+    for name in needed:
         if not values[name].strip():
             raise Complaint(name, "nothing", "text")
     return checked

@@ -1,23 +1,50 @@
-"""One answer of a system in use, as observability tools record it."""
+"""One answer of a system in use or under test, as observability and evaluation tools record it."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 import msgspec
 
-from claimwise.types.rows import Origin
+from claimwise.types.rows import Origin, Stakes
+
+PassageKind = Literal["passage", "tool_output"]
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
-    """A passage that the system was given; a trace may hold its document's id, text or both."""
+    """Evidence that the system was given; a trace may hold its document's id, text or both.
+
+    What a tool returned is evidence too: an answer that repeats it rests on it.
+    """
 
     source_id: str | None = None
     text: str | None = None
+    title: str | None = None
+    kind: PassageKind = "passage"
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that the system called, with its arguments as text: an entry of the action log."""
+
+    name: str
+    arguments: str | None = None
+    call_id: str | None = None
+
+
+class Dropped(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reader left out, in words that can stand after a number: “reasoning parts”."""
+
+    what: str
+    count: int = 1
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer of a system in use, as a trace or the store has it."""
+    """One answer with its question and evidence, as a file or the store has it.
+
+    None is “the file does not say”, everywhere: nothing is invented. ``answer`` is empty only where
+    ``failure`` says why there is none.
+    """
 
     origin: Origin
     place: str
@@ -25,8 +52,20 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
     # None: nobody recorded what was retrieved; empty: nothing was.
     passages: tuple[Passage, ...] | None = None
+    actions: tuple[ToolCall, ...] = ()
+    failure: str | None = None
     trace_id: str | None = None
+    # Answers of one conversation are not independent: it is their cluster.
+    conversation_id: str | None = None
+    # What answered, where a file has the answers of several: a provider, a prompt, an experiment.
+    system: str | None = None
     model: str | None = None
     happened_at: datetime | None = None
     feedback: str | None = None
+    gold_answer: str | None = None
     answerable: bool | None = None
+    query_type: str | None = None
+    stakes: Stakes | None = None
+    domain: str | None = None
+    # Further columns of the row with short values, to group by.
+    attributes: dict[str, str] = {}
