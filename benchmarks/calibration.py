@@ -33,8 +33,8 @@ from scipy import special
 
 from claimwise.calibration.maps import Scored, apply_map, fit_map, measure_ece
 from claimwise.calibration.stratified import StratumLabel, estimate_stratified
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import wilson_interval
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import wilson_interval
 
 Array = NDArray[np.float64]
 Generator = np.random.Generator

@@ -29,7 +29,7 @@ import numpy as np
 from claimwise.consistency.compare import THRESHOLD, compare_given
 from claimwise.consistency.values import GivenAnswer
 from claimwise.judges.judge import Verifier, load_verifier
-from claimwise.measure.accuracy import Rating, Resampling, compare_sets, measure_set, rate_claims
+from claimwise.metrics.accuracy import Rating, Resampling, compare_sets, measure_set, rate_claims
 
 Questions = dict[str, list[dict[str, Any]]]
 

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import (
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import (
     INTERVALS,
     design_effect,
     effective_size,

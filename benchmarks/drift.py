@@ -36,8 +36,8 @@ from claimwise.comparison.decomposition import (
     Split,
     split_movement,
 )
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import variance
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import variance
 
 CONFIDENCE = 0.95
 LEAST = 0.92

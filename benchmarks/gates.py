@@ -39,8 +39,8 @@ from claimwise.gates.bounds import DECISION_ICC, ENOUGH_INFORMATIVE, bound_to_pa
 from claimwise.gates.counts import ItemRow
 from claimwise.gates.decide import Confidence, compare_imagined, decide_change, decide_rate
 from claimwise.gates.values import DEFAULT_MARGIN
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import FEW_INFORMATIVE, PLANNING_ICC, simultaneous_confidence
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import FEW_INFORMATIVE, PLANNING_ICC, simultaneous_confidence
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]

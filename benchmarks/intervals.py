@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import bootstrap_interval, wilson_interval
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import bootstrap_interval, wilson_interval
 
 SLICES = 20
 RESAMPLES = 2_000

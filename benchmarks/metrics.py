@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from claimwise.measure import estimate_metric, find_metric, load_metrics
+from claimwise.metrics import estimate_metric, find_metric, load_metrics
 from claimwise.store import open_store
 from support.memory import read_peak_memory
 

@@ -19,8 +19,8 @@ from claimwise.cli import verifiers
 from claimwise.cli.commands import COMMANDS
 from claimwise.cli.main import LazyGroup, cli, run
 from claimwise.judges.card import Card, load_card
-from claimwise.measure import load_metrics
-from claimwise.measure.catalogue import list_metrics
+from claimwise.metrics import load_metrics
+from claimwise.metrics.catalogue import list_metrics
 from claimwise.readers.problems import describe
 from claimwise.readers.records import NESTED
 from claimwise.store.files import SqlFolder, list_views

@@ -17,7 +17,7 @@ from claimwise.readers import built_in as readers
 from claimwise.testing import check_judge, check_metric, check_provider, check_reader
 
 ROOT = Path(__file__).parent.parent
-METRICS = ROOT / "src/claimwise/measure/sql"
+METRICS = ROOT / "src/claimwise/metrics/sql"
 
 
 @pytest.mark.parametrize("name", ["EMBEDDED", "LEXICAL", "OVERLAP"])

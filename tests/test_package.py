@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 import claimwise
 from claimwise.cli.commands import COMMANDS
 from claimwise.errors import ClaimwiseError
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from claimwise.measure import estimate_metric, load_metrics
+from claimwise.metrics import estimate_metric, load_metrics
 from claimwise.store import Store, open_store
 
 FAITHFULNESS = """

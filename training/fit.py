@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 from claimwise.judges.card import Card
 from claimwise.judges.combine import Combiner, LogisticModel, Tier
 from claimwise.judges.overlap import OverlapVerifier
-from claimwise.measure.accuracy import (
+from claimwise.metrics.accuracy import (
     MeasuredAccuracy,
     Resampling,
     average_sets,

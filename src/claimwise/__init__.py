@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from claimwise.errors import ClaimwiseError, InputError, MetricError, StoreError
     from claimwise.fact_check.answer import factcheck
     from claimwise.judges.judge import load_verifier
-    from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
+    from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
     from claimwise.run_report import build_report
     from claimwise.run_report.values import Report
     from claimwise.store import Store, open_store
@@ -28,7 +28,7 @@ _HOMES = {
     "Estimate": "types.results",
     "FactCheckResult": "types.closed_book",
     "InputError": "errors",
-    "Metric": "measure",
+    "Metric": "metrics",
     "MetricError": "errors",
     "MetricTable": "types.results",
     "Report": "run_report.values",
@@ -37,12 +37,12 @@ _HOMES = {
     "StoreError": "errors",
     "build_report": "run_report",
     "check": "checking.check",
-    "estimate_metric": "measure",
+    "estimate_metric": "metrics",
     "export_store": "transfer",
     "factcheck": "fact_check.answer",
-    "find_metric": "measure",
+    "find_metric": "metrics",
     "import_files": "transfer",
-    "load_metrics": "measure",
+    "load_metrics": "metrics",
     "load_verifier": "judges.judge",
     "open_store": "store",
 }

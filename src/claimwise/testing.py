@@ -26,8 +26,8 @@ from claimwise.judges.outside import Judge, OutsideVerifier
 from claimwise.llm.addresses import is_loopback_origin, read_origin
 from claimwise.llm.providers import Destination, Endpoint, Provider, make_url
 from claimwise.llm.wire import Reading
-from claimwise.measure import estimate_metric
-from claimwise.measure.catalogue import parse_metric
+from claimwise.metrics import estimate_metric
+from claimwise.metrics.catalogue import parse_metric
 from claimwise.readers.outside import OutsideReader, Reader
 from claimwise.registry import Entry, Group, Plugin
 from claimwise.store import open_store

@@ -20,7 +20,7 @@ from claimwise.app.requests import Call, Refusal, Response
 from claimwise.app.runs import MOST_RUNS, show_run, show_runs
 from claimwise.app.sql import show_query
 from claimwise.config import Project
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 from claimwise.report.format import say_name
 from claimwise.run_report import build_report, sentences
 from claimwise.run_report.values import Report

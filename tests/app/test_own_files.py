@@ -12,7 +12,7 @@ import pytest
 from claimwise.app import requests
 from claimwise.demo import list_demo_files
 from claimwise.labelling import guide
-from claimwise.measure import catalogue
+from claimwise.metrics import catalogue
 from claimwise.store import files as sql_files
 from claimwise.store import open_store
 from claimwise.transfer import import_files

@@ -274,7 +274,7 @@ def test_sql_as_csv_holds_no_formula(demo: Say) -> None:
 
 def test_sql_as_json_on_postgresql(say: Say, demo_place: str) -> None:
     """Sums are numbers there too, for every metric."""
-    from claimwise.measure import load_metrics
+    from claimwise.metrics import load_metrics
 
     for name in load_metrics():
         options = ("--run", "baseline", "--format", "json", "--store", demo_place)

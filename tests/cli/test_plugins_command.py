@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from claimwise.cli.main import run
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 from claimwise.registry import GROUPS
 from support.packages import install_package
 

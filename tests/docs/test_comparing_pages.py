@@ -13,7 +13,7 @@ import pytest
 from claimwise.cli.main import run
 from claimwise.comparison.drift import explain_drift
 from claimwise.comparison.queries import find_pair
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 from claimwise.store import open_store
 
 ROOT = Path(__file__).parent.parent.parent

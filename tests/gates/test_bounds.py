@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.gates.bounds import bound_to_fail, bound_to_pass
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import korn_graubard_bound
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import korn_graubard_bound
 
 Bound = Callable[[Histogram, float, Any], float | None]
 both = pytest.mark.parametrize("bound_rate", [bound_to_pass, bound_to_fail])

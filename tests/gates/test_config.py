@@ -11,7 +11,7 @@ from claimwise.errors import ClaimwiseError, ConfigError, MetricError
 from claimwise.gates import resolve_gate
 from claimwise.gates.settings import read_gates
 from claimwise.gates.values import Gate
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 
 METRICS = load_metrics()
 

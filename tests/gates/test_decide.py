@@ -14,7 +14,7 @@ from claimwise.gates.decide import MOST_ITEMS, combine_outcomes, decide_gate
 from claimwise.gates.gather import Gathered
 from claimwise.gates.rules import resolve_gate
 from claimwise.gates.values import Gate, GateDecision, SliceDecision
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 
 METRICS = load_metrics()
 Rows = dict[str, ItemRow]

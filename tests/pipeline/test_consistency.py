@@ -18,7 +18,7 @@ from claimwise.consistency.compare import (
 from claimwise.consistency.values import CAUTION, GivenAnswer
 from claimwise.errors import ClaimwiseError, StoreError
 from claimwise.judges.grounded import GroundedJudge
-from claimwise.measure.accuracy import Resampling
+from claimwise.metrics.accuracy import Resampling
 from claimwise.store import Store
 from claimwise.types.llm import LlmCall, LlmFailure
 from pipeline.instruments import ExactVerifier

@@ -17,8 +17,8 @@ from claimwise.incidents.promotion import make_trace, promote_trace
 from claimwise.incidents.queries import find_answer, list_queue, list_standings, read_incidents
 from claimwise.incidents.values import ItemChoice, Promotion
 from claimwise.judges.judge import load_verifier
-from claimwise.measure import load_metrics
-from claimwise.measure.counting import list_items
+from claimwise.metrics import load_metrics
+from claimwise.metrics.counting import list_items
 from claimwise.store import Store
 from claimwise.types.rows import QueueEntry, Source
 from claimwise.types.traces import Passage, Trace

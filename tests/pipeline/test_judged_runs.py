@@ -13,7 +13,7 @@ import pytest
 from claimwise.checking.engine import plan_run
 from claimwise.checking.run import GroundedRun, verify_rounds, verify_run
 from claimwise.errors import PromptError
-from claimwise.measure.judge_agreement import measure_agreement
+from claimwise.metrics.judge_agreement import measure_agreement
 from claimwise.store import Store, open_store
 from claimwise.types.llm import Price
 from pipeline.judged_processes import MODEL, judge_run, open_judge, prepare

@@ -19,7 +19,7 @@ from claimwise.bench.labelled import read_set
 from claimwise.disk import input as reading
 from claimwise.errors import InputError, MetricError
 from claimwise.labelling.labelstudio_files import read_annotations
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 from claimwise.readers import documents, read_rows
 from claimwise.readers.answers import read_answer_files
 from claimwise.readers.documents import STDIN, read_action_log, read_sources, read_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 from claimwise.run_report import build_report
 from claimwise.store import Store
 

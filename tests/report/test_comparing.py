@@ -30,7 +30,7 @@ from claimwise.comparison.report import (
     to_comparison_document,
 )
 from claimwise.comparison.values import Comparison
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 from claimwise.report.changes import list_ids, show_change, show_change_interval
 from claimwise.run_report import html
 from claimwise.store import open_store

@@ -7,8 +7,8 @@ import pytest
 from claimwise.checking.queries import Judging, count_verdicts, list_compared
 from claimwise.errors import InputError
 from claimwise.incidents.queries import list_queue
-from claimwise.measure import find_metric, load_metrics
-from claimwise.measure.counting import list_items
+from claimwise.metrics import find_metric, load_metrics
+from claimwise.metrics.counting import list_items
 from claimwise.run_report.build import build_report
 from claimwise.store import Store
 from claimwise.store.lookup import find_run

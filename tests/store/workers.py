@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 
 import claimwise.store.load as loading
-from claimwise.measure import estimate_metric, load_metrics
+from claimwise.metrics import estimate_metric, load_metrics
 from claimwise.store import Store, open_store
 from claimwise.types.rows import Answer, Claim, Item, Label, Placed, Row
 from store.builders import load, make, put

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from claimwise.agreement.values import Figure
-from claimwise.measure.intervals import FEW_INFORMATIVE, PLANNING_ICC, wilson_bounds
+from claimwise.metrics.intervals import FEW_INFORMATIVE, PLANNING_ICC, wilson_bounds
 
 MISSING: Final = -1
 NO_OVERLAP: Final = "no claim has two labels"

@@ -23,7 +23,7 @@ from claimwise.command.options import (
 )
 from claimwise.errors import MetricError
 from claimwise.labelling.rounds import read_round
-from claimwise.measure.estimate import check_confidence
+from claimwise.metrics.estimate import check_confidence
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 

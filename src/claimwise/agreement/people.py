@@ -40,9 +40,9 @@ from claimwise.agreement.values import (
     VerdictPair,
 )
 from claimwise.errors import MetricError, describe_unknown
-from claimwise.measure.counting import SliceKey, write_slice
-from claimwise.measure.estimate import check_run
-from claimwise.measure.intervals import simultaneous_confidence
+from claimwise.metrics.counting import SliceKey, write_slice
+from claimwise.metrics.estimate import check_run
+from claimwise.metrics.intervals import simultaneous_confidence
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 from claimwise.types.rows import Judgement

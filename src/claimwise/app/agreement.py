@@ -26,7 +26,7 @@ from claimwise.app.figures import Wanted, read_figures
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.errors import MetricError
 from claimwise.labelling.guide import find_guide, show_rules
-from claimwise.measure import check_run
+from claimwise.metrics import check_run
 from claimwise.report.format import say_name, show_count
 from claimwise.store import Store
 from claimwise.types.rows import Judgement

@@ -44,7 +44,7 @@ from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.config import Project
 from claimwise.errors import ClaimwiseError, RefusedError, StoreBusyError, StoreError
 from claimwise.labelling import guide
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 

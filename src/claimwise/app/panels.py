@@ -19,7 +19,7 @@ from claimwise.app.charts import (
     draw_quadrant,
     draw_trend,
 )
-from claimwise.measure.run_judges import Judged
+from claimwise.metrics.run_judges import Judged
 from claimwise.report import format as form
 from claimwise.run_report import sentences
 from claimwise.run_report.build import rank_slice

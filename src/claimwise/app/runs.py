@@ -12,8 +12,8 @@ from claimwise.app.figures import ReadyFigures, Wanted, read_figures
 from claimwise.app.panels import MeasuredRun
 from claimwise.app.requests import Call, PageRoute, Refusal, Response, show_moment
 from claimwise.config import Project
-from claimwise.measure import Metric, load_metrics
-from claimwise.measure.run_judges import Judged, find_instruments, find_label_views
+from claimwise.metrics import Metric, load_metrics
+from claimwise.metrics.run_judges import Judged, find_instruments, find_label_views
 from claimwise.report import format as form
 from claimwise.run_report import build_report, sentences
 from claimwise.run_report.sentences import describe_trust

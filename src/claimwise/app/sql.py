@@ -6,7 +6,7 @@ from shlex import quote
 
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.errors import MetricError
-from claimwise.measure import find_metric, load_metrics
+from claimwise.metrics import find_metric, load_metrics
 from claimwise.report import format as form
 from claimwise.store import list_views
 

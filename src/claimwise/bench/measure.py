@@ -21,7 +21,7 @@ from claimwise.bench.labelled import find_sets, read_set
 from claimwise.disk.input import refuse
 from claimwise.errors import ClaimwiseError
 from claimwise.judges.judge import Verifier, load_verifier
-from claimwise.measure.accuracy import (
+from claimwise.metrics.accuracy import (
     Compared,
     MeasuredAccuracy,
     Resampling,

@@ -40,7 +40,7 @@ from claimwise.calibration.trust import decide_trust
 from claimwise.calibration.values import Baseline, Calibrated, Calibration, JudgedClaim, TrustRule
 from claimwise.calibration.weights import weigh_samples
 from claimwise.errors import MetricError
-from claimwise.measure import check_run
+from claimwise.metrics import check_run
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 

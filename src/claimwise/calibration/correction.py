@@ -21,8 +21,8 @@ from claimwise.calibration.queries import (
 from claimwise.calibration.stratified import StratumLabel, estimate_stratified
 from claimwise.calibration.values import CorrectedRate
 from claimwise.calibration.weights import is_whole
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import wilson_interval
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import wilson_interval
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 

@@ -1,7 +1,7 @@
 """What an instrument's verdicts are worth, measured on claims that people labelled too.
 
 Claims of one item are right or wrong together, so every interval rests on items. Where rounds
-drew claims with unequal chances, each counts for as many as it was drawn from (measure/weighing.py
+drew claims with unequal chances, each counts for as many as it was drawn from (weights.py
 says how many that is; for labels of rounds that the store does not know, 1 / probability); a claim
 that was not drawn at all counts for itself.
 
@@ -32,8 +32,8 @@ from claimwise.agreement.coefficients import find_kappas, measure_fleiss, measur
 from claimwise.agreement.values import Figure
 from claimwise.calibration.maps import BINS, Scored, find_bins, measure_ece
 from claimwise.calibration.values import Bin, JudgedClaim, PeopleAgreement, VerdictAccuracy
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import wilson_interval
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import wilson_interval
 from claimwise.types.rows import SMALLEST_CHANCE, Judgement
 from claimwise.types.verdicts import CHOICES
 

@@ -22,7 +22,7 @@ from claimwise.types.verdicts import MapBasis
 
 
 def score_verdict(verdict: str, confidence: float) -> float:
-    """Return the score of a verdict as calibrations define it (measure/calibration.py).
+    """Return the score of a verdict as calibrations define it (calibration/measure.py).
 
     It is not yet a probability of support: an instrument that is 0.3 sure of “overreach” may be
     sure of “contradicted” otherwise.

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import effective_size, wilson_bounds
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import effective_size, wilson_bounds
 
 Floats = NDArray[np.float64]
 

@@ -167,7 +167,7 @@ def _check_offline(request: CheckRequest, verifier: str, store: str | None) -> C
     if result.agreement is not None:
         return result
     # Loaded when needed: a judge with a card should not wait for it.
-    from claimwise.measure.judge_agreement import measure_agreement
+    from claimwise.metrics.judge_agreement import measure_agreement
 
     agreement, _ = ask_store(lambda opened: measure_agreement(opened, result.verifier), store)
     return replace(result, agreement=agreement)

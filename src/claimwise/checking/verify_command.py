@@ -32,7 +32,7 @@ from claimwise.command.options import (
 )
 from claimwise.command.progress import show_progress
 from claimwise.errors import StoreError, make_printable
-from claimwise.measure.judge_agreement import measure_agreement
+from claimwise.metrics.judge_agreement import measure_agreement
 from claimwise.store import Store
 from claimwise.types.verdicts import VERDICTS
 

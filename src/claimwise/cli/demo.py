@@ -12,7 +12,7 @@ from claimwise.command.options import console, write_output
 from claimwise.config import find_project
 from claimwise.demo import write_demo
 from claimwise.judges.judge import load_verifier
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 from claimwise.run_report import build_report, print_report, render_html
 from claimwise.store import open_store
 

@@ -21,7 +21,7 @@ from claimwise.command.options import (
     store_option,
 )
 from claimwise.errors import ClaimwiseError
-from claimwise.measure import check_settings, load_metrics
+from claimwise.metrics import check_settings, load_metrics
 from claimwise.store import Store
 from claimwise.store.checks import find_latest_time
 from claimwise.types.label_rules import describe_stored_breaches

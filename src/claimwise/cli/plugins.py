@@ -11,8 +11,8 @@ from claimwise.cli.verifiers import show_bytes
 from claimwise.command.options import format_option, print_json, print_table
 from claimwise.errors import make_printable
 from claimwise.llm.providers import load_provider_plugin
-from claimwise.measure import load_metrics
-from claimwise.measure.catalogue import list_package_metrics, load_metrics_plugin
+from claimwise.metrics import load_metrics
+from claimwise.metrics.catalogue import list_package_metrics, load_metrics_plugin
 from claimwise.registry import (
     GROUPS,
     Entry,

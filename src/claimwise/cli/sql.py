@@ -16,7 +16,7 @@ from claimwise.command.options import (
     store_option,
 )
 from claimwise.errors import MetricError
-from claimwise.measure import check_run, find_metric, load_metrics
+from claimwise.metrics import check_run, find_metric, load_metrics
 from claimwise.readers.cells import guard_cell
 from claimwise.store import list_views
 

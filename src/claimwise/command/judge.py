@@ -327,7 +327,7 @@ def check_replied(tally: Tally) -> None:
 
 def find_agreement(project: Project, store: str | None, labeler: str) -> str | None:
     """Return how far a judge agrees with people in the project's store; None: nobody knows."""
-    from claimwise.measure.judge_agreement import measure_agreement
+    from claimwise.metrics.judge_agreement import measure_agreement
 
     try:
         with open_project_store(project, store) as opened:

@@ -28,8 +28,8 @@ from claimwise.comparison.report import (
     to_comparison_document,
 )
 from claimwise.comparison.values import Comparison
-from claimwise.measure import Metric, find_metric, load_metrics
-from claimwise.measure.catalogue import list_metrics
+from claimwise.metrics import Metric, find_metric, load_metrics
+from claimwise.metrics.catalogue import list_metrics
 
 
 @click.command("compare", short_help="Compare two runs item by item.")

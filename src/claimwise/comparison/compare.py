@@ -1,6 +1,6 @@
 """Compares two runs: how far each rate moved over the items that both were asked.
 
-Items are paired, claims are not (see `claimwise.measure.paired`). An item that both were asked
+Items are paired, claims are not (see `claimwise.metrics.paired`). An item that both were asked
 and only one made claims about counts with the claims it has. Items that only one run was asked
 are left out of every change, and listed.
 """
@@ -31,12 +31,12 @@ from claimwise.comparison.values import (
     ShownClaim,
 )
 from claimwise.errors import MetricError
-from claimwise.measure.catalogue import Metric
-from claimwise.measure.counting import ItemCounts, SliceKey, list_items, narrow_labels
-from claimwise.measure.estimate import check_labeler, check_settings
-from claimwise.measure.intervals import FEW_ITEMS, simultaneous_confidence
-from claimwise.measure.paired import compare_items, split_change
-from claimwise.measure.run_judges import InstrumentChange, find_instruments, find_label_views
+from claimwise.metrics.catalogue import Metric
+from claimwise.metrics.counting import ItemCounts, SliceKey, list_items, narrow_labels
+from claimwise.metrics.estimate import check_labeler, check_settings
+from claimwise.metrics.intervals import FEW_ITEMS, simultaneous_confidence
+from claimwise.metrics.paired import compare_items, split_change
+from claimwise.metrics.run_judges import InstrumentChange, find_instruments, find_label_views
 from claimwise.store import Store
 from claimwise.types.results import Better, Settings
 from claimwise.types.rows import Item, Run

@@ -39,8 +39,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from claimwise.comparison.drift_values import Cause
-from claimwise.measure.intervals import FEW_INFORMATIVE
-from claimwise.measure.paired import compare_items, plan_variance
+from claimwise.metrics.intervals import FEW_INFORMATIVE
+from claimwise.metrics.paired import compare_items, plan_variance
 
 Array = NDArray[np.float64]
 

@@ -39,10 +39,10 @@ from claimwise.comparison.queries import (
     has_documents,
 )
 from claimwise.errors import MetricError
-from claimwise.measure.catalogue import Metric
-from claimwise.measure.counting import ItemCounts, SliceKey
-from claimwise.measure.estimate import check_labeler, check_settings
-from claimwise.measure.run_judges import (
+from claimwise.metrics.catalogue import Metric
+from claimwise.metrics.counting import ItemCounts, SliceKey
+from claimwise.metrics.estimate import check_labeler, check_settings
+from claimwise.metrics.run_judges import (
     InstrumentChange,
     find_instruments,
     find_label_views,

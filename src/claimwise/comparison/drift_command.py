@@ -21,7 +21,7 @@ from claimwise.comparison.drift_report import (
     to_drift_document,
 )
 from claimwise.comparison.queries import find_pair
-from claimwise.measure import Metric, find_metric, load_metrics
+from claimwise.metrics import Metric, find_metric, load_metrics
 
 
 @click.command("drift", short_help="Explain why a rate moved: system, evidence, mix or judge.")

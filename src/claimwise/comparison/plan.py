@@ -29,11 +29,11 @@ from claimwise.comparison.compare import PairedItems, pair_items, refuse_run_col
 from claimwise.comparison.plan_values import Plan, PlanRow
 from claimwise.comparison.queries import RunPair
 from claimwise.errors import MetricError
-from claimwise.measure.catalogue import Metric
-from claimwise.measure.counting import SliceKey, count_items
-from claimwise.measure.estimate import check_confidence, check_labeler
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import (
+from claimwise.metrics.catalogue import Metric
+from claimwise.metrics.counting import SliceKey, count_items
+from claimwise.metrics.estimate import check_confidence, check_labeler
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import (
     FEW_ITEMS,
     PLANNING_ICC,
     effective_size,
@@ -41,7 +41,7 @@ from claimwise.measure.intervals import (
     planning_weight,
     simultaneous_confidence,
 )
-from claimwise.measure.paired import PLANNING_CORRELATION, correlate_runs
+from claimwise.metrics.paired import PLANNING_CORRELATION, correlate_runs
 from claimwise.store import Store
 from claimwise.types.results import Better, Settings
 from claimwise.types.rows import Run

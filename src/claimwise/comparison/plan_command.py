@@ -17,7 +17,7 @@ from claimwise.command.options import (
 from claimwise.comparison.plan import Goal, plan_items
 from claimwise.comparison.plan_report import print_plan, render_plan_markdown, to_plan_document
 from claimwise.comparison.queries import find_pair
-from claimwise.measure import find_metric, load_metrics
+from claimwise.metrics import find_metric, load_metrics
 from claimwise.store import Store
 from claimwise.store.lookup import find_run
 from claimwise.types.rows import Run

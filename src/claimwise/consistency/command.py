@@ -46,7 +46,7 @@ from claimwise.consistency.values import ConsistencyResult, GivenAnswer
 from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.judges.grounded import GroundedJudge
 from claimwise.judges.judge import Verifier, load_verifier
-from claimwise.measure.accuracy import Resampling
+from claimwise.metrics.accuracy import Resampling
 from claimwise.readers.answers import read_answer_files
 from claimwise.readers.documents import check_stdin
 from claimwise.store import Store

@@ -31,7 +31,7 @@ from claimwise.decompose import split_answer
 from claimwise.errors import ClaimwiseError, StoreError
 from claimwise.judges.judge import Verifier, load_verifier
 from claimwise.judges.overlap import OverlapVerifier
-from claimwise.measure.accuracy import Rating, Resampling, compare_sets, measure_set, rate_claims
+from claimwise.metrics.accuracy import Rating, Resampling, compare_sets, measure_set, rate_claims
 from claimwise.readers.documents import UNSTORED
 from claimwise.store import Store
 from claimwise.store.lookup import find_run

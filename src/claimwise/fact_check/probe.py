@@ -20,8 +20,8 @@ from claimwise.errors import ClaimwiseError, ConfigError
 from claimwise.fact_check.answer import group_claims, label_piece
 from claimwise.fact_check.probe_facts import make_probe
 from claimwise.judges.closed_book import ClosedBookJudge
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import Interval, wilson_interval
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import Interval, wilson_interval
 from claimwise.readers.json_keys import find_repeated_key
 from claimwise.readers.problems import show
 from claimwise.types.closed_book import (

@@ -26,7 +26,7 @@ from claimwise.checking.tasks import JudgeTask, Labels, TaskOutcome, TaskReader,
 from claimwise.fact_check.answer import AnswerJudgement, group_claims, judge_once, label_piece
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.doubts import find_field
-from claimwise.measure.judge_agreement import measure_agreement
+from claimwise.metrics.judge_agreement import measure_agreement
 from claimwise.store import Store
 from claimwise.types.closed_book import (
     DOUBTFUL,

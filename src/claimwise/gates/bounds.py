@@ -16,8 +16,8 @@ from typing import Final, Literal
 
 from scipy import special
 
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import design_effect, korn_graubard_bound
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import design_effect, korn_graubard_bound
 
 Side = Literal["lower", "upper"]
 

@@ -33,10 +33,10 @@ from claimwise.gates.bounds import Side, bound_to_fail, bound_to_pass
 from claimwise.gates.counts import Floats, GateCounts, imagine
 from claimwise.gates.gather import Gathered
 from claimwise.gates.values import GateDecision, Outcome, SliceDecision
-from claimwise.measure.counting import SliceKey
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import simultaneous_confidence
-from claimwise.measure.paired import RateDifference, compare_items
+from claimwise.metrics.counting import SliceKey
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import simultaneous_confidence
+from claimwise.metrics.paired import RateDifference, compare_items
 from claimwise.types.results import Better
 
 MOST_ITEMS: Final = 100_000

@@ -15,10 +15,10 @@ from claimwise.gates.counts import GateCounts, ItemRow
 from claimwise.gates.rules import GateRule
 from claimwise.gates.trust import Trust, describe_standing
 from claimwise.gates.values import Gate
-from claimwise.measure import Metric, find_metric, load_metrics
-from claimwise.measure.catalogue import parse_metric
-from claimwise.measure.counting import ItemCounts, SliceKey, list_attributes, list_items
-from claimwise.measure.histogram import Histogram
+from claimwise.metrics import Metric, find_metric, load_metrics
+from claimwise.metrics.catalogue import parse_metric
+from claimwise.metrics.counting import ItemCounts, SliceKey, list_attributes, list_items
+from claimwise.metrics.histogram import Histogram
 from claimwise.store import Store
 from claimwise.types.rows import Item
 

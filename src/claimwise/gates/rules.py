@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from claimwise.errors import ConfigError
 from claimwise.gates.values import Gate
-from claimwise.measure import Metric, find_metric
+from claimwise.metrics import Metric, find_metric
 from claimwise.types.results import Better
 
 

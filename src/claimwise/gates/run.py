@@ -10,8 +10,8 @@ from claimwise.errors import ConfigError, describe_unknown
 from claimwise.gates import decide_gate, gather_gate, resolve_gate
 from claimwise.gates.settings import name_abstention, read_gates
 from claimwise.gates.values import Gate, GateReport
-from claimwise.measure import check_run, load_metrics
-from claimwise.measure.estimate import check_labeler
+from claimwise.metrics import check_run, load_metrics
+from claimwise.metrics.estimate import check_labeler
 from claimwise.store import Store
 from claimwise.store.runs import find_latest_run
 

@@ -22,8 +22,8 @@ from claimwise.gates import GateRule, resolve_gate
 from claimwise.gates.settings import read_gates
 from claimwise.incidents.queries import IncidentRows, list_standings, read_incidents
 from claimwise.incidents.values import Catch, IncidentStatus
-from claimwise.measure import load_metrics
-from claimwise.measure.counting import ItemCounts, list_attributes, list_items
+from claimwise.metrics import load_metrics
+from claimwise.metrics.counting import ItemCounts, list_attributes, list_items
 from claimwise.store import Store, open_store
 from claimwise.text import make_claim_id
 from claimwise.types.rows import (

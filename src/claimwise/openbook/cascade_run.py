@@ -19,7 +19,7 @@ from claimwise.fact_check.run import PieceReader, PieceWork, make_label, make_un
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.corpus import Corpus
 from claimwise.judges.judge import Splitter, Verifier
-from claimwise.measure.judge_agreement import measure_agreement
+from claimwise.metrics.judge_agreement import measure_agreement
 from claimwise.openbook.answer import plan_by_corpus
 from claimwise.openbook.cascade import settle_claims
 from claimwise.openbook.run import name_labeler

@@ -39,7 +39,7 @@ from claimwise.decompose import split_answer
 from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.judges.corpus import Corpus
 from claimwise.judges.judge import load_verifier
-from claimwise.measure.judge_agreement import measure_agreement
+from claimwise.metrics.judge_agreement import measure_agreement
 from claimwise.openbook.answer import (
     check_by_corpus,
     plan_by_corpus,

@@ -9,8 +9,8 @@ from claimwise.calibration.correction import correct_run
 from claimwise.calibration.probabilities import measure_probabilities
 from claimwise.calibration.status import Standings, read_standings
 from claimwise.calibration.values import CorrectedRate, RunProbabilities
-from claimwise.measure import Metric, estimate_metric, find_metric, narrow_labels
-from claimwise.measure.catalogue import list_metrics
+from claimwise.metrics import Metric, estimate_metric, find_metric, narrow_labels
+from claimwise.metrics.catalogue import list_metrics
 from claimwise.run_report.values import Report, Worst
 from claimwise.store import Store
 from claimwise.types.label_rules import describe_stored_breaches

@@ -20,7 +20,7 @@ from claimwise.command.options import (
     store_option,
     write_output,
 )
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 from claimwise.run_report import (
     build_report,
     print_report,

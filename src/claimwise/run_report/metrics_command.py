@@ -15,7 +15,7 @@ from claimwise.command.options import (
     print_json,
     store_option,
 )
-from claimwise.measure import Metric, estimate_metric, find_metric, load_metrics
+from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
 from claimwise.run_report import print_tables, render_tables_markdown, tables_to_document
 
 

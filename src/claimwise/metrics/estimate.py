@@ -7,16 +7,16 @@ from math import ceil
 from typing import Any, Final, Literal
 
 from claimwise.errors import MetricError, describe_unknown
-from claimwise.measure.catalogue import Metric
-from claimwise.measure.counting import (
+from claimwise.metrics.catalogue import Metric
+from claimwise.metrics.counting import (
     SliceCounts,
     SliceKey,
     count_items,
     list_item_columns,
     merge_counts,
 )
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import (
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import (
     INTERVALS,
     Interval,
     design_effect,

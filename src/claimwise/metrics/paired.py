@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import FEW_INFORMATIVE, PLANNING_ICC
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import FEW_INFORMATIVE, PLANNING_ICC
 
 _Counts = NDArray[np.float64]
 

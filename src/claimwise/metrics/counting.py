@@ -14,8 +14,8 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from claimwise.errors import MetricError, StoreError, describe_unknown
-from claimwise.measure.catalogue import Metric
-from claimwise.measure.histogram import Histogram
+from claimwise.metrics.catalogue import Metric
+from claimwise.metrics.histogram import Histogram
 from claimwise.store import Store, list_views
 from claimwise.store.parameters import find_parameters
 from claimwise.types.rows import Item, Run

@@ -36,9 +36,9 @@ from claimwise.agreement.coefficients import (
     rate_units,
 )
 from claimwise.agreement.values import Figure
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import wilson_interval
-from measure.naive_agreement import (
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import wilson_interval
+from metrics.naive_agreement import (
     Table,
     find_ac1,
     find_alpha,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from claimwise.measure.histogram import Histogram
+from claimwise.metrics.histogram import Histogram
 
 _CELLS_AT_ONCE = 2_000_000  # 16 MB of counts in memory, however many resamples are asked for
 _MANY_ITEMS = 1_000

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from claimwise.measure.paired import compare_items, correlate_runs, split_change
+from claimwise.metrics.paired import compare_items, correlate_runs, split_change
 
 ITEM = st.integers(0, 8).flatmap(lambda m: st.tuples(st.integers(0, m), st.just(m)))
 ITEMS = st.lists(st.tuples(ITEM, ITEM), min_size=1, max_size=40)

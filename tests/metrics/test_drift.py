@@ -11,8 +11,8 @@ from claimwise.comparison.drift import explain_drift
 from claimwise.comparison.drift_values import Drift, DriftPart
 from claimwise.comparison.queries import find_pair
 from claimwise.errors import MetricError
-from claimwise.measure import load_metrics
-from claimwise.measure.run_judges import find_label_views
+from claimwise.metrics import load_metrics
+from claimwise.metrics.run_judges import find_label_views
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_store
 from small_data import SOURCE, answer, item, label, load, run, source

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claimwise.measure.accuracy import (
+from claimwise.metrics.accuracy import (
     COMPARED,
     FIGURES,
     MeasuredAccuracy,
@@ -223,7 +223,7 @@ def test_weights_are_the_same_as_repeated_rows(
 def test_resamples_do_not_depend_on_the_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
     rating = draw_set(40, seed=5)
     whole = resample_figures(rating, QUICK)
-    monkeypatch.setattr("claimwise.measure.accuracy._BLOCK_CELLS", 1000)
+    monkeypatch.setattr("claimwise.metrics.accuracy._BLOCK_CELLS", 1000)
     parts = resample_figures(rating, QUICK)
     for name in FIGURES:
         assert np.array_equal(whole[name], parts[name])

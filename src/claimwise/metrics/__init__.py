@@ -1,8 +1,8 @@
 """Runs metric files and puts intervals on them. Never sees a model."""
 
-from claimwise.measure.catalogue import Metric, find_metric, load_metrics
-from claimwise.measure.counting import narrow_labels
-from claimwise.measure.estimate import check_run, check_settings, estimate_metric
+from claimwise.metrics.catalogue import Metric, find_metric, load_metrics
+from claimwise.metrics.counting import narrow_labels
+from claimwise.metrics.estimate import check_run, check_settings, estimate_metric
 
 __all__ = [
     "Metric",

@@ -11,7 +11,7 @@ from claimwise.comparison.compare import compare_runs
 from claimwise.comparison.queries import find_pair
 from claimwise.comparison.values import Comparison
 from claimwise.errors import MetricError, StoreError
-from claimwise.measure import load_metrics
+from claimwise.metrics import load_metrics
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_store
 from claimwise.types.results import Settings

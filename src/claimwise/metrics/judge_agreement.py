@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from claimwise.measure import estimate_metric, find_metric, load_metrics
+from claimwise.metrics import estimate_metric, find_metric, load_metrics
 from claimwise.store import Store
 
 

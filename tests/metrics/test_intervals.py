@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from claimwise.measure import bootstrap, intervals
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import (
+from claimwise.metrics import bootstrap, intervals
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import (
     INTERVALS,
     bootstrap_interval,
     design_effect,

@@ -4,7 +4,7 @@ A metric is a select of one contract: any slice columns, ``cluster_id`` (the ite
 ``numerator`` and ``denominator``; and, where claims can go unscored, ``asked`` (claims asked)
 and ``scored`` (when that is not the denominator). Its header is a comment of ``-- key: value``
 lines: what the metric means, and how reports, comparisons and gates treat it. Built-in metrics lie
-in ``measure/sql``, a project's own in its metrics folder, and packages bring theirs by entry points
+in ``metrics/sql``, a project's own in its metrics folder, and packages bring theirs by entry points
 (group ``claimwise.metrics``); all are the same to everything that follows, so no other module keeps
 a list of metrics.
 """
@@ -53,7 +53,7 @@ _log = logging.getLogger("claimwise")
 
 BUILT_IN = Plugin(
     description="the metrics that come with claimwise",
-    load=lambda: files("claimwise.measure").joinpath("sql"),
+    load=lambda: files("claimwise.metrics").joinpath("sql"),
     card="docs/metrics.md",
 )
 

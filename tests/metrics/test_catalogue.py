@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from claimwise.errors import MetricError
-from claimwise.measure import find_metric, load_metrics
-from claimwise.measure.catalogue import list_metrics, parse_metric
+from claimwise.metrics import find_metric, load_metrics
+from claimwise.metrics.catalogue import list_metrics, parse_metric
 
 HEADER = "-- title: T\n-- meaning: first\n--   and second line\n-- grain: one row per item\n"
 

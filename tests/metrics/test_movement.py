@@ -20,7 +20,7 @@ from claimwise.comparison.decomposition import (
     Split,
     split_movement,
 )
-from claimwise.measure.paired import compare_items
+from claimwise.metrics.paired import compare_items
 
 PAIR = st.integers(0, 6).flatmap(lambda m: st.tuples(st.integers(0, m), st.just(m)))
 ROW = st.tuples(

@@ -10,7 +10,7 @@ import pytest
 
 from claimwise.cli.main import run
 from claimwise.errors import MetricError
-from claimwise.measure import estimate_metric, load_metrics
+from claimwise.metrics import estimate_metric, load_metrics
 from claimwise.store import Store
 from support.packages import install_package
 

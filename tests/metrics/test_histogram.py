@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.measure.histogram import Histogram
+from claimwise.metrics.histogram import Histogram
 
 Rows: TypeAlias = list[tuple[int, int, int]]
 

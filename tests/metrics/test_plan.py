@@ -11,8 +11,8 @@ from claimwise.comparison.plan import Goal, Outlook, _find_drop, _find_items, pl
 from claimwise.comparison.plan_values import Plan
 from claimwise.comparison.queries import find_pair
 from claimwise.errors import MetricError
-from claimwise.measure import load_metrics
-from claimwise.measure.paired import compare_items
+from claimwise.metrics import load_metrics
+from claimwise.metrics.paired import compare_items
 from claimwise.store import Store
 from small_data import answer, item, label, load, run, source
 

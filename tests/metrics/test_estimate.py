@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from claimwise.errors import MetricError
-from claimwise.measure import estimate_metric, find_metric, load_metrics
-from claimwise.measure.catalogue import parse_metric
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import korn_graubard_bound, korn_graubard_interval, wilson_interval
+from claimwise.metrics import estimate_metric, find_metric, load_metrics
+from claimwise.metrics.catalogue import parse_metric
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import korn_graubard_bound, korn_graubard_interval, wilson_interval
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_store
 from claimwise.types.results import Estimate, MetricTable, Settings

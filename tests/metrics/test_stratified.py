@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from claimwise.calibration.stratified import StratumLabel, estimate_stratified
-from claimwise.measure.histogram import Histogram
-from claimwise.measure.intervals import wilson_interval
+from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import wilson_interval
 
 
 def label(stratum: str, item: int, *, good: bool) -> StratumLabel:

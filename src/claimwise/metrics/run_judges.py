@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from claimwise.measure.catalogue import Metric
-from claimwise.measure.counting import STANDING, ItemCounts, Narrowing, list_items, narrow_labels
+from claimwise.metrics.catalogue import Metric
+from claimwise.metrics.counting import STANDING, ItemCounts, Narrowing, list_items, narrow_labels
 from claimwise.store import Store
 
 PEOPLE: Final = "people"

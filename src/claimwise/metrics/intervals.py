@@ -17,8 +17,8 @@ from typing import Final, Literal, Protocol
 import numpy as np
 from scipy import special
 
-from claimwise.measure.bootstrap import bca_levels, resampled_rates
-from claimwise.measure.histogram import Histogram
+from claimwise.metrics.bootstrap import bca_levels, resampled_rates
+from claimwise.metrics.histogram import Histogram
 
 PLANNING_ICC: Final = 0.3
 """Intraclass correlation assumed where data cannot show it; human-labelled sets have 0.28-0.50."""

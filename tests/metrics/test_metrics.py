@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from claimwise.measure import Metric, load_metrics
+from claimwise.metrics import Metric, load_metrics
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_store
 from small_data import answer, claim, closed_label, item, label, load, run, source
