@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import Page, expect
 
+from browser.tabs import LendTab, Tab
 from claimwise.store import open_store
 from support.app_process import AppProcess
 from support.tour import (
@@ -32,7 +33,6 @@ from support.tour import (
     make_round,
     wait_figures,
 )
-from support.waiting import DEADLINE
 
 T = TypeVar("T")
 Enter = Callable[[], Page]
@@ -55,29 +55,16 @@ def app(stored: str, tmp_path: Path) -> Iterator[AppProcess]:
 
 
 @pytest.fixture
-def enter(browser: Browser) -> Iterator[Enter]:
+def enter(lend_tab: LendTab) -> Iterator[Enter]:
     """Open a page in a browser of its own, which must not complain."""
-    contexts: list[BrowserContext] = []
-    problems: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        # Chromium also tells, as information, where a focus came too late.
-        if message.type in ("error", "warning"):
-            problems.append(message.text)
+    tabs: list[Tab] = []
 
     def enter_app() -> Page:
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(1000 * DEADLINE)
-        page.on("console", note)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        return page
+        tabs.append(lend_tab())
+        return tabs[-1].page
 
     yield enter_app
-    for context in contexts:
-        context.close()
-    assert problems == []
+    assert [problem for tab in tabs for problem in tab.warnings + tab.errors] == []
 
 
 def aside(work: Callable[..., T], *arguments: Any) -> T:
