@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser.tabs import LendTab, Tab
+from claimwise.cli.main import run
 from claimwise.store import open_store
 from support.app_process import AppProcess
 from support.tour import (
@@ -75,15 +76,10 @@ def aside(work: Callable[..., T], *arguments: Any) -> T:
 
 def ask(place: str, *arguments: str) -> Any:
     """Return what a command prints as JSON."""
-    command = [sys.executable, "-c", "from claimwise.cli.main import main; main()"]
-    done = subprocess.run(
-        [*command, *arguments, "--store", place, "--format", "json"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    printed = StringIO()
+    with redirect_stdout(printed):
+        assert aside(run, [*arguments, "--store", place, "--format", "json"]) == 0
+    return json.loads(printed.getvalue())
 
 
 def show(figure: dict[str, float]) -> str:
