@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from claimwise.cli.main import run
 from claimwise.demo import list_demo_files, write_demo
 from claimwise.store import Store, open_store
 from claimwise.transfer import import_files
+from support.copies import Fill, StoreCopies
 from support.watchdog import make_run_folder, make_worker_folder, watch
 
 # A busy machine is no counterexample: speed has tests of its own.
@@ -164,9 +165,15 @@ ENGINES = ("sqlite", "postgresql")
 
 
 @pytest.fixture(params=ENGINES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def engine_name(request: pytest.FixtureRequest) -> str:
+    """The name of each engine in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def place(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new store can be made, on each engine in turn."""
-    if request.param == "sqlite":
+    if engine_name == "sqlite":
         return str(tmp_path / "store.db")
     return new_schema(request.getfixturevalue("postgres_server"))
 
@@ -176,6 +183,21 @@ def store(place: str) -> Iterator[Store]:
     """An empty store, on each engine in turn."""
     with open_store(place, create=True) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def store_copies(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> StoreCopies:
+    """Copies of stores that are filled once."""
+    folder = tmp_path_factory.mktemp("copies")
+    return StoreCopies(folder, lambda: str(request.getfixturevalue("postgres_server")))
+
+
+@pytest.fixture
+def copy_store(engine_name: str, store_copies: StoreCopies) -> Callable[[Fill], str]:
+    """Make a store like others that were filled the same way, on each engine in turn."""
+    return lambda fill: store_copies.copy(engine_name, fill)
 
 
 @pytest.fixture(scope="session", params=ENGINES)

@@ -7,11 +7,16 @@ from pathlib import Path
 import pytest
 
 from browser.conftest import Open
+from claimwise.cli.main import run
+from support.copies import StoreCopies, add_demo
 
 
 @pytest.fixture(scope="module")
-def report(judged_demo: Path) -> Path:
-    return judged_demo / "report.html"
+def report(tmp_path_factory: pytest.TempPathFactory, store_copies: StoreCopies) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    arguments = ["report", "--run", "candidate", "--store", store_copies.copy("sqlite", add_demo)]
+    assert run([*arguments, "--format", "html", "-o", str(path)]) == 0
+    return path
 
 
 @pytest.mark.parametrize("width", [1280, 390])
