@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -279,5 +280,6 @@ def _fill_slots(store: Store, told: Sequence[Told], places: _Places) -> None:
                         "task_id": claim.task_id,
                         "labeler": one.labeler,
                         "labeled_at": one.labeled_at,
+                        "now": datetime.now(UTC).replace(tzinfo=None),
                     },
                 )
