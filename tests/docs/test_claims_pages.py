@@ -53,7 +53,7 @@ def test_the_page_on_spreadsheets_shows_what_is_printed(
 ) -> None:
     (desk / "labels.csv").write_text(blocks("label-import.md", "csv")[0], encoding="utf-8")
     command, refused, taken = blocks("label-import.md")
-    arguments = shlex.split(command)[1:]
+    arguments = shlex.split(command.replace("\\\n", " "))[1:]
     capsys.readouterr()
     assert run(arguments) == 1
     assert squeeze(capsys.readouterr().err) == squeeze(refused)
