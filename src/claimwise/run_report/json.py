@@ -15,6 +15,7 @@ from msgspec import to_builtins
 from claimwise.calibration.headline import Headline
 from claimwise.calibration.values import CorrectedRate
 from claimwise.report.format import agreement_text
+from claimwise.run_report.summary_text import WORST_CLAIMS
 from claimwise.run_report.values import Report, Summary, Worst
 from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 
@@ -24,8 +25,8 @@ METRICS_SCHEMA: Final = "claimwise.metrics/1"
 Document = dict[str, Any]
 
 
-def to_document(report: Report) -> Document:
-    """Return a report as plain values, ready for JSON."""
+def to_document(report: Report, summary: Summary) -> Document:
+    """Return a report and its first screen as plain values, ready for JSON."""
     units = {table.metric: table.unit for table in report.tables}
     return {
         "schema": REPORT_SCHEMA,
@@ -51,6 +52,7 @@ def to_document(report: Report) -> Document:
         "warnings": list(report.warnings),
         "corrected": [_corrected(one) for one in report.corrected],
         "probabilities": [to_builtins(one) for one in report.probabilities],
+        **summary_to_document(summary),
     }
 
 
@@ -61,7 +63,7 @@ def summary_to_document(summary: Summary) -> Document:
         "change": None if summary.change is None else asdict(summary.change),
         "gates": None if summary.gates is None else summary.gates.outcome,
         "worst_groups": [asdict(group) for group in summary.groups],
-        "worst_claims": [claim.to_dict() for claim in summary.claims],
+        "worst_claims": [claim.to_dict() for claim in summary.claims[:WORST_CLAIMS]],
         "unsupported_claims": summary.unsupported,
     }
 

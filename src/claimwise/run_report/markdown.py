@@ -48,7 +48,17 @@ from claimwise.run_report.sentences import (
     no_worst,
     reproduce,
 )
-from claimwise.run_report.values import Report
+from claimwise.run_report.summary_text import (
+    WORST_CLAIMS,
+    describe_evidence,
+    describe_facts,
+    describe_group,
+    describe_no_groups,
+    describe_rest,
+    name_commands,
+)
+from claimwise.run_report.summary_text import describe_run as describe_summary_run
+from claimwise.run_report.values import Report, Summary
 from claimwise.types.results import Estimate, MetricTable
 
 _Figure = tuple[str, Callable[[Estimate], str]]
@@ -97,6 +107,31 @@ def render_markdown(report: Report) -> str:
         *_render_notes(notes),
         "## Reproduce",
         _render_commands(report),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_summary_markdown(summary: Summary) -> str:
+    """Write the first screen as Markdown: short enough for a comment on a pull request."""
+    facts = [f"**{name}**: {escape(text)}" for name, text in describe_facts(summary)]
+    groups = [escape(describe_group(group)) for group in summary.groups]
+    claims = [
+        f"**{escape(claim.word)}**: “{escape(clean(claim.claim_text))}”  \n"
+        f"  {escape(describe_evidence(claim))}"
+        for claim in summary.claims[:WORST_CLAIMS]
+    ]
+    rest = [f"**{name}**: {escape(text)}" for name, text in describe_rest(summary)]
+    commands = " · ".join(
+        f"`{command}`" for command in name_commands(summary) if "`" not in command
+    )
+    shown = f"{len(claims)} of {show_count(summary.unsupported)} claims that are not supported"
+    parts = [
+        f"# Run {escape(describe_summary_run(summary))}",
+        write_bullets(facts),
+        "## Worst groups",
+        write_bullets(groups) if groups else escape(describe_no_groups(summary)),
+        *(["## Worst claims", f"{shown}:", write_bullets(claims)] if claims else []),
+        write_bullets([*rest, f"**More**: {commands}"] if commands else rest),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -58,7 +58,8 @@ from claimwise.run_report.sentences import (
     no_worst,
     reproduce,
 )
-from claimwise.run_report.values import Report
+from claimwise.run_report.summary_text import format_summary
+from claimwise.run_report.values import Report, Summary
 from claimwise.types.results import Estimate, MetricTable
 
 MOST_SLICES: Final = 10  # of a metric in a report; `claimwise metrics` prints them all
@@ -85,6 +86,15 @@ def print_report(report: Report, console: Console) -> None:
     writer.say("Reproduce", "bold")
     for command, purpose in reproduce(report):
         writer.say_whole(f"  {command}  # {purpose}")
+
+
+def print_summary(summary: Summary, console: Console) -> None:
+    """Print one screen about a run, the names of its lines bold."""
+    for line in format_summary(summary, min(console.width, _ROOMY)).splitlines():
+        text = Text(line, overflow="ignore", no_wrap=True)
+        if not line.startswith(" "):
+            text.stylize("bold", 0, len(line.split("  ")[0]))
+        console.print(text, soft_wrap=True)
 
 
 def print_tables(tables: Sequence[MetricTable], console: Console) -> None:
