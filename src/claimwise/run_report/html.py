@@ -88,7 +88,7 @@ def load_template(name: str) -> Template:
         least_items=LEAST_ITEMS,
         list_parts=_list_parts,
         looks=LOOKS,
-        basis_names=summary_text.BASIS_NAMES,
+        capitalize=lambda text: text[:1].upper() + text[1:],
         text=summary_text,
         percent_range=form.show_percent_range,
         describe_scale=summary_text.describe_scale,

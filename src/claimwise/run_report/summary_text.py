@@ -28,7 +28,6 @@ MOST_LINES: Final = 25
 WORST_CLAIMS: Final = 5
 LEAST_ITEMS: Final = 5
 """Groups with fewer items are not ranked: their rates are mostly luck."""
-BASIS_NAMES: Final = {"people": "People", "corrected": "Corrected", "judge_only": "Judge only"}
 SAMPLE: Final = 40  # claims that change a judge's rate into a corrected one
 _MARGIN: Final = 14  # of the column of names
 _MINUTES: Final = 15  # to label a sample

@@ -28,11 +28,11 @@
   };
   box.hidden = false;
   field.addEventListener("input", search);
-  // Browsers that can't show folded parts on paper print what is open.
-  const closed = new Set();
-  addEventListener("beforeprint", () => document.querySelectorAll("details:not([open])").forEach((part) => {
-    closed.add(part);
-    part.open = true;
-  }));
-  addEventListener("afterprint", () => closed.forEach((part) => { part.open = false; }));
+  // Older browsers print what is open; newer ones do so by the page's style.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = groups.filter((group) => !group.open);
+    closed.forEach((group) => { group.open = true; });
+  });
+  addEventListener("afterprint", () => closed.forEach((group) => { group.open = false; }));
 })();
