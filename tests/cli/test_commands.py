@@ -103,7 +103,7 @@ def test_bad_settings_are_one_line(say: Say, tmp_path: Path, text: str) -> None:
 def test_demo_writes_a_project_and_a_report(say: Say, tmp_path: Path) -> None:
     code, out, err = say("demo", "demo")
     assert code == 0
-    assert "Worst slice: faithfulness" in out
+    assert "Supported     87% of claims (range 76–91.8%)" in out
     assert "wrote demo/report.html" in err
     for name in ("claimwise.toml", "claimwise.db", "report.html", "data/items.jsonl"):
         assert (tmp_path / "demo" / name).is_file()

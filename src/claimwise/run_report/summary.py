@@ -19,7 +19,13 @@ from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
 from claimwise.metrics.counting import list_items
 from claimwise.metrics.judge_agreement import find_agreement
 from claimwise.metrics.paired import compare_items
-from claimwise.run_report.build import DEFAULT_BY, count_gaps, rank_slice, read_run
+from claimwise.run_report.build import (
+    DEFAULT_BY,
+    count_gaps,
+    find_label_warnings,
+    rank_slice,
+    read_run,
+)
 from claimwise.run_report.sentences import is_clearly_worse
 from claimwise.run_report.summary_text import LEAST_ITEMS, WORST_CLAIMS, format_summary
 from claimwise.run_report.values import Change, Group, JudgeNote, Summary
@@ -121,6 +127,7 @@ def build_summary(
             failed_answers=failed,
             answers_without_claims=bare,
             judges=tuple(_list_judges(store, run_id, headline)),
+            warnings=tuple(find_label_warnings(store, metrics, run_id, settings)),
         )
 
 

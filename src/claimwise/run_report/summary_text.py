@@ -261,6 +261,7 @@ def describe_facts(summary: Summary) -> list[tuple[str, str]]:
 def describe_rest(summary: Summary) -> list[tuple[str, str]]:
     """List what the screen says after the claims: what is missing, who judged, what would help."""
     found: list[tuple[str, str | None]] = [("Not scored", describe_unscored(summary))]
+    found += [("Warning", clean(warning)) for warning in summary.warnings]
     if summary.judges:
         found.append(("Judge", describe_judge(summary.judges[0])))
     step = suggest_next(summary)
