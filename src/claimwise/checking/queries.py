@@ -199,16 +199,18 @@ def find_document(store: Store, run: Run, name: str) -> Source | None:
 def read_run_corpus(
     store: Store, run: Run, *, documents: int, characters: int
 ) -> tuple[Source, ...] | None:
-    """Return all documents of the run's corpus version, or None when it is larger than that."""
+    """Return all documents of the run's corpus version, or None when it is larger than that.
+
+    What one answer was given (``source_kind``) is no document that others could be judged by.
+    """
     params = {"corpus_ver": run.corpus_ver}
+    where = "where corpus_ver = :corpus_ver and source_kind is null"
     count, length = store.query(
-        "select count(*), coalesce(sum(length(source_text)), 0) from sources "
-        "where corpus_ver = :corpus_ver",
-        params,
+        f"select count(*), coalesce(sum(length(source_text)), 0) from sources {where}", params
     )[0]
     if count > documents or length > characters:
         return None
-    return tuple(select_rows(store, Source, "where corpus_ver = :corpus_ver", **params))
+    return tuple(select_rows(store, Source, where, **params))
 
 
 def keeps_log(store: Store, run: Run) -> bool:

@@ -234,7 +234,7 @@ def write_slice(store: Store, name: str, columns: list[str], joins: list[str]) -
         raise MetricError(describe_unknown("column", name, list_slices(store, columns)))
     column = f"{alias}.{name}"
     if name in _BOOLEANS:
-        return f"case when {column} then 'true' else 'false' end"
+        return f"case when {column} then 'true' when not {column} then 'false' end"
     return f"cast({column} as text)"
 
 

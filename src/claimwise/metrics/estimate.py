@@ -78,6 +78,7 @@ def estimate_metric(
         unit=metric.unit,
         series=metric.series,
         notes=metric.notes,
+        needs=metric.needs,
         run_id=run_id,
         by=by,
         settings=settings,
