@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from msgspec import to_builtins
 
+from claimwise.calibration.headline import Headline
 from claimwise.calibration.values import CorrectedRate
 from claimwise.report.format import agreement_text
-from claimwise.run_report.values import Report, Worst
+from claimwise.run_report.values import Report, Summary, Worst
 from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 
 REPORT_SCHEMA: Final = "claimwise.report/1"
@@ -51,6 +52,24 @@ def to_document(report: Report) -> Document:
         "corrected": [_corrected(one) for one in report.corrected],
         "probabilities": [to_builtins(one) for one in report.probabilities],
     }
+
+
+def summary_to_document(summary: Summary) -> Document:
+    """Return what the first screen says as plain values: headline, change, groups and claims."""
+    return {
+        "headline": headline_to_document(summary.headline),
+        "change": None if summary.change is None else asdict(summary.change),
+        "gates": None if summary.gates is None else summary.gates.outcome,
+        "worst_groups": [asdict(group) for group in summary.groups],
+        "worst_claims": [claim.to_dict() for claim in summary.claims],
+        "unsupported_claims": summary.unsupported,
+    }
+
+
+def headline_to_document(headline: Headline) -> Document:
+    """Return a run's headline as plain values."""
+    document: Document = to_builtins(headline)
+    return document
 
 
 def tables_to_document(tables: Sequence[MetricTable]) -> Document:
