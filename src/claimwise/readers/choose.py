@@ -13,7 +13,7 @@ from claimwise.errors import ClaimwiseError, InputError, PluginError, Problem, m
 from claimwise.readers.files import open_file
 from claimwise.readers.outside import OutsideReader, Reader, RecordKind
 from claimwise.registry import Entry, find_entry, list_usable, load_plugin
-from claimwise.types.traces import Dropped, Trace
+from claimwise.types.traces import Dropped, Recognised, Trace
 
 _HEAD_BYTES = 65_536
 _CERTAIN = 1.0
@@ -72,7 +72,7 @@ def read_one_trace(path: Path, *, trace_id: str | None = None, reader: str | Non
     used = chosen.reader if chosen else _find_named("trace", "traces")[1]
     found: list[Trace] = []
     for _, record in used.read(path, {} if trace_id is None else {"trace_id": trace_id}):
-        if isinstance(record, Dropped):
+        if isinstance(record, Dropped | Recognised):
             continue
         if not isinstance(record, Trace):
             raise InputError([cast(Problem, record)])
