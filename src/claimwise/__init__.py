@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from claimwise.checking.check import check
+    from claimwise.claims.frame import ClaimsFrame, claims_frame
     from claimwise.errors import ClaimwiseError, InputError, MetricError, StoreError
     from claimwise.fact_check.answer import factcheck
     from claimwise.judges.judge import load_verifier
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CheckResult": "types.verdicts",
+    "ClaimsFrame": "claims.frame",
     "ClaimwiseError": "errors",
     "Estimate": "types.results",
     "FactCheckResult": "types.closed_book",
@@ -37,6 +39,7 @@ _HOMES = {
     "StoreError": "errors",
     "build_report": "run_report",
     "check": "checking.check",
+    "claims_frame": "claims.frame",
     "estimate_metric": "metrics",
     "export_store": "transfer",
     "factcheck": "fact_check.answer",
@@ -49,6 +52,7 @@ _HOMES = {
 
 __all__ = [
     "CheckResult",
+    "ClaimsFrame",
     "ClaimwiseError",
     "Estimate",
     "FactCheckResult",
@@ -62,6 +66,7 @@ __all__ = [
     "StoreError",
     "build_report",
     "check",
+    "claims_frame",
     "estimate_metric",
     "export_store",
     "factcheck",

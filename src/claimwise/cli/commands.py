@@ -47,6 +47,9 @@ HEADINGS = {
         "report": CommandEntry(
             "claimwise.run_report.command", "Report on one run as text, Markdown, HTML or JSON."
         ),
+        "claims": CommandEntry(
+            "claimwise.claims.command", "List the claims behind the numbers, worst first."
+        ),
         "calibrate": CommandEntry(
             "claimwise.calibration.command", "Check a judge against human labels."
         ),

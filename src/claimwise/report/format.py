@@ -105,8 +105,17 @@ def clean(text: str | None) -> str:
     """Return foreign text on one line, without characters that steer a terminal or a reader."""
     if text is None:
         return MISSING
-    spaced = " ".join(text.split())
-    return "".join("\ufffd" if _is_steering(character) else character for character in spaced)
+    return _replace_steering(" ".join(text.split()))
+
+
+def clean_lines(text: str) -> str:
+    """Return foreign text as :func:`clean` does, with its lines and spaces as they are."""
+    lines = text.replace("\r\n", "\n").replace("\t", "    ").split("\n")
+    return "\n".join(map(_replace_steering, lines))
+
+
+def _replace_steering(text: str) -> str:
+    return "".join("\ufffd" if _is_steering(character) else character for character in text)
 
 
 def _is_steering(character: str) -> bool:
