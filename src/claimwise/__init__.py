@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from claimwise.errors import ClaimwiseError, InputError, MetricError, StoreError
     from claimwise.fact_check.answer import factcheck
     from claimwise.judges.judge import load_verifier
+    from claimwise.measuring.measure import measure
+    from claimwise.measuring.values import Measurement
     from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
     from claimwise.run_report import build_report
     from claimwise.run_report.values import Report
@@ -30,6 +32,7 @@ _HOMES = {
     "Estimate": "types.results",
     "FactCheckResult": "types.closed_book",
     "InputError": "errors",
+    "Measurement": "measuring.values",
     "Metric": "metrics",
     "MetricError": "errors",
     "MetricTable": "types.results",
@@ -47,6 +50,7 @@ _HOMES = {
     "import_files": "transfer",
     "load_metrics": "metrics",
     "load_verifier": "judges.judge",
+    "measure": "measuring.measure",
     "open_store": "store",
 }
 
@@ -57,6 +61,7 @@ __all__ = [
     "Estimate",
     "FactCheckResult",
     "InputError",
+    "Measurement",
     "Metric",
     "MetricError",
     "MetricTable",
@@ -74,6 +79,7 @@ __all__ = [
     "import_files",
     "load_metrics",
     "load_verifier",
+    "measure",
     "open_store",
 ]
 

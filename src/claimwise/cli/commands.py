@@ -40,6 +40,9 @@ HEADINGS = {
         ),
     },
     "Measure": {
+        "measure": CommandEntry(
+            "claimwise.measuring.command", "Measure the answers in a file: one command, one screen."
+        ),
         "metrics": CommandEntry(
             "claimwise.run_report.metrics_command",
             "Calculate rates with intervals, worst group first.",
