@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from claimwise.readers.outside import RecordKind, Records
+from claimwise.readers.outside import Reader, RecordKind, Records
 from claimwise.registry import Plugin
 
 if TYPE_CHECKING:
     from claimwise.readers.read import RowReader
 
 _CARD = "docs/data-format.md"
+_READERS_CARD = "docs/readers.md"
 
 
 class TraceReader:
@@ -41,6 +43,16 @@ def _load_rows(form: str) -> Callable[[], RowReader]:
     return load
 
 
+def _load_evaluations(module: str, name: str) -> Callable[[], Reader]:
+    """Return what loads a reader of evaluation files, whose module is imported when it is used."""
+
+    def load() -> Reader:
+        found = import_module(f"claimwise.readers.evalfiles.{module}")
+        return cast(Reader, getattr(found, name)())
+
+    return load
+
+
 def _find_missing_duckdb() -> str | None:
     return None if find_spec("duckdb") else "pip install 'claimwise[parquet]'"
 
@@ -61,4 +73,54 @@ TRACE = Plugin(
     description="one trace as JSON: a flat object, OpenInference or OpenTelemetry spans, OTLP",
     load=TraceReader,
     card="docs/incidents.md",
+)
+TABLE = Plugin(
+    description="a table with a question, an answer and contexts: JSON Lines, JSON, CSV, Parquet",
+    load=_load_evaluations("table", "load_table"),
+    card=_READERS_CARD,
+)
+RAGAS = Plugin(
+    description="ragas data sets and results, under old and new names",
+    load=_load_evaluations("table", "load_ragas"),
+    card=_READERS_CARD,
+)
+DEEPEVAL = Plugin(
+    description="deepeval goldens and test cases: JSON, JSON Lines, CSV",
+    load=_load_evaluations("table", "load_goldens"),
+    card=_READERS_CARD,
+)
+DEEPEVAL_RUN = Plugin(
+    description="deepeval test runs, with the tools and retrievers of their traces",
+    load=_load_evaluations("deepeval", "RunReader"),
+    card=_READERS_CARD,
+)
+PROMPTFOO = Plugin(
+    description="promptfoo results: JSON, JSON Lines, CSV",
+    load=_load_evaluations("promptfoo", "PromptfooReader"),
+    card=_READERS_CARD,
+)
+INSPECT = Plugin(
+    description="Inspect logs: .eval and .json",
+    load=_load_evaluations("inspect_logs", "InspectReader"),
+    card=_READERS_CARD,
+)
+OPENAI_EVALS = Plugin(
+    description="OpenAI Evals: items of a run, and logs of oaieval",
+    load=_load_evaluations("openai_evals", "OpenAiEvalsReader"),
+    card=_READERS_CARD,
+)
+RAGCHECKER = Plugin(
+    description="RAGChecker inputs and results",
+    load=_load_evaluations("table", "load_ragchecker"),
+    card=_READERS_CARD,
+)
+MLFLOW = Plugin(
+    description="MLflow evaluation records: inputs, outputs, expectations",
+    load=_load_evaluations("table", "load_mlflow"),
+    card=_READERS_CARD,
+)
+HUGGINGFACE = Plugin(
+    description="a folder with a Hugging Face data set: Parquet, JSON Lines, CSV; Arrow by pyarrow",
+    load=_load_evaluations("huggingface", "FolderReader"),
+    card=_READERS_CARD,
 )
