@@ -131,7 +131,7 @@ def command(
     _print_measured(measured, form)
     for line in judge_open.spent:
         click.echo(line, err=True)
-    if all(run.headline.rate is None for run in measured.runs):
+    if all(run.claims and run.headline.rate is None for run in measured.runs):
         raise ClaimwiseError("nothing was scored: see the reasons above")
 
 

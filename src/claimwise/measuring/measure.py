@@ -25,6 +25,7 @@ from claimwise.measuring.gather import ReadAnswers, read_answers
 from claimwise.measuring.records import write_records
 from claimwise.measuring.rows import MeasuredRun, list_rows, make_runs, read_attributes
 from claimwise.measuring.values import Measurement, Reading, RunMeasure
+from claimwise.report.format import pluralize
 from claimwise.run_report.summary import summarize_project
 from claimwise.store import Store, open_store
 from claimwise.store.lookup import select_rows
@@ -180,9 +181,9 @@ def refuse_without_contexts(runs: Sequence[MeasuredRun], place: str, judge: str 
         return
     count = sum(len(run.traces) for run in runs)
     raise ClaimwiseError(
-        f"{place}: {count:,} answers, none with contexts, so there is nothing to judge them by; "
-        "name their column with --map contexts=NAME, or let a language model judge from memory: "
-        "--judge PROVIDER:MODEL"
+        f"{place}: {pluralize(count, 'answer')}, none with contexts, so there is nothing to judge "
+        "them by; name the contexts' column (--map contexts=NAME), or let a language model judge "
+        "from memory (--judge PROVIDER:MODEL)"
     )
 
 

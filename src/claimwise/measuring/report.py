@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -77,6 +77,13 @@ def describe_read(reading: Reading) -> str:
     return f"Read {pluralize(reading.answers, 'answer')}, {told}"
 
 
+def _wrap(text: str, width: int) -> list[str]:
+    """Break a line into two; what does not fit is cut."""
+    return textwrap.wrap(
+        text, width, max_lines=2, placeholder=" …", subsequent_indent="  ", break_on_hyphens=False
+    )
+
+
 def describe_left_out(reading: Reading) -> Iterator[str]:
     """Say what was dropped, what looks wrong, and what can't be read."""
     if reading.dropped:
@@ -91,13 +98,15 @@ def write_screen(measured: Measurement, width: int = 80) -> str:
 
     It has at most 25 lines: where others take the room, fewer of the worst claims are listed.
     """
-    head = [describe_read(measured.reading)]
+    head = _wrap(describe_read(measured.reading), width)
     run = min(measured.runs, key=_badness)
     if len(measured.runs) > 1:
         head += [*_write_systems(measured.runs), ""]
     bare = run.without_contexts
     if bare and bare < run.answers and run.headline.judgement == "grounded":
         head.append(f"{pluralize(bare, 'answer')} without contexts: not judged")
+    if not run.claims:
+        head.append("The answers make no claim that can be checked.")
     summary = run.summary
     while True:
         body = format_summary(summary, width).splitlines()
@@ -150,8 +159,3 @@ def write_preview(found: ReadAnswers, reading: Reading) -> str:
 def _cut(text: str, most: int = 62) -> str:
     line = clean(text)
     return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def write_json(document: dict[str, Any]) -> str:
-    """Write values as JSON."""
-    return json.dumps(document, ensure_ascii=False, indent=2)

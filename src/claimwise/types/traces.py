@@ -6,7 +6,8 @@ from datetime import datetime
 
 import msgspec
 
-from claimwise.types.rows import Origin, PassageKind, Stakes
+from claimwise.types.rows import Origin, Stakes
+from claimwise.types.rows import PassageKind as PassageKind
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
