@@ -6,11 +6,16 @@ only compared, never used as paths.
 
 from __future__ import annotations
 
+import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from lzma import LZMAError
 from pathlib import Path
+from typing import cast
 
 from claimwise.disk.input import open_input, refuse, show_size
 from claimwise.readers.files import MAX_LOADED_BYTES, MAX_UNPACKED_BYTES
@@ -18,7 +23,8 @@ from claimwise.readers.files import MAX_LOADED_BYTES, MAX_UNPACKED_BYTES
 MAX_MEMBERS = 200_000
 MAX_RATIO = 300
 _HARMLESS_BYTES = 64 * 1024 * 1024  # of any ratio: text that repeats itself packs well
-_CHUNK = 1 << 20
+_ZSTANDARD = 93
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
 def read_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
@@ -44,8 +50,8 @@ def read_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[st
                         allowed -= len(data)
                         yield member.filename, data
         except NotImplementedError as error:
-            found = f"a packing that this Python can't unpack ({error})"
-            advice = "a log written as JSON: inspect log convert --to json, or Python 3.14"
+            found = "Zstandard compression, which this Python can't unpack"
+            advice = "a log as JSON (inspect log convert --to json), or: pip install zstandard"
             raise refuse(path, found, advice) from error
         except (
             zipfile.BadZipFile,
@@ -61,13 +67,38 @@ def read_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[st
 def _read_member(
     path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, allowed: int
 ) -> bytes:
-    parts: list[bytes] = []
-    taken = 0
-    with archive.open(member) as file:
-        while part := file.read(_CHUNK):
-            taken += len(part)
-            if taken > allowed:
-                found = f"over {show_size(allowed)} when unpacked"
-                raise refuse(path, found, "a log of the usual size: split it")
-            parts.append(part)
-    return b"".join(parts)
+    try:
+        with archive.open(member) as file:
+            data = file.read(allowed + 1)
+    except NotImplementedError:
+        # Newer Inspect packs with Zstandard, which Python knows from 3.14 on.
+        if member.compress_type != _ZSTANDARD or find_spec("zstandard") is None:
+            raise
+        data = _unpack_zstandard(_read_packed(archive, member), allowed + 1)
+    if len(data) > allowed:
+        limit = show_size(allowed)
+        raise refuse(path, f"a member of over {limit} when unpacked", "a log of the usual size")
+    return data
+
+
+def _read_packed(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """Return a member as it is packed: zipfile hands out only what it can unpack."""
+    file = archive.fp
+    if file is None:
+        raise zipfile.BadZipFile("it was closed")
+    file.seek(member.header_offset)
+    start = file.read(_LOCAL_HEADER.size)
+    if len(start) < _LOCAL_HEADER.size or not start.startswith(b"PK\x03\x04"):
+        raise zipfile.BadZipFile("a member is not where the directory says")
+    *_, name_length, extra_length = _LOCAL_HEADER.unpack(start)
+    file.seek(name_length + extra_length, io.SEEK_CUR)
+    return file.read(min(member.compress_size, MAX_LOADED_BYTES))
+
+
+def _unpack_zstandard(packed: bytes, most: int) -> bytes:
+    zstandard = import_module("zstandard")
+    try:
+        reader = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed))
+        return cast(bytes, reader.read(most))
+    except zstandard.ZstdError as error:
+        raise zipfile.BadZipFile(str(error)) from error

@@ -84,6 +84,10 @@ _HOLDERS = frozenset({"input", "inputs", "output", "outputs", "expectations", "e
                       "data", "item", "sample", "row", "example", "record", "metadata", "meta",
                       "fields", "request", "response", "additionalmetadata",
                       "reference", "prediction"})  # fmt: skip
+_USUAL_NAMES = {
+    "question": "question, query, user_input, input",
+    "answer": "answer, response, output, actual_output",
+}
 _ALLOWED = frozenset({"true", "false", "low", "medium", "high", *QUERY_TYPES})
 _NUMBERED = re.compile(r"(?P<name>[a-z]+?)(?P<number>\d{1,3})\Z")
 _INDEX = re.compile(r"(unnamed\d*|index|level\d+|)\Z")
@@ -105,7 +109,10 @@ class Columns(msgspec.Struct, frozen=True):
 
     def describe(self) -> dict[str, str]:
         """Return our names with the file's."""
-        return {role: " + ".join(names) for role, names in self.taken.items()}
+        return {
+            role: " + ".join(names) if role == "contexts" else names[0]
+            for role, names in self.taken.items()
+        }
 
 
 def look_up(record: Mapping[str, Any], name: str) -> Any:
@@ -155,7 +162,10 @@ def recognise_columns(
         for leaf in known:
             free = [n for n in by_leaf.get(leaf, ()) if n not in used and leaf not in gold_names]
             if free:
-                taken[role] = (free[0],)
+                outer = free[0].rpartition(".")[0]
+                # Rows may differ: an answer is an object in one, and a text in another.
+                whole = normalise_name(outer) in known and outer not in used
+                taken[role] = (free[0], outer) if whole else (free[0],)
                 break
         else:
             if role == "contexts" and (numbered := _find_numbered(by_leaf, known)):
@@ -279,5 +289,5 @@ def explain_missing(path: Path, role: str, names: Sequence[str]) -> InputError:
     return refuse(
         path,
         f"no column for the {role} (columns: {show_columns(names)})",
-        f"one named {', '.join(ROLES[role][:4])}…, or --map {role}=COLUMN",
+        f"one named {_USUAL_NAMES[role]}…, or --map {role}=COLUMN",
     )

@@ -107,14 +107,15 @@ def _open_csv_row(record: _Record) -> Iterator[_Record]:
             continue
         after = names[names.index(name) + 1 :]
         marks = [one.partition(".")[0] for one in after[: len(_MARKS) + 1]]
-        status = str(record[after[marks.index("Status")]]) if "Status" in marks else ""
-        text, failed = _open_cell(str(record[name] or ""), status)
+        beside = {mark: str(record[after[n]]) for n, mark in reversed(list(enumerate(marks)))}
+        text, failed = _open_cell(str(record[name] or ""), beside.get("Status", ""))
+        error = text or beside.get("Grader Reason") or "error"
         yield {
             "vars": tests,
             "provider": match["provider"],
             "prompt": {"label": match["label"]},
             "response": {} if failed else {"output": text},
-            "error": text if failed else None,
+            "error": error if failed else None,
             "failureReason": _FAILED_TO_ANSWER if failed else 0,
         }
 
@@ -147,7 +148,7 @@ class _ResultReader:
         found = [one for _, one in records if isinstance(one, Mapping)]
         names = {name for one in found for name in _object(one, "vars") if not name.startswith("_")}
         self._only_var = names.pop() if len(names) == 1 else None
-        self._several_prompts = len({_find_label(one) for one in found}) > 1
+        self._several_prompts = len({label for one in found if (label := _find_label(one))}) > 1
 
     def describe(self) -> dict[str, str]:
         """Return what was taken for what."""

@@ -17,7 +17,9 @@ import msgspec
 from claimwise.disk.input import refuse, show_size
 from claimwise.errors import Problem
 from claimwise.readers.documents import STDIN
+from claimwise.readers.evalfiles.columns import ROLES
 from claimwise.readers.evalfiles.sketch import find_header
+from claimwise.readers.evalfiles.values import normalise_name
 from claimwise.readers.files import MAX_LOADED_BYTES, read_cells, read_lines
 from claimwise.readers.json_keys import find_repeated_key
 from claimwise.readers.parquet import read_parquet
@@ -28,6 +30,8 @@ Numbered = Iterator[tuple[int, dict[str, Any] | Problem]]
 _LISTS = ("data", "results", "rows", "records", "examples", "samples", "items", "testcases",
           "test_cases", "goldens", "questions", "dataset", "evaluations",
           "predictions")  # fmt: skip
+_KNOWN = frozenset(name for names in ROLES.values() for name in names)
+_ITEMS = ("item", "datasourceitem", "vars")  # of OpenAI Evals and promptfoo
 _CUT_OFF = "the end of the file inside a record"
 
 
@@ -179,11 +183,24 @@ def _open_object(found: dict[str, Any]) -> list[dict[str, Any]]:
             return _turn(found)
     elif values and all(isinstance(value, dict) for value in values):
         return _open_indexed(found)
-    lists = {name: value for name, value in found.items() if _is_records(value)}
+    if _is_record(found):
+        return [found]
+    lists = {
+        name: value
+        for name, value in found.items()
+        if _is_records(value) and (name in _LISTS or normalise_name(name) not in _KNOWN)
+    }
     named = [name for name in _LISTS if name in lists]
     if named or lists:
         return [one for one in lists[(named or list(lists))[0]] if isinstance(one, dict)]
     return [found]
+
+
+def _is_record(found: Mapping[str, Any]) -> bool:
+    """Return whether an object has a question and an answer itself, or an item, or messages."""
+    names = {normalise_name(name) for name in found}
+    asked, answered = (names.intersection(ROLES[role]) for role in ("question", "answer"))
+    return bool((asked and answered) or names.intersection((*ROLES["messages"], *_ITEMS)))
 
 
 def _is_records(value: Any) -> bool:

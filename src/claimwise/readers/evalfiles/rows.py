@@ -194,7 +194,9 @@ class _RowReader:
                 else:
                     yield line, trace
         if not answers:
-            raise explain_goldens(self._path, f"{rows:,} {self._layout.without_answers}", ())
+            raise explain_goldens(
+                self._path, f"{self._layout.without_answers} ({rows:,} in all)", ()
+            )
         for what, count in self._dropped.items():
             yield 1, Dropped(what=what, count=count)
 

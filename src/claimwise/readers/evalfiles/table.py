@@ -93,7 +93,7 @@ def _know_ragchecker(names: set[str]) -> float | None:
 
 def _know_mlflow(names: set[str]) -> float | None:
     found = _normalise(names)
-    return 0.7 if "inputs" in found and found & {"outputs", "expectations"} else None
+    return 0.7 if {"inputs", "expectations"} <= found else None
 
 
 def _split_deepeval(value: Any) -> Any:
