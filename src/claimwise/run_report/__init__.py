@@ -18,10 +18,14 @@ if TYPE_CHECKING:
         tables_to_document,
         to_document,
     )
-    from claimwise.run_report.markdown import render_markdown, render_tables_markdown
+    from claimwise.run_report.markdown import (
+        render_markdown,
+        render_summary_markdown,
+        render_tables_markdown,
+    )
     from claimwise.run_report.summary import build_summary, summarize_project
     from claimwise.run_report.summary_text import format_summary
-    from claimwise.run_report.terminal import print_report, print_tables
+    from claimwise.run_report.terminal import print_report, print_summary, print_tables
 
 _HOMES = {
     "DEFAULT_BY": "build",
@@ -30,9 +34,11 @@ _HOMES = {
     "format_summary": "summary_text",
     "metrics_schema": "json",
     "print_report": "terminal",
+    "print_summary": "terminal",
     "print_tables": "terminal",
     "render_html": "html",
     "render_markdown": "markdown",
+    "render_summary_markdown": "markdown",
     "render_tables_markdown": "markdown",
     "report_schema": "json",
     "summarize_project": "summary",
@@ -48,9 +54,11 @@ __all__ = [
     "format_summary",
     "metrics_schema",
     "print_report",
+    "print_summary",
     "print_tables",
     "render_html",
     "render_markdown",
+    "render_summary_markdown",
     "render_tables_markdown",
     "report_schema",
     "summarize_project",

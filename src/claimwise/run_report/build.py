@@ -225,7 +225,7 @@ def _find_warnings(
         measured = instrument.agreement or instrument.calibration
         unknown = instrument.kind == "verifier" and not measured
         if unknown and instrument.deciding_labels:
-            found.append(f"{instrument.labeler}: agreement with humans unknown.")
+            found.append(f"{instrument.labeler}: not yet checked against people.")
     return tuple(found)
 
 

@@ -21,7 +21,7 @@ from claimwise.metrics.judge_agreement import find_agreement
 from claimwise.metrics.paired import compare_items
 from claimwise.run_report.build import DEFAULT_BY, count_gaps, rank_slice, read_run
 from claimwise.run_report.sentences import is_clearly_worse
-from claimwise.run_report.summary_text import format_summary
+from claimwise.run_report.summary_text import LEAST_ITEMS, WORST_CLAIMS, format_summary
 from claimwise.run_report.values import Change, Group, JudgeNote, Summary
 from claimwise.store import Store
 from claimwise.store.runs import find_latest_run, find_previous_run
@@ -30,10 +30,6 @@ from claimwise.types.results import Settings
 __all__ = ["build_summary", "format_summary", "summarize_project"]
 
 WORST_GROUPS: Final = 3
-WORST_CLAIMS: Final = 5
-LEAST_ITEMS: Final = 5
-"""Groups with fewer items are not ranked: their rates are mostly luck."""
-
 _TABLES: Final = {"grounded": "standing_labels", "closed_book": "standing_closed_book_labels"}
 
 
@@ -44,6 +40,7 @@ def summarize_project(
     *,
     by: Sequence[str] | None = None,
     settings: Settings | None = None,
+    most_claims: int | None = None,
 ) -> Summary:
     """Summarize a run as its project is set up, with the result of the project's gates.
 
@@ -61,6 +58,7 @@ def summarize_project(
         settings=settings or project.settings,
         gates=gates,
         gate_problem=problem,
+        most_claims=most_claims or WORST_CLAIMS,
     )
 
 
@@ -118,7 +116,7 @@ def build_summary(
             gate_problem=gate_problem,
             groups=tuple(_find_groups(store, metrics, run_id, by, headline, settings)),
             claims=tuple(_list_worst(store, run_id, settings, most_claims)),
-            unsupported=sum(counted.get(verdict, 0) for verdict in UNSUPPORTED),
+            errors=tuple((word, counted[word]) for word in UNSUPPORTED if counted.get(word)),
             unscored=tuple(_list_unscored(store, metrics, run_id, headline)),
             failed_answers=failed,
             answers_without_claims=bare,

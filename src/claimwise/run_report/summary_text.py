@@ -16,6 +16,7 @@ from claimwise.report.format import (
     clean,
     clean_value,
     pluralize,
+    show_confidence,
     show_count,
     show_percent,
     show_percent_range,
@@ -24,6 +25,9 @@ from claimwise.report.format import (
 from claimwise.run_report.values import Change, Group, JudgeNote, Summary
 
 MOST_LINES: Final = 25
+WORST_CLAIMS: Final = 5
+LEAST_ITEMS: Final = 5
+"""Groups with fewer items are not ranked: their rates are mostly luck."""
 SAMPLE: Final = 40  # claims that change a judge's rate into a corrected one
 _MARGIN: Final = 14  # of the column of names
 _MINUTES: Final = 15  # to label a sample
@@ -77,6 +81,48 @@ def describe_basis(headline: Headline) -> str:
             return f"judge only; no range: {clean(headline.why)}"
         return f"judge only ({judge}); the range includes its error"
     return "no labels yet"
+
+
+def describe_method(headline: Headline) -> str:
+    """Say how the headline's range came about."""
+    sure = show_confidence(headline.confidence)
+    if headline.basis == "people":
+        return (
+            f"The range holds the rate that people would find in other answers of this kind, with "
+            f"{sure} confidence; claims of one item count as one sample. Claims that nobody "
+            "labelled could all be right or all be wrong: the range allows for both."
+        )
+    if headline.basis == "corrected":
+        return (
+            "The judge labelled every claim and people a random sample of them. The rate is the "
+            f"judge's, corrected by what people said of the sample; the range has {sure} "
+            "confidence and allows for both samples."
+        )
+    if headline.basis == "judge_only" and headline.low is not None:
+        return (
+            "Nobody has labelled this run, so the range allows for the judge's own error: how far "
+            "its rate lay from people's on the labelled sets of its card (logit difference, "
+            f"Student's t, {sure} confidence), widened by the sampling of items. Sampling alone "
+            f"would say {show_percent_range(headline.sampling_low, headline.sampling_high)}."
+        )
+    if headline.basis == "judge_only":
+        return (
+            "A range needs to know how far the judge lies from people, and nobody has measured "
+            "that. Label some claims, and the rate is corrected and gets a range."
+        )
+    return "There is no rate without labels."
+
+
+def describe_scale(
+    rate: float, low: float | None, high: float | None, reference: float | None = None
+) -> str:
+    """Say in words what a plot of a rate shows."""
+    parts = [show_percent(rate)]
+    if low is not None and high is not None:
+        parts.append(f"range {show_percent_range(low, high)}")
+    if reference is not None:
+        parts.append(f"overall {show_percent(reference)}")
+    return ", ".join(parts)
 
 
 def describe_change(change: Change) -> str:
@@ -237,8 +283,8 @@ def format_summary(summary: Summary, width: int = 80) -> str:
     for name, text in describe_rest(summary):
         tail += _write_row(name, _wrap(text, room))
     tail += _write_row("More", _wrap(" · ".join(name_commands(summary)), room))
-    fit = (MOST_LINES - 1 - len(head) - len(tail)) // 2
-    return "\n".join([*head, *_write_claims(summary, max(0, fit), width), *tail])
+    fit = min(WORST_CLAIMS, max(0, (MOST_LINES - 1 - len(head) - len(tail)) // 2))
+    return "\n".join([*head, *_write_claims(summary, fit, width), *tail])
 
 
 def _write_claims(summary: Summary, most: int, width: int) -> list[str]:

@@ -87,8 +87,13 @@ class Summary:
     gate_problem: str | None  # why gates could not be applied
     groups: tuple[Group, ...]  # worst first
     claims: tuple[ClaimRow, ...]  # worst first
-    unsupported: int  # claims in all that are not supported
+    errors: tuple[tuple[str, int], ...]  # verdict other than supported, claims in all; worst first
     unscored: tuple[tuple[str, int], ...]  # reason, claims
     failed_answers: int
     answers_without_claims: int
     judges: tuple[JudgeNote, ...]  # most claims first
+
+    @property
+    def unsupported(self) -> int:
+        """Claims in all that are not supported."""
+        return sum(count for _, count in self.errors)
