@@ -200,16 +200,21 @@ class _Judge:
 
 
 def _write_html(store: Store, project: Project, measured: Measurement, path: Path) -> None:
+    """Write the report on the run that the screen shows."""
     from claimwise.metrics import load_metrics
     from claimwise.run_report import build_report, render_html
+    from claimwise.run_report.html import MOST_CLAIMS
+    from claimwise.run_report.summary import summarize_project
 
+    run = measured.lowest
     report = build_report(
         store,
         load_metrics(project.metrics_folder),
-        measured.run_id,
-        by=project.config.metrics.by,
+        run.run_id,
+        by=run.by,
         settings=project.settings,
         version=version("claimwise"),
     )
-    write_file(path, render_html(report))
+    summary = summarize_project(store, project, run.run_id, by=run.by, most_claims=MOST_CLAIMS)
+    write_file(path, render_html(report, summary))
     click.echo(f"wrote {path}", err=True)

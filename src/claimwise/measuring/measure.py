@@ -25,6 +25,7 @@ from claimwise.measuring.gather import ReadAnswers, read_answers
 from claimwise.measuring.records import write_records
 from claimwise.measuring.rows import MeasuredRun, list_rows, make_runs, read_attributes
 from claimwise.measuring.values import Measurement, Reading, RunMeasure
+from claimwise.readers.smells import find_smells
 from claimwise.report.format import pluralize
 from claimwise.run_report.summary import summarize_project
 from claimwise.store import Store, open_store
@@ -246,6 +247,7 @@ def _sum_up(
         answers=len(run.traces),
         without_contexts=sum(not trace.failure for trace in run.traces) - run.with_contexts,
         claims=sum(counted.values()),
+        by=tuple(columns),
         summary=summary,
         worst_claims=tuple(
             list_claims(store, run.run_id, verdicts=UNSUPPORTED, labels=labels, limit=WORST_CLAIMS)
@@ -276,4 +278,5 @@ def describe_reading(found: ReadAnswers) -> Reading:
         answers=len(found.traces),
         dropped=dict(found.dropped),
         unread=tuple(listed),
+        warnings=tuple(find_smells(found.traces)),
     )

@@ -94,12 +94,12 @@ def describe_left_out(reading: Reading) -> Iterator[str]:
 
 
 def write_screen(measured: Measurement, width: int = 80) -> str:
-    """Write one screen: what was read, several systems side by side, and the first or worst run.
+    """Write one screen: what was read, several systems side by side, and the lowest run.
 
     It has at most 25 lines: where others take the room, fewer of the worst claims are listed.
     """
     head = _wrap(describe_read(measured.reading), width)
-    run = min(measured.runs, key=_badness)
+    run = measured.lowest
     if len(measured.runs) > 1:
         head += [*_write_systems(measured.runs), ""]
     bare = run.without_contexts
@@ -113,10 +113,6 @@ def write_screen(measured: Measurement, width: int = 80) -> str:
         if len(head) + len(body) <= MOST_LINES or not summary.claims:
             return "\n".join([*head, *body])
         summary = replace(summary, claims=summary.claims[:-1])
-
-
-def _badness(run: RunMeasure) -> float:
-    return 1.0 if run.headline.rate is None else run.headline.rate
 
 
 def _write_systems(runs: Sequence[RunMeasure]) -> list[str]:

@@ -36,6 +36,7 @@ class RunMeasure:
     answers: int
     without_contexts: int
     claims: int
+    by: tuple[str, ...]  # the columns that make groups
     summary: Summary
     worst_claims: tuple[ClaimRow, ...] = ()
 
@@ -81,6 +82,13 @@ class Measurement:
     def headline(self) -> Headline:
         """The first run's rate of supported claims, with its range and what it rests on."""
         return self.runs[0].headline
+
+    @property
+    def lowest(self) -> RunMeasure:
+        """The run with the lowest rate; the first of several that are equal."""
+        return min(
+            self.runs, key=lambda run: 1.0 if run.headline.rate is None else run.headline.rate
+        )
 
     def claims(self, *verdicts: str, run_id: str | None = None) -> list[ClaimRow]:
         """Return a run's claims, worst first: all, or those with some verdicts.
