@@ -173,6 +173,12 @@ def recognise_columns(
     return _sort_out(names, taken, gold_names)
 
 
+def is_table(names: Iterable[str]) -> bool:
+    """Return whether names are those of a table with a question and an answer, or messages."""
+    taken = recognise_columns(list(names)).taken
+    return "messages" in taken or ("question" in taken and "answer" in taken)
+
+
 def _sort_out(names: Sequence[str], taken: dict[str, tuple[str, ...]], gold: Set[str]) -> Columns:
     used = {name for columns in taken.values() for name in columns}
     rest = [name for name in names if name not in used and not _INDEX.match(normalise_name(name))]

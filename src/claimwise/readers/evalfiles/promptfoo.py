@@ -49,7 +49,10 @@ class PromptfooReader:
             prompts = any(_PROMPT_COLUMN.match(name) for name in sketch.header)
             return 0.85 if prompts and len(sketch.header) > 1 else None
         export = sketch.has("evalId", "results") or sketch.has("results.prompts", "results.version")
-        row = sketch.has("promptIdx", "testIdx") or sketch.has("[].promptIdx", "[].testIdx")
+        row = any(
+            sketch.has(f"{place}vars", f"{place}provider")
+            for place in ("", "[].", "results[].", "results.results[].")
+        )
         return 0.9 if sketch.form == "json" and (export or row) else None
 
     def read(self, path: Path, options: Mapping[str, str]) -> Records:

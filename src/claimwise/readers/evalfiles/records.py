@@ -17,7 +17,7 @@ import msgspec
 from claimwise.disk.input import refuse, show_size
 from claimwise.errors import Problem
 from claimwise.readers.documents import STDIN
-from claimwise.readers.evalfiles.columns import ROLES
+from claimwise.readers.evalfiles.columns import ROLES, is_table, list_columns
 from claimwise.readers.evalfiles.sketch import find_header
 from claimwise.readers.evalfiles.values import normalise_name
 from claimwise.readers.files import MAX_LOADED_BYTES, read_cells, read_lines
@@ -31,7 +31,8 @@ _LISTS = ("data", "results", "rows", "records", "examples", "samples", "items", 
           "test_cases", "goldens", "questions", "dataset", "evaluations",
           "predictions")  # fmt: skip
 _KNOWN = frozenset(name for names in ROLES.values() for name in names)
-_ITEMS = ("item", "datasourceitem", "vars")  # of OpenAI Evals and promptfoo
+_KEYS_OF_ITEMS = frozenset({"item", "datasource_item", "vars"})  # of OpenAI Evals, promptfoo
+_MOST_DEPTH = 3
 _CUT_OFF = "the end of the file inside a record"
 
 
@@ -182,25 +183,26 @@ def _open_object(found: dict[str, Any]) -> list[dict[str, Any]]:
         ):
             return _turn(found)
     elif values and all(isinstance(value, dict) for value in values):
-        return _open_indexed(found)
-    if _is_record(found):
+        indexed = _open_indexed(found)
+        if indexed:
+            return indexed
+    if is_table(list_columns([found])) or not _KEYS_OF_ITEMS.isdisjoint(found):
         return [found]
-    lists = {
-        name: value
-        for name, value in found.items()
-        if _is_records(value) and (name in _LISTS or normalise_name(name) not in _KNOWN)
-    }
-    named = [name for name in _LISTS if name in lists]
-    if named or lists:
-        return [one for one in lists[(named or list(lists))[0]] if isinstance(one, dict)]
-    return [found]
+    lists = list(_find_lists(found, 0))
+    tables = [records for _, records in lists if is_table(list_columns(records[:20]))]
+    named = [records for name, records in lists if name in _LISTS]
+    chosen = next(iter([*tables, *named, *(records for _, records in lists)]), [found])
+    return [one for one in chosen if isinstance(one, dict)]
 
 
-def _is_record(found: Mapping[str, Any]) -> bool:
-    """Return whether an object has a question and an answer itself, or an item, or messages."""
-    names = {normalise_name(name) for name in found}
-    asked, answered = (names.intersection(ROLES[role]) for role in ("question", "answer"))
-    return bool((asked and answered) or names.intersection((*ROLES["messages"], *_ITEMS)))
+def _find_lists(found: Mapping[str, Any], depth: int) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the lists of records in an object, outer ones first; contexts and messages are none."""
+    for name, value in found.items():
+        if _is_records(value) and (name in _LISTS or normalise_name(name) not in _KNOWN):
+            yield name, value
+    for value in found.values():
+        if isinstance(value, dict) and depth < _MOST_DEPTH:
+            yield from _find_lists(value, depth + 1)
 
 
 def _is_records(value: Any) -> bool:
@@ -218,7 +220,7 @@ def _open_indexed(found: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
         return [{name: column.get(index) for name, column in found.items()} for index in indexes]
     if all(key.isdigit() for key in found):
         return list(found.values())
-    return [dict(found)]
+    return []
 
 
 def _read_delimited(
