@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from claimwise.readers.outside import Reader
 from claimwise.registry import Plugin
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from claimwise.readers.read import RowReader
 
 _CARD = "docs/data-format.md"
-_TRACES = "docs/readers.md"
+_READERS_CARD = "docs/readers.md"
 
 
 def _load_traces(module: str, name: str) -> Callable[[], Reader]:
@@ -55,6 +55,16 @@ def _load_rows(form: str) -> Callable[[], RowReader]:
     return load
 
 
+def _load_evaluations(module: str, name: str) -> Callable[[], Reader]:
+    """Return what loads a reader of evaluation files, whose module is imported when it is used."""
+
+    def load() -> Reader:
+        found = import_module(f"claimwise.readers.evalfiles.{module}")
+        return cast(Reader, getattr(found, name)())
+
+    return load
+
+
 def _find_missing_duckdb() -> str | None:
     return None if find_spec("duckdb") else "pip install 'claimwise[parquet]'"
 
@@ -79,51 +89,101 @@ TRACE = Plugin(
 OTLP = Plugin(
     description="OpenTelemetry: OTLP as JSON, also one request per line",
     load=_load_traces("otel", "OTLP"),
-    card=_TRACES,
+    card=_READERS_CARD,
 )
 OTLP_PROTOBUF = Plugin(
     description="OpenTelemetry: OTLP as protobuf (extra: otlp)",
     load=_load_protobuf,
     find_missing=_find_missing_otlp,
-    card=_TRACES,
+    card=_READERS_CARD,
 )
 SPANS = Plugin(
     description="spans with OpenTelemetry or OpenInference attributes, as JSON or JSON Lines",
     load=_load_traces("otel", "SPANS"),
-    card=_TRACES,
+    card=_READERS_CARD,
 )
 LANGFUSE = Plugin(
     description="Langfuse: downloaded traces, and observations as JSON Lines, CSV or Parquet",
     load=_load_traces("langfuse", "LANGFUSE"),
-    card=_TRACES,
+    card=_READERS_CARD,
 )
 PHOENIX = Plugin(
     description="Phoenix: spans of its API, or its data frame as JSON Lines, CSV or Parquet",
     load=_load_traces("phoenix", "PHOENIX"),
-    card=_TRACES,
+    card=_READERS_CARD,
 )
-MLFLOW = Plugin(
+MLFLOW_TRACES = Plugin(
     description="MLflow: traces as JSON",
     load=_load_traces("mlflow", "MLFLOW"),
-    card=_TRACES,
+    card=_READERS_CARD,
 )
 LANGSMITH = Plugin(
     description="LangSmith: runs with their children, or one run per row",
     load=_load_traces("langsmith", "LANGSMITH"),
-    card=_TRACES,
+    card=_READERS_CARD,
 )
 OPIK = Plugin(
     description="Opik: the files of “opik export”",
     load=_load_traces("opik", "OPIK"),
-    card=_TRACES,
+    card=_READERS_CARD,
 )
 TRULENS = Plugin(
     description="TruLens: spans of its event table",
     load=_load_traces("trulens", "TRULENS"),
-    card=_TRACES,
+    card=_READERS_CARD,
 )
 OPENAI_AGENTS = Plugin(
     description="OpenAI Agents: exported traces and spans",
     load=_load_traces("openai_agents", "OPENAI_AGENTS"),
-    card=_TRACES,
+    card=_READERS_CARD,
+)
+TABLE = Plugin(
+    description="a table with a question, an answer and contexts: JSON Lines, JSON, CSV, Parquet",
+    load=_load_evaluations("table", "load_table"),
+    card=_READERS_CARD,
+)
+RAGAS = Plugin(
+    description="ragas data sets and results, under old and new names",
+    load=_load_evaluations("table", "load_ragas"),
+    card=_READERS_CARD,
+)
+DEEPEVAL = Plugin(
+    description="deepeval goldens and test cases: JSON, JSON Lines, CSV",
+    load=_load_evaluations("table", "load_goldens"),
+    card=_READERS_CARD,
+)
+DEEPEVAL_RUN = Plugin(
+    description="deepeval test runs, with the tools and retrievers of their traces",
+    load=_load_evaluations("deepeval", "RunReader"),
+    card=_READERS_CARD,
+)
+PROMPTFOO = Plugin(
+    description="promptfoo results: JSON, JSON Lines, CSV",
+    load=_load_evaluations("promptfoo", "PromptfooReader"),
+    card=_READERS_CARD,
+)
+INSPECT = Plugin(
+    description="Inspect logs: .eval and .json",
+    load=_load_evaluations("inspect_logs", "InspectReader"),
+    card=_READERS_CARD,
+)
+OPENAI_EVALS = Plugin(
+    description="OpenAI Evals: items of a run, and logs of oaieval",
+    load=_load_evaluations("openai_evals", "OpenAiEvalsReader"),
+    card=_READERS_CARD,
+)
+RAGCHECKER = Plugin(
+    description="RAGChecker inputs and results",
+    load=_load_evaluations("table", "load_ragchecker"),
+    card=_READERS_CARD,
+)
+MLFLOW = Plugin(
+    description="MLflow evaluation records: inputs, outputs, expectations",
+    load=_load_evaluations("table", "load_mlflow"),
+    card=_READERS_CARD,
+)
+HUGGINGFACE = Plugin(
+    description="a folder with a Hugging Face data set: Parquet, JSON Lines, CSV; Arrow by pyarrow",
+    load=_load_evaluations("huggingface", "FolderReader"),
+    card=_READERS_CARD,
 )

@@ -39,6 +39,21 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 1
 
 
+class Recognised(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reader took for what, said once per file before its first answer.
+
+    ``fields`` leads from our names to the file's: ``{"question": "user_input"}``.
+    """
+
+    reader: str
+    fields: dict[str, str] = {}
+
+    def describe(self) -> str:
+        """Return it in one line: “read as ragas: question ← user_input, answer ← response”."""
+        taken = ", ".join(f"{ours} ← {theirs}" for ours, theirs in self.fields.items())
+        return f"read as {self.reader}: {taken}" if taken else f"read as {self.reader}"
+
+
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """One answer with its question and evidence, as a file or the store has it.
 
