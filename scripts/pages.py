@@ -23,8 +23,8 @@ from claimwise.metrics import load_metrics
 from claimwise.metrics.catalogue import list_metrics
 from claimwise.readers.problems import describe
 from claimwise.readers.records import NESTED
-from claimwise.store.files import SqlFolder, list_views
 from claimwise.report.format import join_words
+from claimwise.store.files import SqlFolder, list_views
 from claimwise.types.accuracy import Accuracy, VerifierAccuracy
 from claimwise.types.rows import ROW_TYPES, Row
 
