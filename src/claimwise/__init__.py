@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from claimwise.run_report import build_report
     from claimwise.run_report.values import Report
     from claimwise.store import Store, open_store
-    from claimwise.transfer import export_store, import_files
+    from claimwise.transfer import export_run, export_store, import_files
     from claimwise.types.closed_book import FactCheckResult
     from claimwise.types.results import Estimate, MetricTable, Settings
     from claimwise.types.verdicts import CheckResult
@@ -38,6 +38,7 @@ _HOMES = {
     "build_report": "run_report",
     "check": "checking.check",
     "estimate_metric": "metrics",
+    "export_run": "transfer",
     "export_store": "transfer",
     "factcheck": "fact_check.answer",
     "find_metric": "metrics",
@@ -63,6 +64,7 @@ __all__ = [
     "build_report",
     "check",
     "estimate_metric",
+    "export_run",
     "export_store",
     "factcheck",
     "find_metric",

@@ -16,7 +16,7 @@ from claimwise.disk.duckdb_files import connect_duckdb, name_paths, open_for_duc
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store.engine import NO_PARAMS, Params, Record
 from claimwise.store.parameters import find_parameters, rewrite_parameters
-from claimwise.types.rows import ROW_TYPES
+from claimwise.types.rows import ROW_TYPES, Row, column_types
 
 _PAGE = 10_000
 
@@ -45,9 +45,10 @@ class ParquetEngine:
                 "`claimwise export --format parquet` wrote"
             )
         for row_type in ROW_TYPES:
-            self._open_file(row_type.table, folder / f"{row_type.kind}.parquet")
+            self._open_file(row_type, folder / f"{row_type.kind}.parquet")
 
-    def _open_file(self, table: str, path: Path) -> None:
+    def _open_file(self, row_type: type[Row], path: Path) -> None:
+        """Show a file as its table; columns that are newer than the file are null."""
         if not path.is_file():
             raise NotAStoreError(f"{path}: no such file; export the store to Parquet again")
         try:
@@ -55,8 +56,17 @@ class ParquetEngine:
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}") from error
         self._paths[name] = path
+        source = f"read_parquet('{name}')"
         with self._errors():
-            self._db.execute(f"create view {table} as select * from read_parquet('{name}')")
+            described = self._db.execute(f"describe select * from {source}").fetchall()
+            there = {column[0] for column in described}
+            newer = [
+                f"cast(null as {'varchar' if kind is str else 'double'}) as {column}"
+                for column, kind in column_types(row_type).items()
+                if column not in there
+            ]
+            columns = ", ".join(["*", *newer])
+            self._db.execute(f"create view {row_type.table} as select {columns} from {source}")
 
     def query(self, sql: str, params: Params = NO_PARAMS) -> list[Record]:
         """Return all rows of one statement."""
