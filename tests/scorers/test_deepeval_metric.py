@@ -53,8 +53,9 @@ def test_metric_in_an_evaluation(
     assert half.evaluation_model.startswith("verifier:")
     (whole,) = found["whole"]
     assert (whole.score, whole.success) == (1.0, True)
-    assert found["refusal"] == []  # skipped: no claim, no score
-    assert found["bare"] == []
+    # Skipped: left out, or (where DeepEval works one by one) there without a score.
+    assert [one for one in found["refusal"] if (one.score, one.success) != (None, None)] == []
+    assert found.get("bare", []) == []
 
 
 def test_metric_of_one_test_case() -> None:

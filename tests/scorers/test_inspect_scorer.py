@@ -26,7 +26,7 @@ ANSWERS = [
 
 def test_scorer_in_an_evaluation(tmp_path: Path) -> None:
     from inspect_ai.dataset import Sample
-    from inspect_ai.model import ModelOutput, get_model
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     from claimwise.scorers.inspect import claimwise_faithfulness
 
@@ -39,6 +39,8 @@ def test_scorer_in_an_evaluation(tmp_path: Path) -> None:
         scorer=claimwise_faithfulness(),
     )
     outputs = [ModelOutput.from_content("mockllm/model", text) for text in ANSWERS]
+    for output in outputs:
+        output.usage = ModelUsage()  # else Inspect counts tokens, with a file from the network
     model = get_model("mockllm/model", custom_outputs=outputs)
     (log,) = inspect_ai.eval(
         task, model=model, log_dir=str(tmp_path), display="none", max_connections=1,

@@ -82,6 +82,7 @@ def test_exported_assessments_are_logged_on_a_trace(tracking: Any, tmp_path: Pat
         export_run(store, "r", "mlflow", tmp_path / "out.jsonl")
     with mlflow.start_span("answer") as span:
         trace_id = span.trace_id
+    mlflow.flush_trace_async_logging()
     record = json.loads((tmp_path / "out.jsonl").read_bytes().split(b"\n")[0])
     for one in record["assessments"]:
         mlflow.log_assessment(trace_id=trace_id, assessment=Assessment.from_dictionary(one))
