@@ -175,6 +175,7 @@ def _list_answer(
         answer_text=None if trace.failure else trace.answer,
         failure=trace.failure,
         context_count=len(names) or None,
+        trace_id=trace.trace_id,
     )
     for position, (passage, name) in enumerate(zip(list_texts(trace), names, strict=True)):
         text = passage.text or ""
