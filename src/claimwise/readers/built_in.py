@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from claimwise.readers.outside import Reader, RecordKind, Records
+from claimwise.readers.outside import Reader
 from claimwise.registry import Plugin
 
 if TYPE_CHECKING:
@@ -18,20 +17,33 @@ _CARD = "docs/data-format.md"
 _READERS_CARD = "docs/readers.md"
 
 
-class TraceReader:
-    """Reads one trace: a flat object, spans, or a collector's OTLP JSON."""
+def _load_traces(module: str, name: str) -> Callable[[], Reader]:
+    """Return how a format's reader is loaded: its module is imported then, and not before."""
 
-    yields: RecordKind = "traces"
+    def load() -> Reader:
+        from claimwise.readers.traces.reader import TraceFileReader
 
-    def recognise(self, path: Path, head: bytes) -> float | None:
-        """Return a little for whatever looks like JSON."""
-        return 0.1 if head.lstrip()[:1] in (b"{", b"[") else None
+        return TraceFileReader(getattr(import_module(f"claimwise.readers.traces.{module}"), name))
 
-    def read(self, path: Path, options: Mapping[str, str]) -> Records:
-        """Yield the trace."""
-        from claimwise.readers.traces import read_trace
+    return load
 
-        yield 1, read_trace(path, trace_id=options.get("trace_id"))
+
+def _load_any_trace() -> Reader:
+    from claimwise.readers.traces.any_format import AnyTraceReader
+
+    return AnyTraceReader()
+
+
+def _load_protobuf() -> Reader:
+    from claimwise.readers.traces.otlp_protobuf import OtlpProtobufReader
+
+    return OtlpProtobufReader()
+
+
+def _find_missing_otlp() -> str | None:
+    from claimwise.readers.traces.otlp_protobuf import find_missing_otlp
+
+    return find_missing_otlp()
 
 
 def _load_rows(form: str) -> Callable[[], RowReader]:
@@ -70,8 +82,8 @@ PARQUET = Plugin(
     card=_CARD,
 )
 TRACE = Plugin(
-    description="one trace as JSON: a flat object, OpenInference or OpenTelemetry spans, OTLP",
-    load=TraceReader,
+    description="one answer as a flat JSON object, or a trace in any of the formats below",
+    load=_load_any_trace,
     card="docs/incidents.md",
 )
 TABLE = Plugin(
@@ -114,7 +126,7 @@ RAGCHECKER = Plugin(
     load=_load_evaluations("table", "load_ragchecker"),
     card=_READERS_CARD,
 )
-MLFLOW = Plugin(
+MLFLOW_RECORDS = Plugin(
     description="MLflow evaluation records: inputs, outputs, expectations",
     load=_load_evaluations("table", "load_mlflow"),
     card=_READERS_CARD,
@@ -122,5 +134,56 @@ MLFLOW = Plugin(
 HUGGINGFACE = Plugin(
     description="a folder with a Hugging Face data set: Parquet, JSON Lines, CSV; Arrow by pyarrow",
     load=_load_evaluations("huggingface", "FolderReader"),
+    card=_READERS_CARD,
+)
+OTLP = Plugin(
+    description="OpenTelemetry: OTLP as JSON, also one request per line",
+    load=_load_traces("otel", "OTLP"),
+    card=_READERS_CARD,
+)
+OTLP_PROTOBUF = Plugin(
+    description="OpenTelemetry: OTLP as protobuf (extra: otlp)",
+    load=_load_protobuf,
+    find_missing=_find_missing_otlp,
+    card=_READERS_CARD,
+)
+SPANS = Plugin(
+    description="spans with OpenTelemetry or OpenInference attributes, as JSON or JSON Lines",
+    load=_load_traces("otel", "SPANS"),
+    card=_READERS_CARD,
+)
+LANGFUSE = Plugin(
+    description="Langfuse: downloaded traces, and observations as JSON Lines, CSV or Parquet",
+    load=_load_traces("langfuse", "LANGFUSE"),
+    card=_READERS_CARD,
+)
+PHOENIX = Plugin(
+    description="Phoenix: spans of its API, or its data frame as JSON Lines, CSV or Parquet",
+    load=_load_traces("phoenix", "PHOENIX"),
+    card=_READERS_CARD,
+)
+MLFLOW = Plugin(
+    description="MLflow: traces as JSON",
+    load=_load_traces("mlflow", "MLFLOW"),
+    card=_READERS_CARD,
+)
+LANGSMITH = Plugin(
+    description="LangSmith: runs with their children, or one run per row",
+    load=_load_traces("langsmith", "LANGSMITH"),
+    card=_READERS_CARD,
+)
+OPIK = Plugin(
+    description="Opik: the files of “opik export”",
+    load=_load_traces("opik", "OPIK"),
+    card=_READERS_CARD,
+)
+TRULENS = Plugin(
+    description="TruLens: spans of its event table",
+    load=_load_traces("trulens", "TRULENS"),
+    card=_READERS_CARD,
+)
+OPENAI_AGENTS = Plugin(
+    description="OpenAI Agents: exported traces and spans",
+    load=_load_traces("openai_agents", "OPENAI_AGENTS"),
     card=_READERS_CARD,
 )
