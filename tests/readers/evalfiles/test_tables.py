@@ -234,3 +234,22 @@ def test_a_table_of_many_columns_groups_by_a_few(tmp_path: Path) -> None:
     found = read_file(write_lines(tmp_path / "x", [record]))
     assert len(found.traces[0].attributes) == 24
     assert found.dropped == {"other columns": 18}
+
+
+def test_none_is_an_answer_and_no_context(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "question,answer,contexts\nHow many?,None,None\nq,N/A,c\n")
+    assert [(t.answer, list_texts(t)) for t in read_file(path).traces] == [
+        ("None", None),
+        ("N/A", ["c"]),
+    ]
+
+
+@pytest.mark.parametrize("levels", [600, 100_000])
+@pytest.mark.parametrize("name", ["question", "answer"])
+def test_brackets_nested_deeply_are_one_line(tmp_path: Path, name: str, levels: int) -> None:
+    fields = {"question": '"q"', "answer": '"a"', name: "[" * levels + '"x"' + "]" * levels}
+    record = "{" + ", ".join(f'"{field}": {value}' for field, value in fields.items()) + "}\n"
+    with pytest.raises(InputError) as caught:
+        read_file(write(tmp_path / "x.jsonl", record))
+    assert "nested too deeply" in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -66,7 +66,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "system": ("system", "systemname", "provider", "pipeline", "variant", "experiment",
                "experimentname"),
     "conversation_id": ("conversationid", "sessionid", "threadid", "chatid", "dialogid",
-                        "dialogueid"),
+                        "dialogueid", "session", "thread"),
     "trace_id": ("traceid", "id", "questionid", "queryid", "qid", "itemid", "exampleid",
                  "sampleid", "requestid", "rowid"),
     "happened_at": ("happenedat", "timestamp", "createdat", "starttime", "time", "datetime",
@@ -92,6 +92,7 @@ _ALLOWED = frozenset({"true", "false", "low", "medium", "high", *QUERY_TYPES})
 _NUMBERED = re.compile(r"(?P<name>[a-z]+?)(?P<number>\d{1,3})\Z")
 _INDEX = re.compile(r"(unnamed\d*|index|level\d+|)\Z")
 MAX_COLUMNS = 200
+_MOST_DEPTH = 3
 _SHOWN_COLUMNS = 30
 
 
@@ -132,11 +133,12 @@ def list_columns(records: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(found)[:MAX_COLUMNS]
 
 
-def _list_names(record: Mapping[str, Any]) -> Iterator[str]:
+def _list_names(record: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
     for name, value in record.items():
         yield str(name)
-        if isinstance(value, Mapping) and normalise_name(str(name)) in _HOLDERS:
-            yield from (f"{name}.{inner}" for inner in _list_names(value))
+        held = isinstance(value, Mapping) and normalise_name(str(name)) in _HOLDERS
+        if held and depth < _MOST_DEPTH:
+            yield from (f"{name}.{inner}" for inner in _list_names(value, depth + 1))
 
 
 def recognise_columns(

@@ -9,6 +9,7 @@ from typing import Any
 
 from claimwise.disk.input import refuse
 from claimwise.readers.evalfiles.chat import list_turns, read_messages, read_tool_calls
+from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.made import yield_traces
 from claimwise.readers.evalfiles.passages import read_passages
 from claimwise.readers.evalfiles.records import load_json
@@ -51,6 +52,9 @@ class RunReader:
 
     def read(self, path: Path, options: Mapping[str, str]) -> Records:
         """Yield the answers of test cases, and of every turn of conversational ones."""
+        return guard_depth(path, self._read(path, options))
+
+    def _read(self, path: Path, options: Mapping[str, str]) -> Records:
         run = load_json(path)
         if not isinstance(run, dict):
             raise refuse(path, "no object", "a deepeval test run with testCases")

@@ -84,7 +84,10 @@ def decode_json(path: Path, data: bytes, *, name: str = "") -> Any:
     try:
         found = decode_tolerantly(data)
         repeated = find_repeated_key(data) if isinstance(found, dict | list) else None
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except RecursionError as error:
+        found = f"brackets nested too deeply{where}"
+        raise refuse(path, found, "records of question, answer and contexts") from error
+    except (msgspec.DecodeError, ValueError) as error:
         raise refuse(path, f"malformed JSON{where} ({error})", "a complete JSON file") from error
     if repeated is not None:
         raise refuse(path, f"the key {repeated.name!r} twice{where}", "each key once")

@@ -35,6 +35,7 @@ from claimwise.readers.evalfiles.columns import (
     show_columns,
     translate,
 )
+from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.message_log import gather_messages, is_message_log
 from claimwise.readers.evalfiles.passages import add_ids, read_passages
 from claimwise.readers.evalfiles.records import Numbered, read_records
@@ -92,6 +93,12 @@ def read_table(
     Raises:
         InputError: no column is the question or the answer, or the user named one that isn't.
     """
+    return guard_depth(path, _read_table(path, options, layout, records))
+
+
+def _read_table(
+    path: Path, options: Mapping[str, str], layout: TableFormat, records: Numbered | None
+) -> Records:
     stream = iter(read_records(path) if records is None else records)
     sample = list(islice(stream, _SAMPLE))
     if sample and is_message_log(sample[0][1]):
