@@ -80,6 +80,27 @@ def test_json_in_every_shape_that_pandas_writes(tmp_path: Path, shape: str) -> N
     assert [t.attributes for t in found.traces] == [{"hops": "2"}, {"hops": "1"}]
 
 
+def test_answers_of_several_systems(tmp_path: Path) -> None:
+    rows = {name: [{"query": "q", "answer": name, "contexts": ["c"]}] for name in ("one", "two")}
+    found = read_file(write_json(tmp_path / "lists", {"args": {"k": 3}, "pipelines": rows}))
+    assert [(t.system, t.answer) for t in found.traces] == [("one", "one"), ("two", "two")]
+    systems = {name: {"answer": name, "contexts": [name]} for name in ("one", "two")}
+    beside = {"question": "q", "category": "c", "scores": {"f": 1}, **systems}
+    found = read_file(write_json(tmp_path / "beside", [beside]))
+    assert [(t.system, t.question, t.answer, list_texts(t), t.domain) for t in found.traces] == [
+        ("one", "q", "one", ["one"], "c"),
+        ("two", "q", "two", ["two"], "c"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content", ["metric,score\nfaithfulness,1.0\n", '{"faithfulness": 0.9, "n": 1}']
+)
+def test_a_file_of_scores_says_so(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError, match="found scores only"):
+        read_file(write(tmp_path / "scores", content))
+
+
 def test_json_lines_with_what_only_python_writes(tmp_path: Path) -> None:
     lines = '\n{"question": "q", "answer": "a", "faithfulness": NaN, "contexts": "one text"}\n\n'
     more = '{"question": "q2", "answer": NaN}\n{"question": "q3", "answer": "a\\u0000"}\n'

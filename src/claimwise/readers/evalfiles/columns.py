@@ -84,6 +84,8 @@ _HOLDERS = frozenset({"input", "inputs", "output", "outputs", "expectations", "e
                       "data", "item", "sample", "row", "example", "record", "metadata", "meta",
                       "fields", "request", "response", "additionalmetadata",
                       "reference", "prediction"})  # fmt: skip
+_SCORES = frozenset({"faithfulness", "answerrelevancy", "contextprecision", "contextrecall",
+                     "metric", "metrics", "scores", "hallucination"})  # fmt: skip
 _USUAL_NAMES = {
     "question": "question, query, user_input, input",
     "answer": "answer, response, output, actual_output",
@@ -292,8 +294,15 @@ def read_answerable(
     return None if contrary is None else not contrary
 
 
+def _is_asked(names: Sequence[str]) -> bool:
+    return bool({"question", "answer", "contexts"} & recognise_columns(names).taken.keys())
+
+
 def explain_missing(path: Path, role: str, names: Sequence[str]) -> InputError:
     """Return the error for a file in which no column is known to be the question or the answer."""
+    if any(normalise_name(name) in _SCORES for name in names) and not _is_asked(names):
+        expected = "the questions, answers and contexts that they were computed from"
+        return refuse(path, f"scores only (columns: {show_columns(names)})", expected)
     return refuse(
         path,
         f"no column for the {role} (columns: {show_columns(names)})",
