@@ -135,7 +135,8 @@ def _find_spoken(
     """Return the answer that a span gave, and the thoughts that were taken out of it."""
     named = _first(map(find_named_answer, span.outputs))
     if named is None and said:
-        return last.answer or None, last.reasoning
+        # Thoughts in what was heard are those of spans before this one.
+        return last.answer or None, split_turns(said)[-1].reasoning
     plain = named or _first(find_answer(v) for v in span.outputs if not read_messages(v))
     if plain is None:
         return None, 0
@@ -166,6 +167,7 @@ def understand(spans: Sequence[Span]) -> list[Understood]:
         one = _Trace(Tree(groups[root])).understand()
         if one.question is None and heard and one.turns:
             one.turns[-1].question = heard
+            one = Understood(one.turns, None, heard)
         found.append(one)
     return found
 
@@ -201,6 +203,10 @@ class _Trace:
     def _find_holders(self) -> list[int]:
         """Return the spans that may speak for the whole, the outermost first."""
         above = self.tree.find_above(self.generations)
+        for number, span in enumerate(self.spans):
+            inner = number not in above and self.tree.parents[number] is not None
+            if inner and span.kind == "step" and span.outputs and "retriev" in span.name.lower():
+                span.kind = "retrieval"  # tools without a kind for it leave the name
         chosen = [
             number
             for number, span in enumerate(self.spans)
