@@ -308,6 +308,32 @@ def test_a_tool_that_span_and_message_tell_of_counts_once(tmp_path: Path) -> Non
     assert [action.name for action in found.actions] == ["measure"]
 
 
+def test_a_tool_that_hands_over_the_answer_is_no_evidence_for_it(tmp_path: Path) -> None:
+    tool = {"openinference.span.kind": "TOOL", "tool.name": "final_answer", "output.value": SAID,
+            "input.value": json.dumps({"args": [], "kwargs": {"answer": SAID}})}  # fmt: skip
+    other = {**tool, "tool.name": "measure", "output.value": "1280 m",
+             "input.value": json.dumps({"args": [], "flag": True, "kwargs": {"what": "bridge"}}),
+             "tool.parameters": json.dumps({"what": {"type": "string"}})}  # fmt: skip
+    found = read(tmp_path, request(
+        make_span(DIALECTS["OpenInference"], spanId="root"),
+        make_span(other, spanId="a", parentSpanId="root", at=1),
+        make_span(tool, spanId="b", parentSpanId="root", at=2),
+    )).one  # fmt: skip
+    assert texts(found, "tool_output") == ["1280 m"]
+    assert found.actions == (ToolCall(name="measure", arguments='{"what": "bridge"}'),)
+
+
+def test_an_answer_that_is_handed_over_as_a_tools_argument(tmp_path: Path) -> None:
+    calls = [
+        {"id": "c", "function": {"name": "final_result", "arguments": json.dumps({"a": SAID})}}
+    ]
+    said = [{"role": "assistant", "tool_calls": calls}]
+    span = {**OTEL, "gen_ai.input.messages": json.dumps(PARTS_IN),
+            "gen_ai.output.messages": json.dumps(said)}  # fmt: skip
+    found = read(tmp_path, request(make_span(span))).one
+    assert (found.answer, found.actions) == (SAID, ())
+
+
 # Turns.
 
 TALK: list[dict[str, Any]] = [
@@ -404,6 +430,11 @@ def test_a_voice_agent_has_many_turns_in_one_trace(tmp_path: Path) -> None:
         ["role='user' content='Q' name=None", "role='assistant' content='A' name=None"],
         '[{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]',
         "[{'role': 'user', 'content': 'Q'}, {'role': 'assistant', 'content': 'A'}]",
+        {"messages": [["user", "Q"], ["ai", "A"]]},
+        [{"role": "user", "content": '[{"text": "Q"}]'},
+         {"role": "assistant", "message": '[{"text": "A"}]', "finish_reason": "end_turn"}],
+        [{"role": "user", "content": "Q"},
+         {"replies": [{"role": "assistant", "_content": [{"text": "A"}]}]}],
         [{"message.role": "user", "message.content": "Q"},
          {"message.role": "assistant", "message.content": "A"}],
     ],
@@ -658,7 +689,7 @@ def test_trulens_spans_of_a_record(tmp_path: Path) -> None:
          "it ends with a call of the tool opened: no answer was recorded"),
         (request(make_span(OTEL, status={"code": 2, "message": "timed out"})),
          "the call failed and there is no answer: timed out"),
-        (request(make_span({"openinference.span.kind": "EMBEDDING"})), "a embedding span"),
+        (request(make_span({"openinference.span.kind": "EMBEDDING"})), "an embedding span: no answer in it"),
         ({"object": "trace.span", "id": "s", "trace_id": "t1", "parent_id": None, "error": None,
           "span_data": {"type": "response", "response_id": "resp_1"}},
          "response spans are exported with their id alone"),
