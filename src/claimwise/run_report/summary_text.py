@@ -171,7 +171,9 @@ def describe_no_groups(summary: Summary) -> str:
     """Say why no group is listed."""
     if summary.headline.basis is None:
         return "not measured: needs labels"
-    return "none below the whole run, of those with at least five items"
+    if summary.compared < 2:
+        return f"not enough groups of {LEAST_ITEMS} items or more to compare"
+    return "none: every group is as good as the whole run"
 
 
 def describe_evidence(claim: ClaimRow) -> str:

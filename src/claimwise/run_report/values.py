@@ -93,6 +93,7 @@ class Summary:
     answers_without_claims: int
     judges: tuple[JudgeNote, ...]  # the headline's own first, then by claims
     warnings: tuple[str, ...] = ()
+    compared: int = 0  # groups that were large enough to compare
 
     @property
     def unsupported(self) -> int:
