@@ -106,7 +106,11 @@ def test_demo_writes_a_project_and_a_report_and_can_be_repeated(
     for name in ("claimwise.toml", "claimwise.db", "report.html", "data/items.jsonl"):
         assert (judged_demo / name).is_file()
     printed = judged_demo.with_name("printed.txt").read_text("utf-8")
-    assert "Supported     87% of claims (range 76–91.8%)" in printed
+    assert printed.startswith("Supported: 87% of claims (range 76–91.8%)")
+    lines = printed.splitlines()
+    assert len(lines) == 10
+    assert max(map(len, lines)) <= 80
+    assert printed.count("contradicted: “") == 2
     shutil.copytree(judged_demo, tmp_path / "demo")
     (tmp_path / "demo/report.html").unlink()
     code, out, err = say("demo", "demo")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -38,10 +39,15 @@ def place(tmp_path: Path) -> str:
 
 
 def start(place: str, *arguments: str) -> tuple[subprocess.Popen[str], list[str]]:
+    """Start a server over a store; return it and what it said until it serves."""
+    return start_in(Path(place).parent, *arguments, "--store", place)
+
+
+def start_in(folder: Path, *arguments: str) -> tuple[subprocess.Popen[str], list[str]]:
     """Start a server as a shell's background job; return it and what it said until it serves."""
     process = subprocess.Popen(
-        ["env", "--ignore-signal=INT", *COMMAND, *arguments, "--port", "0", "--store", place],
-        cwd=Path(place).parent, stderr=subprocess.PIPE, text=True,
+        ["env", "--ignore-signal=INT", *COMMAND, *arguments, "--port", "0"],
+        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stderr is not None
     lines: list[str] = []
@@ -77,6 +83,19 @@ def test_first_start_prints_a_link_and_a_signal_ends_it(place: str, number: int)
     again.stderr.close()
     process.stderr.close()
     assert len(lines) == 1, "with an admin there is no setup link"
+
+
+def test_the_demo_is_served(judged_demo: Path, tmp_path: Path) -> None:
+    shutil.copytree(judged_demo, tmp_path / "demo")
+    process, lines = start_in(tmp_path, "demo", "demo", "--serve")
+    address = re.search(r"serving .* at (http://127\.0\.0\.1:\d+)", lines[-1])
+    assert address
+    assert httpx2.get(address[1], follow_redirects=True, timeout=DEADLINE).status_code == 200
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    assert process.stderr.read().splitlines() == ["stopped"]
+    assert process.wait(DEADLINE) == 0
+    process.stderr.close()
 
 
 def test_annotate_makes_one_round_and_prints_where_to_label(place: str) -> None:
