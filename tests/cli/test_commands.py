@@ -468,3 +468,31 @@ def test_our_own_fault_says_so(say: Say, monkeypatch: pytest.MonkeyPatch) -> Non
     code, _, err = say("runs")
     assert code == 70
     assert "This is a bug in claimwise" in err
+
+
+def test_export_for_a_tool_writes_the_latest_run(demo: Say, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    code, out, err = demo("export", "--to", "ragas", str(path))
+    assert code == 0
+    assert out == f"{path}  84\n"
+    assert err.startswith("Using latest run candidate")
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 84
+    code, out, err = demo("export", "--to", "ragas", "--run", "nope", str(path))
+    assert code == 1
+    assert "Unknown run 'nope'" in err
+
+
+def test_export_refuses_options_that_do_not_go_together(demo: Say, tmp_path: Path) -> None:
+    for options, told in {
+        ("--run", "candidate"): "--run goes with --to",
+        ("--format", "json"): "--format json goes with --to",
+    }.items():
+        code, _, err = demo("export", *options, str(tmp_path / "out"))
+        assert code == 1
+        assert told in err
+    file = tmp_path / "file"
+    file.write_text("mine")
+    code, _, err = demo("export", str(file))
+    assert code == 1
+    assert "a file; name the folder to write to" in err
+    assert file.read_text() == "mine"

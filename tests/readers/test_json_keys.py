@@ -15,9 +15,9 @@ from claimwise.errors import InputError
 from claimwise.labelling.labelstudio_files import read_annotations
 from claimwise.readers import read_rows
 from claimwise.readers.answers import read_answer_files
+from claimwise.readers.choose import read_one_trace
 from claimwise.readers.documents import read_action_log, read_sources
 from claimwise.readers.json_keys import RepeatedKey, find_repeated_key
-from claimwise.readers.traces import read_trace
 from claimwise.types.rows import Answer, Label
 from readers.bad_files import line_of
 
@@ -69,12 +69,12 @@ FILES: dict[str, tuple[str, Callable[[Path], object], bytes, int, str]] = {
         b'{"document": "d", "claim": "c", "label": 1, "label": 0}\n', 1, "label",
     ),
     "trace": (
-        "trace.json", read_trace,
+        "trace.json", read_one_trace,
         b'{\n "question": "Why?",\n "answer": "Yes.",\n "m": {"answer": 1},\n "answer": "No."\n}',
         5, "answer",
     ),
     "line of a trace": (
-        "trace.jsonl", read_trace,
+        "trace.jsonl", read_one_trace,
         b'{"attributes": {}}\n\n{"attributes": {}, "attributes": {"input.value": "x"}}\n',
         3, "attributes",
     ),
@@ -111,7 +111,7 @@ def test_value_of_a_span_with_a_repeated_key_stays_a_text(tmp_path: Path) -> Non
         json.dumps({"attributes": {"input.value": inner, "output.value": "Yes."}}),
         encoding="utf-8",
     )
-    assert read_trace(path).question == inner
+    assert read_one_trace(path).question == inner
 
 
 JSON = st.recursive(

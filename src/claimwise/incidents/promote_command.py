@@ -144,7 +144,10 @@ def _describe(done: Promotion) -> list[str]:
             f"{item.item_id}: promoted already, by {incident.promoted_by} on "
             f"{incident.promoted_at:%Y-%m-%d}; nothing was changed"
         ]
-    kind = f"{item.query_type}, {item.stakes} stakes, corpus {item.source_corpus_ver}"
+    kind = (
+        f"{item.query_type or 'unknown type'}, {item.stakes or 'unknown'} stakes, "
+        f"corpus {item.source_corpus_ver}"
+    )
     lines = [f"{'new item' if done.new_item else 'item'} {item.item_id} ({kind})"]
     asked = [claim for claim in done.claims if claim.claim_type != "non_factual"]
     for claim in asked:

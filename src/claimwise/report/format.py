@@ -15,7 +15,7 @@ from typing import Final
 from claimwise.types.results import Estimate, JudgeSummary, MetricTable
 
 MISSING: Final = "—"
-NO_VALUE: Final = "(no value)"
+NO_VALUE: Final = "(unknown)"
 EVERY: Final = "(all)"
 AGREEMENT_UNKNOWN: Final = "agreement unknown"
 REFERENCE: Final = "the reference"
@@ -43,6 +43,32 @@ def show_interval(low: float | None, high: float | None) -> str:
     return MISSING if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
+def show_percent(value: float | None) -> str:
+    """Write a share for people: ``88%``; below 10% and above 90% with a decimal: ``97.4%``.
+
+    What is not quite none or all never reads as 0% or 100%.
+    """
+    if value is None:
+        return MISSING
+    if value in (0, 1):
+        return f"{value:.0%}"
+    percent = min(99.9, max(0.1, value * 100))
+    return f"{percent:.0f}%" if 9.95 <= percent <= 90.05 else f"{percent:.1f}%"
+
+
+def show_percent_range(low: float | None, high: float | None) -> str:
+    """Write a range of shares: ``82–92%``."""
+    if low is None or high is None:
+        return MISSING
+    return f"{show_percent(low)[:-1]}–{show_percent(high)}"
+
+
+def show_points(value: float) -> str:
+    """Write a change in percentage points: ``+3.2``, ``−1.0``."""
+    rounded = round(value * 100, 1) + 0.0  # never a negative zero
+    return f"{rounded:+.1f}".replace("-", "−")
+
+
 def show_number(value: float | None) -> str:
     """Write a design effect or a correlation: ``1.43``, and never ``-0.00``."""
     return MISSING if value is None else f"{round(value, 2) + 0.0:.2f}"
@@ -68,6 +94,11 @@ def plural_of(word: str) -> str:
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Write a list: ``citations``, ``answerable and action``, ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def clean(text: str | None) -> str:
