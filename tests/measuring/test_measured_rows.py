@@ -56,6 +56,13 @@ def test_same_answers_add_nothing_and_others_are_another_run(store: Store) -> No
     assert (counted["runs"], counted["eval_items"], counted["answers"]) == (2, 2, 4)
 
 
+def test_trace_of_an_answer_is_kept(store: Store) -> None:
+    keep(store, make_trace(trace_id="t-1"), make_trace(question="Is it hot?"))
+    assert store.query("select trace_id from answers order by trace_id is null") == [
+        ("t-1",), (None,)
+    ]  # fmt: skip
+
+
 def test_what_a_file_does_not_tell_is_null(store: Store) -> None:
     keep(store, make_trace(conversation_id="talk-1"))
     assert store.query(

@@ -100,5 +100,5 @@ def test_scorer_without_its_tool_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, tool, None)
     monkeypatch.delitem(sys.modules, f"claimwise.scorers.{module}", raising=False)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'claimwise\[{module}\]'"):
+    with pytest.raises(MissingExtraError, match=rf"pip install 'claimwise\[{module}-scorer\]'"):
         importlib.import_module(f"claimwise.scorers.{module}")

@@ -16,7 +16,7 @@ from claimwise.errors import ClaimwiseError
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_run, export_store
 from claimwise.transfer.export_run import TARGETS
-from small_data import answer, item, load, run, source
+from small_data import answer, item, label, load, run, source
 from transfer.outgoing_data import (
     EMBEDDED,
     HOSTILE,
@@ -187,6 +187,25 @@ def test_opik_scores_are_numbers_and_name_the_judge(awkward: Store, tmp_path: Pa
     assert f"Judged by {JUDGE}, gpt-x, prompt grounded/1, not yet checked" in scores[1]["reason"]
     assert "left out: 2 answers without a verdict" in result.notes
     assert "left out: 1 answer without a trace id" in result.notes
+
+
+def test_turns_of_one_trace_go_back_to_that_trace(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.db", create=True) as store:
+        load(store, source(), run(), item("q1"), item("q2"),
+             answer("q1", "It is tall.", trace_id=f"{UUID}#1"),
+             answer("q2", "It is old.", trace_id=f"{UUID}#2"),
+             label("q1", "It is tall.", "unlinked"),
+             label("q2", "It is old.", "unlinked"))  # fmt: skip
+        for target in ("langfuse-scores", "opik"):
+            export_run(store, "r", target, tmp_path / target)
+    scores = json.loads((tmp_path / "opik").read_bytes())["scores"]
+    assert [(s["id"], s["name"]) for s in scores if "faithfulness" in s["name"]] == [
+        (UUID, "claimwise_faithfulness_turn_1"), (UUID, "claimwise_faithfulness_turn_2")
+    ]  # fmt: skip
+    bodies = lines((tmp_path / "langfuse-scores").read_text(encoding="utf-8"))
+    assert {body["traceId"] for body in bodies} == {UUID}
+    assert len({body["id"] for body in bodies}) == 4
+    assert [body["metadata"].get("turn") for body in bodies] == [1, None, 2, None]
 
 
 def test_mlflow_records_have_assessments_with_an_error_for_what_failed(

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from claimwise.errors import InputError, Problem, describe_unknown
-from claimwise.readers.cells import unguard_cell
 from claimwise.readers.evalfiles.records import read_records
 from claimwise.readers.problems import Complaint, holds_nul, make_problem, show
+from claimwise.text.formulas import unguard_cell
 from claimwise.types.rows import Judgement
 from claimwise.types.verdicts import CHOICES
 

@@ -13,7 +13,7 @@ try:
     from deepeval.metrics import BaseMetric
     from deepeval.test_case import LLMTestCase, SingleTurnParams
 except ImportError as error:
-    raise MissingExtraError("the DeepEval metric", "deepeval") from error
+    raise MissingExtraError("the DeepEval metric", "deepeval-scorer") from error
 
 
 class ClaimwiseFaithfulness(BaseMetric):

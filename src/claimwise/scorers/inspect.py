@@ -13,7 +13,7 @@ try:
     from inspect_ai.scorer import Score, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
 except ImportError as error:
-    raise MissingExtraError("the Inspect scorer", "inspect") from error
+    raise MissingExtraError("the Inspect scorer", "inspect-scorer") from error
 
 
 @scorer(metrics=[mean(), stderr()])

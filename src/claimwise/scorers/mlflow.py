@@ -19,7 +19,7 @@ try:
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, SpanType, Trace
     from mlflow.genai.scorers import Scorer, scorer
 except ImportError as error:
-    raise MissingExtraError("the MLflow scorer", "mlflow") from error
+    raise MissingExtraError("the MLflow scorer", "mlflow-scorer") from error
 
 _ANSWER_KEYS = ("response", "answer", "output", "outputs", "content", "text")
 

@@ -6,6 +6,7 @@ far that judge agrees with people; a claim without one carries the reason instea
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -28,6 +29,7 @@ _SQL = SqlFolder("claimwise.transfer")
 _ITEMS_AT_ONCE = 200
 # The code that `claimwise metrics unscored_reasons` has for claims that nobody tried to judge.
 NO_LABEL = "no_label"
+_TURN = re.compile(r"(.+)#(\d{1,9})", re.DOTALL)
 UNCHECKED = "not yet checked against people"
 
 Meta = dict[str, Any]
@@ -130,6 +132,7 @@ class OutgoingAnswer(Struct, frozen=True, kw_only=True):
     answer: str | None
     failure: str | None
     trace_id: str | None
+    turn: int | None  # which of several answers of one trace it is
     gold_answer: str | None
     domain: str | None
     contexts: tuple[OutgoingContext, ...] | None
@@ -243,6 +246,8 @@ class OutgoingRun(Struct, frozen=True, kw_only=True):
                 "run_id": self.run.run_id,
                 "item_id": answer.item_id,
                 "sample": answer.sample,
+                "trace_id": answer.trace_id,
+                "turn": answer.turn,
                 "system": self.run.system,
                 "model": self.run.model,
                 "faithfulness": answer.rate,
@@ -331,19 +336,27 @@ def _read_between(store: Store, between: dict[str, str]) -> Iterator[OutgoingAns
         _SQL["answers"], between
     ):
         own = contexts[item_id, sample]
+        traced, turn = _split_turn(trace_id)
         yield OutgoingAnswer(
             item_id=item_id,
             sample=sample,
             question=query,
             answer=text,
             failure=failure,
-            trace_id=trace_id,
+            trace_id=traced,
+            turn=turn,
             gold_answer=gold_answer,
             domain=domain,
             contexts=tuple(own) if own or count is not None else None,
             gold_contexts=tuple(gold[item_id]),
             claims=tuple(claims[item_id, sample]),
         )
+
+
+def _split_turn(trace_id: str | None) -> tuple[str | None, int | None]:
+    """Return the trace's own id, and the number that readers put behind it for one turn of it."""
+    found = _TURN.fullmatch(trace_id or "")
+    return (found[1], int(found[2])) if found else (trace_id, None)
 
 
 def _select(store: Store, name: str, kind: type[S], params: dict[str, str]) -> Iterator[S]:

@@ -12,6 +12,7 @@ from claimwise.disk.input import refuse
 from claimwise.errors import Problem
 from claimwise.readers.evalfiles.chat import find_last_turn, read_messages
 from claimwise.readers.evalfiles.columns import Columns
+from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.made import choose_columns, yield_traces
 from claimwise.readers.evalfiles.passages import read_passages
 from claimwise.readers.evalfiles.records import load_json, read_records
@@ -57,6 +58,9 @@ class PromptfooReader:
 
     def read(self, path: Path, options: Mapping[str, str]) -> Records:
         """Yield the answers of all providers."""
+        return guard_depth(path, self._read(path, options))
+
+    def _read(self, path: Path, options: Mapping[str, str]) -> Records:
         records = list(_list_results(path))
         tests = [dict(_object(one, "vars")) for _, one in records if isinstance(one, Mapping)]
         columns = choose_columns(path, tests, options)
@@ -213,8 +217,10 @@ class _ResultReader:
         inner = to_text(output, ("answer", "response", "output", "text", "content"))
         text, thoughts = strip_reasoning((inner if isinstance(output, dict) else answer) or "")
         self._dropped["reasoning parts"] += thoughts
-        failed = record.get("failureReason") == _FAILED_TO_ANSWER or not text.strip()
-        error = to_text(response.get("error")) or to_text(record.get("error"))
+        said_so = to_text(response.get("error"))
+        # An error beside an answer is one of grading it, unless the provider reports it.
+        failed = not text.strip() or (record.get("failureReason") == _FAILED_TO_ANSWER and said_so)
+        error = said_so or to_text(record.get("error"))
         return (None, error) if failed and error else (text if text.strip() else None, None)
 
     def _find_passages(

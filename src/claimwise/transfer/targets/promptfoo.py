@@ -26,7 +26,9 @@ def make_results(run: OutgoingRun, answer: OutgoingAnswer) -> Iterator[Record]:
     """
     rate = answer.rate
     passed = answer.label == "supported"
-    variables = drop_none({"question": answer.question, "context": answer.texts})
+    variables = drop_none(
+        {"question": answer.question, "context": answer.texts, "reference": answer.gold_answer}
+    )
     yield drop_none(
         {
             "id": make_score_id(run, answer, None),
@@ -53,7 +55,6 @@ def make_results(run: OutgoingRun, answer: OutgoingAnswer) -> Iterator[Record]:
             "cost": 0,
             "metadata": {
                 **run.describe_answer(answer),
-                **drop_none({"expected": answer.gold_answer}),
                 "claims": [run.describe_claim(claim) for claim in answer.claims],
             },
         }
