@@ -125,11 +125,14 @@ def test_what_columns_and_words_do_not_say_is_asked_for(filled: Store, tmp_path:
     assert len(labels(filled)) == 1
 
 
-@pytest.mark.parametrize("form", ["semicolon", "excel", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", ["semicolon", "excel", "json", "jsonl", "parquet"])
 def test_every_kind_of_file_is_read(filled: Store, tmp_path: Path, form: str) -> None:
     rows = [{"claim": CLAIMS[n], "item": "q1", "label": "Unlinked", "who": "ana", "note": None}
             for n in (0, 1)]  # fmt: skip
-    if form == "jsonl":
+    if form == "json":
+        path = tmp_path / "labels.json"
+        path.write_text(json.dumps(rows, indent=1))
+    elif form == "jsonl":
         path = tmp_path / "labels.jsonl"
         rows[1]["date"] = "2026-02-01T13:30:00+01:00"
         path.write_text("\n".join(json.dumps(row) for row in rows))
