@@ -33,6 +33,12 @@ COLUMN_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "question": ("question", "query"),
     "item": ("item", "item_id"),
 }
+# The columns of a list that `claimwise claims` wrote, and those about the label that decides so
+# far: who labels in such a list adds columns of their own.
+_LISTED: Final = frozenset({"claim_id", "judgement", "label_kind"})
+_DECIDED: Final = frozenset(
+    {"verdict", "labeler", "labeled_at", "evidence", "source_id", "covered_text", "reason"}
+)
 _MOST_ROWS: Final = 1_000_000  # they are kept in memory until all are known to be right
 _JUDGES: Final = ("verifier:", "judge:")
 _LONGEST_NAME: Final = 200
@@ -157,7 +163,7 @@ def _choose_columns(
     """Return which column holds what: as the user says, then by the usual names."""
     known = list(dict.fromkeys(name for record in records for name in record))
     chosen = dict(_read_map(known, options.columns))
-    taken = set(chosen.values())
+    taken = set(chosen.values()) | (_DECIDED if _LISTED.issubset(known) else set())
     for field, names in COLUMN_NAMES.items():
         if field in chosen:
             continue
