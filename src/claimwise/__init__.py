@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from claimwise.checking.check import check
-    from claimwise.claims.frame import ClaimsFrame, claims_frame
+    from claimwise.claims.frame import claims_frame
     from claimwise.errors import ClaimwiseError, InputError, MetricError, StoreError
     from claimwise.fact_check.answer import factcheck
     from claimwise.judges.judge import load_verifier
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CheckResult": "types.verdicts",
-    "ClaimsFrame": "claims.frame",
     "ClaimwiseError": "errors",
     "Estimate": "types.results",
     "FactCheckResult": "types.closed_book",
@@ -57,7 +56,6 @@ _HOMES = {
 
 __all__ = [
     "CheckResult",
-    "ClaimsFrame",
     "ClaimwiseError",
     "Estimate",
     "FactCheckResult",

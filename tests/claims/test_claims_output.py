@@ -77,7 +77,7 @@ def test_text_shows_claim_verdict_evidence_and_reason_in_80_columns(say: Say) ->
 
 def test_options_narrow_group_and_limit(say: Say) -> None:
     _, out, _ = say("--verdict", "unlinked, supported", "--by", "domain")
-    assert "domain=(no value): 2 claims" in out
+    assert "domain=(unknown): 2 claims" in out
     assert "200 m" not in out
     _, out, _ = say("--by", "domain=tower")
     assert "139 m" in out

@@ -277,3 +277,12 @@ def test_one_half_of_the_abstention_pair_brings_the_other(store: Store, tmp_path
     found = run_gates(store, project, "r", ["c"])
     assert [decision.gate.name for decision in found.gates] == ["o", "c"]
     assert found.exit_code == 3
+
+
+def test_items_of_measured_files_are_no_gap_of_a_golden_set(store: Store, tmp_path: Path) -> None:
+    """They lie in the same store, and nobody meant to ask them again."""
+    measured = {"query_type": None, "answerable": None, "stakes": None}
+    load(store, source(), run(), *make_run(60, 4), item("from a file", **measured))
+    found = decide(store, tmp_path, min=0.8, by=("query_type",))
+    assert found.outcome == "pass"
+    assert [one.slice for one in found.slices] == [{"query_type": "lookup"}]

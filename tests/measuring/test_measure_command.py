@@ -154,7 +154,17 @@ def test_dry_run_says_what_was_understood_and_keeps_nothing(
     assert [one["text"] for one in first["contexts"]] == ROWS[0]["contexts"]
     assert all(one["source_id"] for one in first["contexts"])
     assert first["actions"] == []
+    assert first["contexts_recorded"] is True
     assert [path.name for path in folder.iterdir()] == ["menu.jsonl"]
+
+
+def test_dry_run_has_a_list_of_contexts_even_where_nobody_recorded_any(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(folder / "bare.jsonl", [{"question": "Why?", "answer": "Because it is late."}])
+    _, out, _ = call(capsys, path, "--dry-run", "--format", "json")
+    [first] = json.loads(out)["answers"]
+    assert (first["contexts"], first["contexts_recorded"]) == ([], False)
 
 
 def test_preview_as_text_names_what_is_unknown(

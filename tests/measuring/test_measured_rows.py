@@ -19,6 +19,7 @@ from claimwise.store.lookup import select_rows
 from claimwise.types.rows import Run
 from claimwise.types.traces import Passage, ToolCall, Trace
 
+MENU = "https://example.org/menu"
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
 
@@ -138,10 +139,10 @@ def test_answers_without_contexts_are_unscored_even_beside_others(store: Store) 
     bare = [
         make_trace("Tea costs 9 euros.", question="None recorded?", passages=None),
         make_trace("Tea costs 9 euros.", question="Nothing found?", passages=()),
-        make_trace("Tea costs 9 euros [menu].", question="Id alone?",
-                   passages=(Passage(source_id="menu"),)),
+        make_trace(f"Tea costs 9 euros ([menu]({MENU})).", question="Id alone?",
+                   passages=(Passage(source_id=MENU),)),
     ]  # fmt: skip
-    whole = make_trace(passages=(Passage(source_id="menu", text="Tea costs 2 euros."),))
+    whole = make_trace(passages=(Passage(source_id=MENU, text="Tea costs 2 euros."),))
     run_id = keep(store, whole, *bare)
     result = verify_run(store, run_id, "lexical")
     assert result.verdicts == {"supported": 1}

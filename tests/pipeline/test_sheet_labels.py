@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from claimwise.calibration.correction import correct_run
+from claimwise.claims.queries import list_claims
+from claimwise.claims.report import write_claims_csv
 from claimwise.cli.main import run as run_command
 from claimwise.disk.duckdb_files import connect_duckdb
 from claimwise.errors import InputError
@@ -125,11 +128,14 @@ def test_what_columns_and_words_do_not_say_is_asked_for(filled: Store, tmp_path:
     assert len(labels(filled)) == 1
 
 
-@pytest.mark.parametrize("form", ["semicolon", "excel", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", ["semicolon", "excel", "json", "jsonl", "parquet"])
 def test_every_kind_of_file_is_read(filled: Store, tmp_path: Path, form: str) -> None:
     rows = [{"claim": CLAIMS[n], "item": "q1", "label": "Unlinked", "who": "ana", "note": None}
             for n in (0, 1)]  # fmt: skip
-    if form == "jsonl":
+    if form == "json":
+        path = tmp_path / "labels.json"
+        path.write_text(json.dumps(rows, indent=1))
+    elif form == "jsonl":
         path = tmp_path / "labels.jsonl"
         rows[1]["date"] = "2026-02-01T13:30:00+01:00"
         path.write_text("\n".join(json.dumps(row) for row in rows))
@@ -150,6 +156,25 @@ def test_every_kind_of_file_is_read(filled: Store, tmp_path: Path, form: str) ->
     if form == "jsonl":
         told = filled.query("select labeled_at from labels where claim_text = :c", {"c": CLAIMS[1]})
         assert str(told[0][0]).startswith("2026-02-01 12:30:00")
+
+
+def test_a_list_of_claims_can_be_labelled_in_columns_of_ones_own(
+    filled: Store, tmp_path: Path
+) -> None:
+    """What a judge said of the claims is no label of the person who fills in the list."""
+    load(filled, label("q1", CLAIMS[0], "supported", labeler="verifier:v1", source_id="doc",
+                       supporting_span=QUOTE, reason="the judge's"))  # fmt: skip
+    listed = csv.DictReader(io.StringIO(write_claims_csv(list_claims(filled, "r"))))
+    rows = [{**row, "label": "", "who": "ana", "comment": ""} for row in listed]
+    mine = next(row for row in rows if row["verdict"] == "supported")
+    mine |= {"label": "unlinked", "comment": "mine"}
+    done = bring(filled, write(tmp_path, rows))
+    assert done.columns == {"claim": "claim_text", "claim_id": "claim_id", "label": "label",
+                            "who": "who", "reason": "comment", "question": "question",
+                            "item": "item_id"}  # fmt: skip
+    assert [row for row in labels(filled) if row[3] == "ana"] == [
+        ("q1", CLAIMS[0], "unlinked", "ana", None, None, "mine")
+    ]
 
 
 # Which claim is meant.

@@ -104,7 +104,7 @@ def import_sheets(
 
     Args:
         store: where the run is.
-        paths: CSV, JSON Lines or Parquet files with a line per label.
+        paths: CSV, JSON or Parquet files with one line per label.
         run_id: the run that was labelled.
         options: which column and which word means what.
         now: the time of labels without one (UTC without a zone).

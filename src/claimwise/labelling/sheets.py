@@ -1,4 +1,4 @@
-"""Reads labels from anyone's spreadsheet: a CSV, JSON Lines or Parquet file with a line per label.
+"""Reads labels from anyone's spreadsheet: CSV, JSON or Parquet with one line per label.
 
 Columns and verdicts are recognised by their usual names; ``--map`` and ``--values`` name others.
 Nothing here knows a store: a row says what someone typed, and where.
@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from claimwise.errors import InputError, Problem, describe_unknown
-from claimwise.readers.files import find_format, read_csv, read_lines
-from claimwise.readers.parquet import read_parquet
+from claimwise.readers.evalfiles.records import read_records
 from claimwise.readers.problems import Complaint, holds_nul, make_problem, show
-from claimwise.readers.read import decode_object
 from claimwise.text.formulas import unguard_cell
 from claimwise.types.rows import Judgement
 from claimwise.types.verdicts import CHOICES
@@ -35,10 +33,15 @@ COLUMN_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "question": ("question", "query"),
     "item": ("item", "item_id"),
 }
+# The columns of a list that `claimwise claims` wrote, and those about the label that decides so
+# far: who labels in such a list adds columns of their own.
+_LISTED: Final = frozenset({"claim_id", "judgement", "label_kind"})
+_DECIDED: Final = frozenset(
+    {"verdict", "labeler", "labeled_at", "evidence", "source_id", "covered_text", "reason"}
+)
 _MOST_ROWS: Final = 1_000_000  # they are kept in memory until all are known to be right
 _JUDGES: Final = ("verifier:", "judge:")
 _LONGEST_NAME: Final = 200
-_NUL: Final = Complaint(None, "a NUL character", "text without one")
 _TIME: Final = "a day or a time, as 2026-11-15 or 2026-11-15T09:30:00Z"
 
 
@@ -130,40 +133,28 @@ def _read_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         InputError: a line can't be read, or there are too many.
     """
-    form = find_format(path)
-    found = _read_objects(path) if form == "jsonl" else _READERS[form](path)
-    for number, (line, record) in enumerate(found, start=1):
+    for number, (line, record) in enumerate(read_records(path), start=1):
+        if isinstance(record, Problem):
+            raise InputError([record])
         if number > _MOST_ROWS:
             complaint = Complaint(None, f"over {_MOST_ROWS:,} lines", "fewer: split the file")
             raise InputError([make_problem(path, line, complaint)])
         if holds_nul(record):
-            raise InputError([make_problem(path, line, _NUL)])
+            complaint = Complaint(None, "a NUL character", "text without one")
+            raise InputError([make_problem(path, line, complaint)])
         yield line, record
 
 
-def _read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, data in read_lines(path):
-        try:
-            yield line, decode_object(data)
-        except Complaint as complaint:
-            raise InputError([make_problem(path, line, complaint)]) from complaint
-
-
-def _read_cells(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, cells in read_csv(path, delimiters=",;\t"):
-        yield line, {name: unguard_cell(text) for name, text in cells.items()}
-
-
-_READERS: Final = {"csv": _read_cells, "parquet": read_parquet}
-
-
 def _to_text(value: object) -> str:
-    """Return what a cell says; times and truth values as they would be typed."""
+    """Return what a cell says; times and truth values as they would be typed.
+
+    Our own CSV files guard cells that a spreadsheet would take for formulas.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    return value.isoformat() if isinstance(value, date) else str(value).strip()
+    return value.isoformat() if isinstance(value, date) else unguard_cell(str(value)).strip()
 
 
 def _choose_columns(
@@ -172,7 +163,7 @@ def _choose_columns(
     """Return which column holds what: as the user says, then by the usual names."""
     known = list(dict.fromkeys(name for record in records for name in record))
     chosen = dict(_read_map(known, options.columns))
-    taken = set(chosen.values())
+    taken = set(chosen.values()) | (_DECIDED if _LISTED.issubset(known) else set())
     for field, names in COLUMN_NAMES.items():
         if field in chosen:
             continue

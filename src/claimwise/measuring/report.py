@@ -40,17 +40,16 @@ def _show_answer(trace: Trace) -> dict[str, Any]:
     return {
         "question": trace.question,
         "answer": trace.answer,
-        "contexts": None
-        if trace.passages is None
-        else [
+        "contexts": [
             {
                 "source_id": name_source(passage),
                 "text": passage.text,
                 "kind": passage.kind,
                 "title": passage.title,
             }
-            for passage in trace.passages
+            for passage in trace.passages or ()
         ],
+        "contexts_recorded": trace.passages is not None,
         "actions": [
             {"name": call.name, "arguments": call.arguments, "text": describe_call(call)}
             for call in trace.actions
@@ -141,7 +140,7 @@ def write_preview(found: ReadAnswers, reading: Reading) -> str:
             f"{number}. question: {_cut(trace.question)}",
             f"   answer: {_cut(trace.answer or str(trace.failure))}",
             "   contexts: not recorded"
-            if contexts is None
+            if trace.passages is None
             else f"   contexts: {len(contexts):,}"
             + (f", the first: {_cut(str(contexts[0]['text']))}" if contexts else ""),
         ]

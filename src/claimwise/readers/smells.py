@@ -57,7 +57,7 @@ def _find_empty_contexts(traces: Sequence[Trace]) -> str | None:
         return None
     return (
         f"{_count(empty, len(recorded), 'answers')} have empty contexts: "
-        "nothing they say can be supported"
+        "their claims are not judged"
     )
 
 

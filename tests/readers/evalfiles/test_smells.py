@@ -33,7 +33,7 @@ def test_contexts_that_are_missing_empty_or_lists() -> None:
         "1 of 7 answers have no contexts recorded"
     ]
     assert find_smells([*traces, make(7, texts=[" "]), make(8, texts=[])]) == [
-        "2 of 8 answers have empty contexts: nothing they say can be supported"
+        "2 of 8 answers have empty contexts: their claims are not judged"
     ]
     [warning] = find_smells([*traces, make(7, texts=["['cut off', 'list"])])
     assert warning.startswith("1 of 7 answers have one context that looks like a list written")

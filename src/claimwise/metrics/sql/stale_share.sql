@@ -1,6 +1,5 @@
 -- title: Stale share
--- meaning: share of scored claims that only a superseded or expired source supports; of passages
---   without their documents nobody knows whether they hold
+-- meaning: share of scored claims that only a superseded or expired source supports
 -- grain: one row per item
 -- role: main
 -- order: 100
@@ -33,6 +32,7 @@ select
     sum(n.asked) as asked
 from counted as n
 join eval_items as e on e.item_id = n.item_id
+-- Of passages without their documents nobody knows whether they still hold.
 where exists (
     select 1
     from runs as r
