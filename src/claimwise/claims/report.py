@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from html import escape
+from itertools import count
 from typing import Any, Final
 
 from msgspec import Struct
@@ -85,7 +86,7 @@ def _list_notes(row: ClaimRow) -> Iterable[str]:
 def describe_counts(listed: ClaimList) -> str:
     """Say how many claims a run has, by verdict."""
     total = pluralize(sum(listed.counts.values()), "claim")
-    found = ", ".join(f"{count:,} {_say(verdict)}" for verdict, count in listed.counts.items())
+    found = ", ".join(f"{number:,} {_say(verdict)}" for verdict, number in listed.counts.items())
     return f"Run {clean(listed.run_id)}: {total}" + (f" ({found})" if found else "")
 
 
@@ -99,18 +100,17 @@ def print_claims(listed: ClaimList, console: Console) -> None:
     writer.say(describe_counts(listed), "bold")
     if not listed.claims:
         writer.say("No claim matches." if listed.counts else "This run has no claims yet.")
-    number = 0
+    numbers = count(1)
     for name, rows in listed.group():
         if name:
             writer.skip()
             writer.say(f"{name}: {pluralize(len(rows), 'claim')}", "bold")
         for row in rows:
-            number += 1
             writer.skip()
-            _print_claim(writer, mark_claim(row, number), row)
+            _print_claim(writer, mark_claim(row, next(numbers)), row)
     if listed.more:
         writer.skip()
-        writer.say(f"Showing the first {number:,}. Use --limit to see more.", "dim")
+        writer.say(f"Showing the first {len(listed.claims):,}. Use --limit to see more.", "dim")
 
 
 def _print_claim(writer: Writer, claim: MarkedClaim, row: ClaimRow) -> None:
@@ -182,15 +182,17 @@ body{{margin:1.5rem auto;padding:0 1rem;max-width:48rem;background:Canvas;color:
 
 def render_claims_html(listed: ClaimList) -> str:
     """Return one self-contained page: every claim with its evidence and its marked answer."""
-    numbered = {row.place: number for number, row in enumerate(listed.claims, start=1)}
-    parts = [] if listed.claims else ["<p>No claim matches.</p>"]
+    parts = [f"<p>{escape(describe_counts(listed))}</p>"]
+    if not listed.claims:
+        parts.append("<p>No claim matches.</p>")
     if listed.more:
         parts.append(f"<p>The first {len(listed.claims):,} are shown.</p>")
+    numbers = count(1)
     for name, rows in listed.group():
         if name:
             parts.append(f"<h2>{escape(name)}: {pluralize(len(rows), 'claim')}</h2>")
-        parts += [_write_entry(row, numbered[row.place]) for row in rows]
-    title = escape(describe_counts(listed))
+        parts += [_write_entry(row, next(numbers)) for row in rows]
+    title = escape(f"Claims of run {clean(listed.run_id)}")
     return _PAGE.format(title=title, style=STYLE, body="\n".join(parts))
 
 

@@ -33,7 +33,7 @@ def cell_types(row_type: type[Row]) -> dict[str, CellType]:
     return {
         # A required text may be empty; anything else that is empty is left out, and missed.
         field.name: CellType(
-            nullable=not field.required, parse=_PARSERS.get(types[field.name], _parse_text)
+            nullable=not field.required, parse=_PARSERS.get(types[field.name], unguard_cell)
         )
         for field in msgspec.structs.fields(row_type)
     }
@@ -60,7 +60,7 @@ def guard_cell(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
-def _parse_text(text: str) -> object:
+def unguard_cell(text: str) -> str:
     """Return what :func:`guard_cell` was given."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 

@@ -13,6 +13,7 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -104,8 +105,12 @@ def _read_line(file: BinaryIO, path: Path, number: int) -> bytes:
     return data
 
 
-def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line where each row of a CSV file begins, and its cells by the header's names."""
+def read_csv(path: Path, *, delimiters: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line where each row of a CSV file begins, and its cells by the header's names.
+
+    Of several ``delimiters`` the one that the first line has most of is meant: spreadsheets of
+    many countries write semicolons.
+    """
     csv.field_size_limit(MAX_LINE_BYTES)
     last = 0
 
@@ -118,10 +123,13 @@ def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 found = f"the byte 0x{data[error.start]:02x} at position {error.start + 1}"
                 raise refuse(path, found, "UTF-8 text", line=last) from error
 
-    reader = csv.reader(lines(), strict=True)
+    decoded = lines()
+    head = next(decoded, "")
+    chosen = max(delimiters, key=head.count)
+    reader = csv.reader(chain([head], decoded), strict=True, delimiter=chosen)
     header: list[str] | None = None
     while True:
-        first = last + 1
+        first = reader.line_num + 1
         try:
             row = next(reader, None)
         except csv.Error as error:

@@ -81,19 +81,20 @@ def cut_answer(answer: str, claims: Iterable[MarkedClaim]) -> Iterator[Piece]:
 STYLE: Final = """
 .cw{font:15px/1.55 system-ui,sans-serif;color:#1b1b1b;max-width:46rem}
 .cw .answer{white-space:pre-wrap;overflow-wrap:anywhere;margin:0 0 .8em}
-.cw mark{background:none;color:inherit;border-bottom:2px solid #1a7f37;padding:0 1px}
+.cw mark{background:none;color:inherit;border-bottom:2px var(--line,solid) var(--hue,#1a7f37)}
 .cw sup{font-size:.7em;font-weight:600}
 .cw .claims{list-style:none;padding:0;margin:0}
-.cw .claims>li{border-left:4px solid #1a7f37;padding:.1em 0 .1em .7em;margin:0 0 .8em}
+.cw .claims>li{border-left:4px var(--line,solid) var(--hue,#1a7f37)}
+.cw .claims>li{padding-left:.7em;margin:0 0 .8em}
 .cw .claims p,.cw blockquote{margin:.1em 0;overflow-wrap:anywhere}
 .cw blockquote{padding-left:.8em;border-left:1px solid #999}
 .cw .notes,.cw cite{color:#57606a;font-size:.87em;font-style:normal}
-.cw .is-contradicted,.cw .is-false{border-color:#b42318!important;border-style:double!important}
+.cw .is-contradicted,.cw .is-false{--hue:#c4281c;--line:double}
 .cw mark.is-contradicted,.cw mark.is-false{border-bottom-width:4px}
-.cw .is-overreach{border-color:#7a3e9d!important;border-style:dashed!important}
-.cw .is-unlinked,.cw .is-unverifiable{border-color:#9a6700!important;border-style:dotted!important}
-.cw .is-stale{border-color:#0969a2!important;border-style:groove!important}
-.cw .is-not-scored,.cw .is-non-factual{border-color:#8c8c8c!important}
+.cw .is-overreach{--hue:#8b4bb3;--line:dashed}
+.cw .is-unlinked,.cw .is-unverifiable{--hue:#a87000;--line:dotted}
+.cw .is-stale{--hue:#0f76b5;--line:groove}
+.cw .is-not-scored,.cw .is-non-factual{--hue:#8c8c8c}
 @media (prefers-color-scheme:dark){.cw{color:#e6e6e6}.cw .notes,.cw cite{color:#a8b1ba}}
 """.strip()
 
