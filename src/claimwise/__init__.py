@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from claimwise.errors import ClaimwiseError, InputError, MetricError, StoreError
     from claimwise.fact_check.answer import factcheck
     from claimwise.judges.judge import load_verifier
+    from claimwise.measuring.measure import measure
+    from claimwise.measuring.values import Measurement
     from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
     from claimwise.run_report import build_report
     from claimwise.run_report.values import Report
     from claimwise.store import Store, open_store
-    from claimwise.transfer import export_store, import_files
+    from claimwise.transfer import export_run, export_store, import_files
     from claimwise.types.closed_book import FactCheckResult
     from claimwise.types.results import Estimate, MetricTable, Settings
     from claimwise.types.verdicts import CheckResult
@@ -30,6 +32,7 @@ _HOMES = {
     "Estimate": "types.results",
     "FactCheckResult": "types.closed_book",
     "InputError": "errors",
+    "Measurement": "measuring.values",
     "Metric": "metrics",
     "MetricError": "errors",
     "MetricTable": "types.results",
@@ -41,12 +44,14 @@ _HOMES = {
     "check": "checking.check",
     "claims_frame": "claims.frame",
     "estimate_metric": "metrics",
+    "export_run": "transfer",
     "export_store": "transfer",
     "factcheck": "fact_check.answer",
     "find_metric": "metrics",
     "import_files": "transfer",
     "load_metrics": "metrics",
     "load_verifier": "judges.judge",
+    "measure": "measuring.measure",
     "open_store": "store",
 }
 
@@ -57,6 +62,7 @@ __all__ = [
     "Estimate",
     "FactCheckResult",
     "InputError",
+    "Measurement",
     "Metric",
     "MetricError",
     "MetricTable",
@@ -68,12 +74,14 @@ __all__ = [
     "check",
     "claims_frame",
     "estimate_metric",
+    "export_run",
     "export_store",
     "factcheck",
     "find_metric",
     "import_files",
     "load_metrics",
     "load_verifier",
+    "measure",
     "open_store",
 ]
 

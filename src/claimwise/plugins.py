@@ -29,7 +29,7 @@ from claimwise.types.rows import (
     Run,
     Source,
 )
-from claimwise.types.traces import Dropped, Passage, ToolCall, Trace
+from claimwise.types.traces import Dropped, Passage, Recognised, ToolCall, Trace
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "Provider",
     "Reader",
     "Reading",
+    "Recognised",
     "Record",
     "RecordKind",
     "Records",

@@ -9,12 +9,17 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from browser.conftest import Open
+from claimwise.cli.main import run
 from support.axe import find_violations
+from support.copies import StoreCopies, add_demo
 
 
 @pytest.fixture(scope="module")
-def report(judged_demo: Path) -> Path:
-    return judged_demo / "report.html"
+def report(tmp_path_factory: pytest.TempPathFactory, store_copies: StoreCopies) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    arguments = ["report", "--run", "candidate", "--store", store_copies.copy("sqlite", add_demo)]
+    assert run([*arguments, "--format", "html", "-o", str(path)]) == 0
+    return path
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (320, "dark")])

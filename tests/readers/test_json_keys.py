@@ -15,9 +15,9 @@ from claimwise.errors import InputError
 from claimwise.labelling.labelstudio_files import read_annotations
 from claimwise.readers import read_rows
 from claimwise.readers.answers import read_answer_files
+from claimwise.readers.choose import read_one_trace
 from claimwise.readers.documents import read_action_log, read_sources
 from claimwise.readers.json_keys import RepeatedKey, find_repeated_key
-from claimwise.readers.traces import read_trace
 from claimwise.types.rows import Answer, Label
 from readers.bad_files import line_of
 
@@ -69,12 +69,12 @@ FILES: dict[str, tuple[str, Callable[[Path], object], bytes, int, str]] = {
         b'{"document": "d", "claim": "c", "label": 1, "label": 0}\n', 1, "label",
     ),
     "trace": (
-        "trace.json", read_trace,
+        "trace.json", read_one_trace,
         b'{\n "question": "Why?",\n "answer": "Yes.",\n "m": {"answer": 1},\n "answer": "No."\n}',
         5, "answer",
     ),
     "line of a trace": (
-        "trace.jsonl", read_trace,
+        "trace.jsonl", read_one_trace,
         b'{"attributes": {}}\n\n{"attributes": {}, "attributes": {"input.value": "x"}}\n',
         3, "attributes",
     ),
@@ -111,14 +111,16 @@ def test_value_of_a_span_with_a_repeated_key_stays_a_text(tmp_path: Path) -> Non
         json.dumps({"attributes": {"input.value": inner, "output.value": "Yes."}}),
         encoding="utf-8",
     )
-    assert read_trace(path).question == inner
+    assert read_one_trace(path).question == inner
 
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text('a"\\:{é\n', max_size=2), inner)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text('a"\\:{é\n', max_size=2), inner, max_size=3)
     ),
+    max_leaves=12,
 )
 
 
@@ -128,7 +130,7 @@ def test_keys_that_differ_are_fine(value: object) -> None:
         assert find_repeated_key(text.encode()) is None
 
 
-@given(st.dictionaries(st.text('a"\\:{é\n', max_size=2), JSON, min_size=1), st.data())
+@given(st.dictionaries(st.text('a"\\:{é\n', max_size=2), JSON, min_size=1, max_size=4), st.data())
 def test_repeated_key_is_found_at_its_line(value: dict[str, object], data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(value)))
     text = json.dumps(value, indent=1)[:-2] + f",\n{json.dumps(name)} : 0\n}}"

@@ -22,9 +22,9 @@ from claimwise.labelling.labelstudio_files import read_annotations
 from claimwise.metrics import load_metrics
 from claimwise.readers import documents, read_rows
 from claimwise.readers.answers import read_answer_files
+from claimwise.readers.choose import read_one_trace
 from claimwise.readers.documents import STDIN, read_action_log, read_sources, read_text
 from claimwise.readers.files import read_lines
-from claimwise.readers.traces import read_trace
 from claimwise.types.rows import Item
 from readers.bad_files import ITEM
 
@@ -37,7 +37,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "items.csv": lambda path: list(read_rows([path])),
     "items.jsonl.gz": lambda path: list(read_rows([path])),
     "set.jsonl": read_set,
-    "trace.json": read_trace,
+    "trace.json": read_one_trace,
     "export.json": lambda path: read_annotations(path, {}),
     "own.sql": lambda path: load_metrics(path.parent),
 }

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.errors import InputError
-from claimwise.readers.traces import read_trace
+from claimwise.readers.choose import read_one_trace
 from claimwise.types.traces import Passage, Trace
 
 
@@ -18,7 +18,7 @@ def read(tmp_path: Path, document: Any, **options: Any) -> Trace:
     path = tmp_path / "trace.json"
     text = document if isinstance(document, str) else json.dumps(document)
     path.write_text(text, encoding="utf-8")
-    return read_trace(path, **options)
+    return read_one_trace(path, **options)
 
 
 def refusal(tmp_path: Path, document: Any, **options: Any) -> str:
@@ -187,16 +187,16 @@ def test_one_of_several_traces(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ("", "found null, expected one trace"),
+        ("", 'found "", expected a trace, as JSON'),
         ("{", "malformed JSON"),
-        ("[1, 2]", "found 2 records, expected one trace"),
-        ('"text"', 'found "text", expected one trace'),
+        ("[1, 2]", "found 1, expected one trace"),
+        ('"text"', 'found "\\"text\\"", expected a trace'),
         ("{}", "found no fields, expected the question"),
         ({"question": "q"}, "found question, expected the answer"),
         ({"question": " ", "answer": "a"}, "expected the question"),
         ({**FLAT, "time": "yesterday"}, 'the time "yesterday", expected a time'),
         ({**FLAT, "answer": "a\x00b"}, "a NUL character"),
-        ({"attributes": {"input.value": "q"}}, "found input.value, expected the answer"),
+        ({"attributes": {"input.value": "q"}}, "no answer in it (it has input.value)"),
         ("[" * 5000, "malformed JSON"),
     ],
 )
@@ -206,7 +206,7 @@ def test_what_is_no_trace_is_told(tmp_path: Path, document: Any, words: str) -> 
 
 def test_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read_trace(tmp_path / "none.json")
+        read_one_trace(tmp_path / "none.json")
 
 
 SPAN = {"input.value": "Why?", "output.value": "So."}
@@ -280,7 +280,7 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, v
     path.write_text(json.dumps(value), encoding="utf-8")
     found: Trace | str
     try:
-        found = read_trace(path)
+        found = read_one_trace(path)
     except InputError as error:
         found = str(error)
     if isinstance(found, str):

@@ -195,13 +195,13 @@ def test_words(report: Report, make_row: Callable[..., Estimate]) -> None:
     assert generalize_warning("1,234 unscored: see (3) there.") == "Unscored: see there."
     assert show_number(-0.001) == "0.00"
     assert slice_name(report.worst[0].estimate) == "query_type=aggregation, stakes=high"
-    assert slice_name(make_row(slice={"a": None, "b": ""})) == 'a=(no value), b=""'
+    assert slice_name(make_row(slice={"a": None, "b": ""})) == 'a=(unknown), b=""'
 
 
 # Names that look alike.
 
 ALIKE = [
-    "", " ", "  ", "\n", "\t", "\xa0", "\u200b", "(all)", "(no value)", None, '""', '"\\n"',
+    "", " ", "  ", "\n", "\t", "\xa0", "\u200b", "(all)", "(unknown)", None, '""', '"\\n"',
     "a", "a ", " a", "a\n", "a  b", "a b", "\ufffd", "\x1b[0m",
 ]  # fmt: skip
 
@@ -222,7 +222,7 @@ def test_every_value_has_a_name_of_its_own(one: str, other: str) -> None:
     first, second = clean_value(one), clean_value(other)
     assert (first == second) == (one == other)
     assert clean(first) == first  # Markdown and HTML make one space of many
-    assert first not in ("(all)", "(no value)")
+    assert first not in ("(all)", "(unknown)")
 
 
 def render_page(report: Report) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from claimwise.disk.duckdb_files import connect_duckdb
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store import Store, list_views, open_store
 from claimwise.transfer import export_store
@@ -83,6 +84,16 @@ def test_parquet_store_without_a_file_is_refused(folder: Path) -> None:
         assert store.count_rows()["runs"] == 1
 
 
+def test_column_that_is_newer_than_its_file_is_null(folder: Path) -> None:
+    path = folder / "answers.parquet"
+    with connect_duckdb("a test") as db:
+        db.execute(f"create table a as select * exclude (trace_id) from '{path}'")
+        db.execute(f"copy a to '{path}' (format parquet)")
+    with open_store(folder) as store:
+        assert store.query("select run_id, trace_id from answers") == [("r1", None)]
+        assert store.query("select run_id from answers where trace_id = 'x'") == []
+
+
 def test_folder_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotAStoreError) as caught:
         open_store(tmp_path)
@@ -140,3 +151,18 @@ def test_open_parquet_store_keeps_its_files_when_others_replace_them(
         assert dump_typed(store) == before
     with open_store(folder) as store:
         assert store.count_rows()["runs"] == 0
+
+
+def test_exports_of_older_versions_lack_columns_that_are_null(folder: Path) -> None:
+    import duckdb
+
+    for kind, column in (("items", "cluster_id"), ("sources", "source_kind")):
+        path = folder / f"{kind}.parquet"
+        duckdb.execute(
+            f"copy (select * exclude ({column}) from '{path}') to '{path}.old' (format parquet)"
+        )
+        (folder / f"{kind}.parquet.old").replace(path)
+    with open_store(folder) as store:
+        assert store.query("select item_id, cluster_id from eval_items") == [("q1", None)]
+        assert store.query("select source_id, source_kind from sources") == [("doc", None)]
+        assert store.audit() == []

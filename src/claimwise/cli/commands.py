@@ -40,6 +40,9 @@ HEADINGS = {
         ),
     },
     "Measure": {
+        "measure": CommandEntry(
+            "claimwise.measuring.command", "Measure the answers in a file: one command, one screen."
+        ),
         "metrics": CommandEntry(
             "claimwise.run_report.metrics_command",
             "Calculate rates with intervals, worst group first.",
@@ -112,7 +115,7 @@ HEADINGS = {
             "Import items, sources, runs, answers, labels and more.",
         ),
         "export": CommandEntry(
-            "claimwise.transfer.export_command", "Export everything in the store to files."
+            "claimwise.transfer.export_command", "Export the store, or a run for another tool."
         ),
         "runs": CommandEntry("claimwise.cli.runs", "List the runs, latest first."),
         "sql": CommandEntry("claimwise.cli.sql", "Print or run the SQL of a metric."),

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from claimwise.errors import InputError, Problem, describe_unknown
-from claimwise.readers.cells import unguard_cell
 from claimwise.readers.files import find_format, read_csv, read_lines
 from claimwise.readers.parquet import read_parquet
 from claimwise.readers.problems import Complaint, holds_nul, make_problem, show
 from claimwise.readers.read import decode_object
+from claimwise.text.formulas import unguard_cell
 from claimwise.types.rows import Judgement
 from claimwise.types.verdicts import CHOICES
 

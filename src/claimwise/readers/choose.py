@@ -13,10 +13,12 @@ from claimwise.errors import ClaimwiseError, InputError, PluginError, Problem, m
 from claimwise.readers.files import open_file
 from claimwise.readers.outside import OutsideReader, Reader, RecordKind
 from claimwise.registry import Entry, find_entry, list_usable, load_plugin
-from claimwise.types.traces import Dropped, Trace
+from claimwise.types.traces import Trace
 
 _HEAD_BYTES = 65_536
 _CERTAIN = 1.0
+_SHOWN_IDS = 5
+_KNOWN_FORMAT = 0.5
 _log = logging.getLogger("claimwise")
 
 
@@ -68,22 +70,57 @@ def read_one_trace(path: Path, *, trace_id: str | None = None, reader: str | Non
     Raises:
         ClaimwiseError: it can't be read, or holds no trace or several.
     """
-    chosen = choose_reader(path, "traces", reader)
-    used = chosen.reader if chosen else _find_named("trace", "traces")[1]
+    used = _choose_trace_reader(path, reader)
     found: list[Trace] = []
+    problems: list[Problem] = []
     for _, record in used.read(path, {} if trace_id is None else {"trace_id": trace_id}):
-        if isinstance(record, Dropped):
-            continue
-        if not isinstance(record, Trace):
-            raise InputError([cast(Problem, record)])
-        found.append(record)
-    if len(found) > 1 and trace_id is not None:
+        if isinstance(record, Trace):
+            found.append(record)
+        elif isinstance(record, Problem):
+            problems.append(record)
+    if trace_id is not None:
+        known = [trace.trace_id for trace in found]
         found = [trace for trace in found if trace.trace_id == trace_id]
+        if known and not found:
+            raise refuse(path, f"no trace {trace_id!r}", f"one of {_list_ids(known)}")
+    else:
+        found = _leave_out_history(found)
+    if not found and problems:
+        raise InputError(problems[:1])
     if len(found) != 1:
-        ids = ", ".join(str(trace.trace_id) for trace in found[:5])
-        what = f"{len(found)} traces ({ids})" if found else "no trace"
-        raise refuse(path, what, "one trace; --trace-id chooses among several")
+        listed = _list_ids([trace.trace_id for trace in found])
+        what = f"{len(found)} traces ({listed})" if found else "no trace"
+        raise refuse(path, what, "one; --trace-id chooses among several")
+    if found[0].failure:
+        raise refuse(path, f"no answer: {found[0].failure}", "a trace with an answer")
     return found[0]
+
+
+def _choose_trace_reader(path: Path, name: str | None) -> Reader:
+    """Return the reader of one trace: the built-in one, unless the file is of a known format."""
+    chosen = choose_reader(path, "traces", name)
+    built_in = _find_named("trace", "traces")[1]
+    if chosen is None or (
+        chosen.entry.built_in
+        and chosen.score < _KNOWN_FORMAT
+        and built_in.recognise(path, _read_head(path)) is not None
+    ):
+        return built_in
+    return chosen.reader
+
+
+def _list_ids(ids: list[str | None]) -> str:
+    return ", ".join(map(str, ids[:_SHOWN_IDS]))
+
+
+def _leave_out_history(found: list[Trace]) -> list[Trace]:
+    """Leave out the earlier turns (``id#1``) of conversations whose last turn is there."""
+    ids = {trace.trace_id for trace in found}
+    return [t for t in found if "#" not in (t.trace_id or "") or _last_turn(t) not in ids]
+
+
+def _last_turn(trace: Trace) -> str:
+    return (trace.trace_id or "").rpartition("#")[0]
 
 
 def _ask(path: Path, head: bytes, yields: RecordKind, *, built_in: bool) -> list[ChosenReader]:

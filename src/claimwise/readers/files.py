@@ -13,7 +13,7 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -111,40 +111,58 @@ def read_csv(path: Path, *, delimiters: str = ",") -> Iterator[tuple[int, dict[s
     Of several ``delimiters`` the one that the first line has most of is meant: spreadsheets of
     many countries write semicolons.
     """
+    lines = read_lines(path, blank=True)
+    head = list(islice(lines, 1))
+    chosen = max(delimiters, key=lambda mark: sum(data.count(mark.encode()) for _, data in head))
+    header: list[str] | None = None
+    for line, row in read_cells(path, chain(head, lines), delimiter=chosen):
+        if header is None:
+            header = _check_header(path, row)
+        elif len(row) != len(header):
+            expected = f"{len(header)} fields, as in the header"
+            raise refuse(path, f"{len(row)} fields", expected, line=line)
+        else:
+            yield line, dict(zip(header, row, strict=True))
+
+
+def read_cells(
+    path: Path,
+    lines: Iterator[tuple[int, bytes]] | None = None,
+    *,
+    delimiter: str = ",",
+    strict: bool = True,
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line where each row of a CSV file begins, and its cells; blank rows are none.
+
+    Args:
+        path: the file.
+        lines: its lines with their numbers, where somebody has begun to read it.
+        delimiter: what stands between two cells.
+        strict: whether a quotation mark in the wrong place is refused.
+    """
     csv.field_size_limit(MAX_LINE_BYTES)
     last = 0
 
-    def lines() -> Iterator[str]:
+    def decode_lines() -> Iterator[str]:
         nonlocal last
-        for last, data in read_lines(path, blank=True):
+        for last, data in read_lines(path, blank=True) if lines is None else lines:
             try:
                 yield data.decode()
             except UnicodeDecodeError as error:
                 found = f"the byte 0x{data[error.start]:02x} at position {error.start + 1}"
                 raise refuse(path, found, "UTF-8 text", line=last) from error
 
-    decoded = lines()
-    head = next(decoded, "")
-    chosen = max(delimiters, key=head.count)
-    reader = csv.reader(chain([head], decoded), strict=True, delimiter=chosen)
-    header: list[str] | None = None
+    reader = csv.reader(decode_lines(), strict=strict, delimiter=delimiter)
     while True:
-        first = reader.line_num + 1
+        first = last + 1
         try:
             row = next(reader, None)
         except csv.Error as error:
             raise refuse(path, str(error), "comma-separated values", line=first) from error
         if row is None:
             return
-        if not row:
-            continue
-        if header is None:
-            header = _check_header(path, row)
-        elif len(row) != len(header):
-            expected = f"{len(header)} fields, as in the header"
-            raise refuse(path, f"{len(row)} fields", expected, line=first)
-        else:
-            yield first, dict(zip(header, row, strict=True))
+        if row:
+            yield first, row
 
 
 def _check_header(path: Path, header: list[str]) -> list[str]:

@@ -14,10 +14,10 @@ from claimwise.readers.problems import Complaint, holds_nul, make_problem
 from claimwise.readers.records import convert
 from claimwise.registry import Entry
 from claimwise.types.rows import Row
-from claimwise.types.traces import Dropped, Trace
+from claimwise.types.traces import Dropped, Recognised, Trace
 
 RecordKind = Literal["rows", "traces"]
-Record = Row | Trace | Dropped | Problem
+Record = Row | Trace | Dropped | Recognised | Problem
 Records = Iterator[tuple[int, Record]]
 
 KINDS_OF_RECORDS: tuple[RecordKind, ...] = ("rows", "traces")
@@ -44,7 +44,8 @@ class Reader(Protocol):
     def read(self, path: Path, options: Mapping[str, str]) -> Records:
         """Yield records with their lines; a :class:`Problem` stands for one that can't be read.
 
-        A :class:`Dropped` stands for what a reader of traces left out, and is counted.
+        A :class:`Dropped` stands for what a reader of traces left out, and is counted. A
+        :class:`Recognised` may come first: which fields of the file were taken for what.
         ``options`` holds what the command line says, where it does: "kind", "trace_id", and "map"
         and "values", the user's own names of columns and values (``question=ask,contexts=docs``).
         """
@@ -92,7 +93,7 @@ class OutsideReader:
         if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], int)):
             raise self.entry.fail(f"read yielded {found!r:.80}, expected a line and a record")
         line, record = found
-        if isinstance(record, Problem | Dropped):
+        if isinstance(record, Problem | Dropped | Recognised):
             return line, record
         if not isinstance(record, wanted):
             raise self.entry.fail(

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from claimwise.disk.duckdb_files import connect_duckdb, name_paths, open_for_duckdb
 from claimwise.disk.input import open_input, refuse, show_size
 from claimwise.readers.files import MAX_LINE_BYTES, MAX_UNPACKED_BYTES
@@ -38,28 +40,40 @@ class _Column(NamedTuple):
     kind: str
 
     @property
+    def nested(self) -> bool:
+        return self.kind not in _LENGTHS and not _PLAIN.fullmatch(self.kind)
+
+    @property
     def quoted(self) -> str:
         return '"' + self.name.replace('"', '""') + '"'
 
     @property
     def value(self) -> str:
-        """SQL for its values; times with a zone come as UTC, which needs no zone library."""
+        """SQL for its values: lists as JSON, times as UTC, which needs no zone library."""
+        if self.nested:
+            return f"cast(to_json({self.quoted}) as varchar)"
         zoned = self.kind == "TIMESTAMP WITH TIME ZONE"
         return f"make_timestamp(epoch_us({self.quoted}))" if zoned else self.quoted
 
     @property
     def size(self) -> str:
         """SQL for the bytes that its values take."""
+        if self.nested:
+            return f"{_VALUE_BYTES} + coalesce(strlen({self.value}), 0)"
         length = _LENGTHS.get(self.kind)
         letters = f" + coalesce({length}({self.quoted}), 0)" if length else ""
         return f"{_VALUE_BYTES}{letters}"
 
 
-def read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_parquet(path: Path, *, nested: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield row number (from 1) and values of a Parquet file.
 
+    Args:
+        path: the file.
+        nested: whether columns may hold lists and structs; they come as Python's.
+
     Raises:
-        InputError: it is damaged, beyond the limits, or a column of it holds lists or structs.
+        InputError: it is damaged or beyond the limits, or a column holds what it may not.
     """
     with open_input(path):
         if not path.is_file():
@@ -71,7 +85,7 @@ def read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             with open_for_duckdb(path) as name:
                 names[name] = path
-                yield from _read_rows(db, path, name)
+                yield from _read_rows(db, path, name, nested)
         except duckdb.OutOfMemoryException as error:
             found = f"a part that takes over {show_size(_MEMORY)} of memory"
             raise refuse(path, found, f"smaller ones: {_ADVICE}") from error
@@ -81,12 +95,11 @@ def read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _read_rows(
-    db: DuckDBPyConnection, path: Path, name: str
+    db: DuckDBPyConnection, path: Path, name: str, nested: bool
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    columns = _list_columns(db, path, name)
+    columns = _list_columns(db, path, name, nested)
     _check_rows(db, path, name)
     pages = _cut_pages(db, path, name, columns)
-    labels = [column.name for column in columns]
     values = ", ".join(column.value for column in columns)
     page = (
         f"select {values} from read_parquet('{name}', file_row_number = true) "
@@ -95,16 +108,26 @@ def _read_rows(
     for first, end in pages:
         rows = db.execute(page, [first, end]).fetchall()
         for number, row in enumerate(rows, start=first + 1):
-            yield number, dict(zip(labels, row, strict=True))
+            yield (
+                number,
+                {
+                    column.name: _open_json(value) if column.nested else value
+                    for column, value in zip(columns, row, strict=True)
+                },
+            )
 
 
-def _list_columns(db: DuckDBPyConnection, path: Path, name: str) -> list[_Column]:
+def _open_json(value: str | None) -> Any:
+    return None if value is None else msgspec.json.decode(value)
+
+
+def _list_columns(db: DuckDBPyConnection, path: Path, name: str, nested: bool) -> list[_Column]:
     described = db.execute(f"describe select * from read_parquet('{name}')").fetchall()
     columns = [_Column(str(column[0]), str(column[1])) for column in described]
     if len(columns) > MAX_COLUMNS:
         raise refuse(path, f"{len(columns):,} columns", f"at most {MAX_COLUMNS}")
     for column in columns:
-        if column.kind not in _LENGTHS and not _PLAIN.fullmatch(column.kind):
+        if column.nested and not nested:
             found = f"the column {column.name[:80]!r} of the type {column.kind[:80]}"
             expected = "text, numbers, true or false, or times; put nested records into JSON Lines"
             raise refuse(path, found, expected)

@@ -15,7 +15,7 @@ from typing import Final
 from claimwise.types.results import Estimate, JudgeSummary, MetricTable
 
 MISSING: Final = "—"
-NO_VALUE: Final = "(no value)"
+NO_VALUE: Final = "(unknown)"
 EVERY: Final = "(all)"
 AGREEMENT_UNKNOWN: Final = "agreement unknown"
 REFERENCE: Final = "the reference"
@@ -94,6 +94,11 @@ def plural_of(word: str) -> str:
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Write a list: ``citations``, ``answerable and action``, ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def clean(text: str | None) -> str:

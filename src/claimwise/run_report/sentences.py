@@ -15,6 +15,7 @@ from claimwise.report.format import (
     clean,
     count_compared,
     is_measured,
+    join_words,
     member_of,
     overall_of,
     pluralize,
@@ -225,15 +226,20 @@ def describe_answers(report: Report) -> str:
 
 
 def describe_unmeasured(tables: Sequence[MetricTable]) -> str:
-    """List the metrics that have no rate; empty when all have one."""
-    names = []
-    for table in tables:
-        if is_measured(table):
-            continue
-        asked = max((row.asked for row in table.overall), default=0)
-        note = f" ({pluralize(asked, table.unit)} asked, none scored)" if asked else ""
-        names.append(f"{say_name(table.title)}{note}")
-    return ", ".join(names)
+    """List the metrics that have no rate, and what they need for one; empty when all have one."""
+    return ", ".join(
+        f"{say_name(table.title)}{_explain_unmeasured(table)}"
+        for table in tables
+        if not is_measured(table)
+    )
+
+
+def _explain_unmeasured(table: MetricTable) -> str:
+    asked = max((row.asked for row in table.overall), default=0)
+    told = [f"{pluralize(asked, table.unit)} asked, none scored"] if asked else []
+    if table.needs:
+        told.append(f"needs {join_words(table.needs)}")
+    return f" ({'; '.join(told)})" if told else ""
 
 
 def describe_counts(row: Estimate, unit: str, *, bounds: bool = True) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
 
 import msgspec
 
 from claimwise.types.rows import Origin, Stakes
-
-PassageKind = Literal["passage", "tool_output"]
+from claimwise.types.rows import PassageKind as PassageKind
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +35,21 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
 
     what: str
     count: int = 1
+
+
+class Recognised(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reader took for what, said once per file before its first answer.
+
+    ``fields`` leads from our names to the file's: ``{"question": "user_input"}``.
+    """
+
+    reader: str
+    fields: dict[str, str] = {}
+
+    def describe(self) -> str:
+        """Return it in one line: “read as ragas: question ← user_input, answer ← response”."""
+        taken = ", ".join(f"{ours} ← {theirs}" for ours, theirs in self.fields.items())
+        return f"read as {self.reader}: {taken}" if taken else f"read as {self.reader}"
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@
 -- order: 100
 -- unit: claim
 -- labels: deciding_labels
+-- needs: validity
 -- better: lower
 with counted as (
     select c.item_id, count(*) as asked, 0 as scored, 0 as stale
@@ -31,4 +32,11 @@ select
     sum(n.asked) as asked
 from counted as n
 join eval_items as e on e.item_id = n.item_id
+-- Of passages without their documents nobody knows whether they still hold.
+where exists (
+    select 1
+    from runs as r
+    left join sources as s on s.corpus_ver = r.corpus_ver
+    where r.run_id = :run_id and s.source_kind is null
+)
 group by e.query_type, e.stakes, e.item_id
