@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Final
 
 from claimwise.calibration.headline import Headline
@@ -95,7 +96,7 @@ def describe_method(headline: Headline) -> str:
         )
     if headline.basis == "judge_only" and headline.low is not None:
         return (
-            "Nobody has labelled this run, so the range allows for the judge's own error: how far "
+            "The rate rests on a judge alone, so the range allows for its own error: how far "
             "its rate lay from people's on the labelled sets of its card (logit difference, "
             f"Student's t, {sure} confidence), widened by the sampling of items. Sampling alone "
             f"would say {show_percent_range(headline.sampling_low, headline.sampling_high)}."
@@ -156,10 +157,19 @@ def name_group(group: Group) -> str:
 def describe_group(group: Group) -> str:
     """Say a group's rate, its range and its size in one line."""
     mark = "; clearly worse" if group.clearly_worse else ""
+    judged = " by judge" if group.judged else ""
     return (
-        f"{show_percent(group.rate)} ({show_percent_range(group.low, group.high)}) "
+        f"{show_percent(group.rate)}{judged} ({show_percent_range(group.low, group.high)}) "
         f"{name_group(group)}, {pluralize(group.items, 'item')}{mark}"
     )
+
+
+def describe_group_ranges(groups: Sequence[Group]) -> str:
+    """Say what the ranges of groups allow for."""
+    told = "Ranges are adjusted for all groups compared."
+    if any(group.judged for group in groups):
+        told += " They are by the judge alone, and its own error is not in them."
+    return told
 
 
 def describe_no_groups(summary: Summary) -> str:
