@@ -36,7 +36,9 @@ class Tab:
     def set_look(self, width: int, scheme: str) -> None:
         """Give the page a width and a colour scheme."""
         self.page.set_viewport_size({"width": width, "height": 844})
-        self.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        self.page.emulate_media(
+            media="screen", color_scheme="dark" if scheme == "dark" else "light"
+        )
 
     def clear(self) -> None:
         """Make it as good as new: no page, no cookies, nothing stored, nothing intercepted."""

@@ -38,7 +38,9 @@ def demo(
 
 
 def test_compare_on_the_terminal(demo: Say) -> None:
-    code, out, err = demo("compare", "baseline", "candidate", "--by", "query_type", "--items", "1")
+    code, out, err = demo(
+        "compare", "baseline", "candidate", "--by", "query_type", "--items", "1", "--full"
+    )  # fmt: skip
     assert (code, err) == (0, "")
     assert "95% intervals over 84 shared items, paired" in out
     assert "Both runs were asked the same items." in out
@@ -61,13 +63,17 @@ def test_compare_as_markdown_text_and_json(demo: Say, tmp_path: Path) -> None:
     arguments = ("compare", "baseline", "candidate", "--metric", "over_refusal", "--by", "")
     code, out, _ = demo(*arguments, "--format", "markdown")
     assert code == 0
+    assert out.startswith("# baseline to candidate, 84 shared items; changes in points\n")
+    code, out, _ = demo(*arguments, "--format", "markdown", "--full")
     assert out.startswith("# baseline to candidate\n")
     code, out, _ = demo(*arguments, "--format", "json")
     found = json.loads(out)
     assert [metric["metric"] for metric in found["metrics"]] == ["abstention"]
     assert found["metrics"][0]["slices"] == []
     assert demo(*arguments, "-o", "page.txt")[0] == 0
-    assert (tmp_path / "page.txt").read_text(encoding="utf-8").startswith("baseline to candidate")
+    page = (tmp_path / "page.txt").read_text(encoding="utf-8")
+    assert page.startswith("Runs          baseline to candidate, 84 shared items")
+    assert len(page.splitlines()) <= 25
 
 
 def test_drift_in_every_format(demo: Say) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from claimwise.comparison.compare import compare_runs
@@ -29,6 +30,7 @@ from claimwise.comparison.report import (
     render_comparison_markdown,
     to_comparison_document,
 )
+from claimwise.comparison.screen import format_comparison, render_screen_markdown
 from claimwise.comparison.values import Comparison
 from claimwise.metrics import load_metrics
 from claimwise.report.changes import list_ids, show_change, show_change_interval
@@ -98,6 +100,27 @@ def test_a_comparison_on_a_terminal(compared: Any) -> None:
     assert places == sorted(places)
     assert "+0.000" in text
     assert "-0.000" not in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_one_screen_says_what_moved_and_what_flipped(compared: Any, width: int) -> None:
+    text = format_comparison(compared[0], width)
+    lines = text.splitlines()
+    assert len(lines) <= 25
+    assert max(map(cell_len, lines)) <= width
+    assert all(c.isprintable() or c == "\n" for c in text)
+    assert "Runs          old to new, 12 shared items" in text
+    assert "faithfulness 100% to 75%: −25.0 (" in text
+    assert "\n  supported → unlinked: “<script>" in text
+    assert lines[-1] == "More          claimwise compare old new --full"
+
+
+def test_one_screen_in_markdown_is_only_text(compared: Any) -> None:
+    page = render_screen_markdown(compared[0])
+    assert "- supported → unlinked: “&lt;script&gt;" in page
+    assert not re.search(r"<(?!/?span>)", page)
+    assert "\x1b" not in page
+    assert page.endswith("**More**: `claimwise compare old new --full`\n")
 
 
 @pytest.mark.parametrize(

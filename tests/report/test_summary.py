@@ -230,6 +230,13 @@ def test_small_groups_are_not_ranked(files: Store) -> None:
     assert not groups[0].clearly_worse
 
 
+def test_groups_by_a_judge_say_so(files: Store) -> None:
+    load_run(files, {JUDGE: range(0, 20, 2)})
+    summary = build_summary(files, "r")
+    assert [group.judged for group in summary.groups] == [True]
+    assert "Worst groups  50% by judge (" in format_summary(summary)
+
+
 def test_says_why_no_group_is_listed(files: Store) -> None:
     load_run(files, {"ana": ()})
     text = format_summary(build_summary(files, "r"))

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from claimwise.command.options import (
     change_settings,
@@ -27,9 +28,11 @@ from claimwise.comparison.report import (
     render_comparison_markdown,
     to_comparison_document,
 )
+from claimwise.comparison.screen import format_comparison, render_screen_markdown
 from claimwise.comparison.values import Comparison
 from claimwise.metrics import Metric, find_metric, load_metrics
 from claimwise.metrics.catalogue import list_metrics
+from claimwise.report.columns import print_screen
 
 
 @click.command("compare", short_help="Compare two runs item by item.")
@@ -49,6 +52,7 @@ from claimwise.metrics.catalogue import list_metrics
 @click.option("--confidence", type=float, help="Confidence level of the intervals, such as 0.95.")
 @click.option("--items", "most", type=click.IntRange(0, 1000), default=10, show_default=True,
               help="Show this many of the items that changed most.")  # fmt: skip
+@click.option("--full", is_flag=True, help="All tables, not one screen (text and Markdown).")
 @click.option(
     "--output",
     "-o",
@@ -65,14 +69,16 @@ def command(
     labels: str | None,
     confidence: float | None,
     most: int,
+    full: bool,
     output: Path | None,
     store: str | None,
     form: str,
 ) -> None:
-    """Compare run NEW with run BASE: the change of each rate, overall and by group, worst first.
+    """Compare run NEW with run BASE: the change of each rate, worst groups, flipped verdicts.
 
-    Runs are paired by item; their claims need not match. The items that changed the first metric
-    most are shown with the claims of both runs side by side.
+    Runs are paired by item; their claims need not match. --full shows every rate by group, and the
+    items that changed the first metric most with the claims of both runs side by side; so do HTML
+    and JSON.
     """
     project = current_project()
     metrics = load_metrics(project.metrics_folder)
@@ -90,9 +96,20 @@ def command(
             version=version("claimwise"),
         )
     if form == "text" and output is None:
-        print_comparison(comparison, console())
+        _print(comparison, console(), full=full)
+    elif form == "markdown" and not full:
+        write_output(render_screen_markdown(comparison), output)
+    elif form == "text":
+        write_output(_render_text(comparison, full=full), output)
     else:
         write_output(_RENDERERS[form](comparison), output)
+
+
+def _print(comparison: Comparison, console: Console, *, full: bool) -> None:
+    if full:
+        print_comparison(comparison, console)
+    else:
+        print_screen(format_comparison(comparison, min(console.width, 100)), console)
 
 
 def choose_metrics(metrics: dict[str, Metric], names: tuple[str, ...]) -> list[Metric]:
@@ -101,10 +118,10 @@ def choose_metrics(metrics: dict[str, Metric], names: tuple[str, ...]) -> list[M
     return list({metric.name: metric for metric in found}.values())
 
 
-def _render_text(comparison: Comparison) -> str:
+def _render_text(comparison: Comparison, *, full: bool) -> str:
     recorder = console()
     with recorder.capture() as captured:
-        print_comparison(comparison, recorder)
+        _print(comparison, recorder, full=full)
     return captured.get()
 
 
@@ -113,7 +130,6 @@ def _render_json(comparison: Comparison) -> str:
 
 
 _RENDERERS: dict[str, Callable[[Comparison], str]] = {
-    "text": _render_text,
     "markdown": render_comparison_markdown,
     "html": render_comparison_html,
     "json": _render_json,

@@ -17,7 +17,8 @@ from claimwise.report.format import (
     show_percent,
     show_percent_range,
 )
-from claimwise.run_report.summary_text import MOST_LINES, format_summary
+from claimwise.report.screen import MOST_LINES
+from claimwise.run_report.summary_text import format_summary
 from claimwise.types.traces import Trace
 
 _NAME: Final = 28

@@ -204,3 +204,13 @@ class Writer:
     def shade(self, number: int) -> str:
         """Return the character that fills the numbered part of a bar."""
         return self.glyphs.shades[number % len(self.glyphs.shades)]
+
+
+def print_screen(screen: str, console: Console) -> None:
+    """Print a screen of plain text, the names of its lines bold."""
+    writer = Writer(console)
+    for line in screen.splitlines():
+        text = writer.text(line)
+        if not line.startswith(" "):
+            text.stylize("bold", 0, len(line.split("  ")[0]))
+        console.print(text, soft_wrap=True)

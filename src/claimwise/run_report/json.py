@@ -248,7 +248,7 @@ def report_schema() -> Document:
         gates={"enum": ["pass", "fail", "inconclusive", None]},
         worst_groups=_list_of(
             slice=_values(_TEXT_OR_NULL), rate=_RATE, low=_RATE, high=_RATE, items=_COUNT,
-            claims=_COUNT, clearly_worse={"type": "boolean"},
+            claims=_COUNT, clearly_worse={"type": "boolean"}, judged={"type": "boolean"},
         ),
         worst_claims=_claims_schema(),
         unsupported_claims=_COUNT,

@@ -178,6 +178,7 @@ def _list_groups(
             items=row.items,
             claims=row.claims,
             clearly_worse=is_clearly_worse(row, overall),
+            judged=headline.basis != "people",
         )
         for row in worse
     ]

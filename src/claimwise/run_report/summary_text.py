@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Sequence
 from typing import Final
-
-from rich.cells import cell_len, set_cell_size
 
 from claimwise.calibration.headline import Headline
 from claimwise.claims.values import ClaimRow
@@ -22,14 +19,13 @@ from claimwise.report.format import (
     show_percent_range,
     show_points,
 )
+from claimwise.report.screen import MARGIN, MOST_LINES, cut_line, wrap_lines, write_row
 from claimwise.run_report.values import Change, Group, JudgeNote, Summary
 
-MOST_LINES: Final = 25
 WORST_CLAIMS: Final = 5
 LEAST_ITEMS: Final = 5
 """Groups with fewer items are not ranked: their rates are mostly luck."""
 SAMPLE: Final = 40  # claims that change a judge's rate into a corrected one
-_MARGIN: Final = 14  # of the column of names
 _MINUTES: Final = 15  # to label a sample
 _WIDE: Final = 0.1  # a range from which on more labels are worth their time
 _REASONS: Final = {"no_label": "not judged", "": "no verdict"}
@@ -100,7 +96,7 @@ def describe_method(headline: Headline) -> str:
         )
     if headline.basis == "judge_only" and headline.low is not None:
         return (
-            "Nobody has labelled this run, so the range allows for the judge's own error: how far "
+            "The rate rests on a judge alone, so the range allows for its own error: how far "
             "its rate lay from people's on the labelled sets of its card (logit difference, "
             f"Student's t, {sure} confidence), widened by the sampling of items. Sampling alone "
             f"would say {show_percent_range(headline.sampling_low, headline.sampling_high)}."
@@ -161,10 +157,19 @@ def name_group(group: Group) -> str:
 def describe_group(group: Group) -> str:
     """Say a group's rate, its range and its size in one line."""
     mark = "; clearly worse" if group.clearly_worse else ""
+    judged = " by judge" if group.judged else ""
     return (
-        f"{show_percent(group.rate)} ({show_percent_range(group.low, group.high)}) "
+        f"{show_percent(group.rate)}{judged} ({show_percent_range(group.low, group.high)}) "
         f"{name_group(group)}, {pluralize(group.items, 'item')}{mark}"
     )
+
+
+def describe_group_ranges(groups: Sequence[Group]) -> str:
+    """Say what the ranges of groups allow for."""
+    told = "Ranges are adjusted for all groups compared."
+    if any(group.judged for group in groups):
+        told += " They are by the judge alone, and its own error is not in them."
+    return told
 
 
 def describe_no_groups(summary: Summary) -> str:
@@ -276,16 +281,16 @@ def format_summary(summary: Summary, width: int = 80) -> str:
 
     Where the other lines take more room than usual, fewer of the worst claims are listed.
     """
-    room = max(20, width - _MARGIN)
-    head = _write_row("Run", [_cut(describe_run(summary), room)])
+    room = max(20, width - MARGIN)
+    head = write_row("Run", [cut_line(describe_run(summary), room)])
     for name, text in describe_facts(summary):
-        head += _write_row(name, _wrap(text, room))
-    groups = [_cut(describe_group(group), room) for group in summary.groups]
-    head += _write_row("Worst groups", groups or [_cut(describe_no_groups(summary), room)])
+        head += write_row(name, wrap_lines(text, room))
+    groups = [cut_line(describe_group(group), room) for group in summary.groups]
+    head += write_row("Worst groups", groups or [cut_line(describe_no_groups(summary), room)])
     tail: list[str] = []
     for name, text in describe_rest(summary):
-        tail += _write_row(name, _wrap(text, room))
-    tail += _write_row("More", _wrap(" · ".join(name_commands(summary)), room))
+        tail += write_row(name, wrap_lines(text, room))
+    tail += write_row("More", wrap_lines(" · ".join(name_commands(summary)), room))
     fit = min(WORST_CLAIMS, max(0, (MOST_LINES - 1 - len(head) - len(tail)) // 2))
     return "\n".join([*head, *_write_claims(summary, fit, width), *tail])
 
@@ -295,29 +300,9 @@ def _write_claims(summary: Summary, most: int, width: int) -> list[str]:
     claims = summary.claims[:most]
     if not claims:
         none = summary.headline.basis is not None and not summary.unsupported
-        return _write_row("Worst claims", ["none: every judged claim is supported"]) if none else []
+        return write_row("Worst claims", ["none: every judged claim is supported"]) if none else []
     lines = [f"Worst claims  {len(claims)} of {show_count(summary.unsupported)} not supported"]
     for claim in claims:
-        lines.append(_cut(f"  {claim.word}: “{clean(claim.claim_text)}”", width))
-        lines.append(_cut(f"    {describe_evidence(claim)}", width))
+        lines.append(cut_line(f"  {claim.word}: “{clean(claim.claim_text)}”", width))
+        lines.append(cut_line(f"    {describe_evidence(claim)}", width))
     return lines
-
-
-def _write_row(name: str, lines: Sequence[str]) -> list[str]:
-    return [
-        f"{name if number == 0 else '':<{_MARGIN}}{line}".rstrip()
-        for number, line in enumerate(lines)
-    ]
-
-
-def _wrap(text: str, room: int, most: int = 2) -> list[str]:
-    """Break a text into two lines; what does not fit is cut."""
-    lines = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
-    if len(lines) > most:
-        lines = [*lines[: most - 1], " ".join(lines[most - 1 :])]
-    return [_cut(line, room) for line in lines]
-
-
-def _cut(text: str, room: int) -> str:
-    """Shorten a text to the cells of a terminal that it may take."""
-    return text if cell_len(text) <= room else set_cell_size(text, room - 1).rstrip() + "…"

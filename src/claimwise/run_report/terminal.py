@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from claimwise.report.columns import FOREST_WIDTH, Column, Writer
+from claimwise.report.columns import FOREST_WIDTH, Column, Writer, print_screen
 from claimwise.report.format import (
     MISSING,
     QUADRANT,
@@ -90,12 +90,7 @@ def print_report(report: Report, console: Console) -> None:
 
 def print_summary(summary: Summary, console: Console) -> None:
     """Print one screen about a run, the names of its lines bold."""
-    writer = Writer(console)
-    for line in format_summary(summary, min(writer.width, _ROOMY)).splitlines():
-        text = writer.text(line)
-        if not line.startswith(" "):
-            text.stylize("bold", 0, len(line.split("  ")[0]))
-        console.print(text, soft_wrap=True)
+    print_screen(format_summary(summary, min(console.width, _ROOMY)), console)
 
 
 def print_tables(tables: Sequence[MetricTable], console: Console) -> None:

@@ -51,6 +51,7 @@ class Group:
     items: int
     claims: int
     clearly_worse: bool  # the range lies below the whole run's rate
+    judged: bool = False  # by a judge alone, whose own error is not in the range
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
