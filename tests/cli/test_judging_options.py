@@ -6,11 +6,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from claimwise.command import progress as progress_module
 from claimwise.command.judge import JudgeOptions, judge_options, plan_calls
 from claimwise.command.progress import describe_progress, show_progress
 from claimwise.llm.client import open_client
 from claimwise.types.llm import LlmCall, LlmReply, Price
 from claimwise.types.progress import JudgeProgress
+from support.clock import FakeClock
 
 
 class Kept:
@@ -109,3 +111,19 @@ def test_on_a_terminal_the_progress_is_shown(
     told = capsys.readouterr().err
     assert "4/10" in told
     assert "2 unscored" in told
+
+
+def test_progress_of_a_patient_command_appears_when_the_work_takes_long(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = FakeClock()
+    monkeypatch.setattr(progress_module, "time", clock)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with show_progress(after=2.0) as watch:
+        watch(JudgeProgress(total=10, done=4))
+    assert capsys.readouterr().err.strip() == ""
+    with show_progress(after=2.0) as watch:
+        watch(JudgeProgress(total=10, done=4))
+        clock.advance(2.0)
+        watch(JudgeProgress(total=10, done=5))
+    assert "5/10" in capsys.readouterr().err
