@@ -100,15 +100,19 @@ def test_bad_settings_are_one_line(say: Say, tmp_path: Path, text: str) -> None:
     assert err.count("\n") == 1
 
 
-def test_demo_writes_a_project_and_a_report(say: Say, tmp_path: Path) -> None:
-    code, out, err = say("demo", "demo")
-    assert code == 0
-    assert "Worst slice: faithfulness" in out
-    assert "wrote demo/report.html" in err
+def test_demo_writes_a_project_and_a_report_and_can_be_repeated(
+    say: Say, judged_demo: Path, tmp_path: Path
+) -> None:
     for name in ("claimwise.toml", "claimwise.db", "report.html", "data/items.jsonl"):
-        assert (tmp_path / "demo" / name).is_file()
-    again = say("demo", "demo")
-    assert (again[0], again[1]) == (0, out)
+        assert (judged_demo / name).is_file()
+    printed = judged_demo.with_name("printed.txt").read_text("utf-8")
+    assert "Supported     87% of claims (range 76–91.8%)" in printed
+    shutil.copytree(judged_demo, tmp_path / "demo")
+    (tmp_path / "demo/report.html").unlink()
+    code, out, err = say("demo", "demo")
+    assert (code, out) == (0, printed)
+    assert "wrote demo/report.html" in err
+    assert (tmp_path / "demo/report.html").is_file()
 
 
 def test_demo_leaves_other_folders_alone(say: Say, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Final
 
 from claimwise.disk.output import move_into_place, work_folder
 from claimwise.errors import ClaimwiseError, describe_unknown
-from claimwise.readers.cells import guard_cell
 from claimwise.store import Store
+from claimwise.text.formulas import guard_cell
 from claimwise.transfer.outgoing import (
     OutgoingAnswer,
     OutgoingRun,

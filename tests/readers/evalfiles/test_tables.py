@@ -80,6 +80,27 @@ def test_json_in_every_shape_that_pandas_writes(tmp_path: Path, shape: str) -> N
     assert [t.attributes for t in found.traces] == [{"hops": "2"}, {"hops": "1"}]
 
 
+def test_answers_of_several_systems(tmp_path: Path) -> None:
+    rows = {name: [{"query": "q", "answer": name, "contexts": ["c"]}] for name in ("one", "two")}
+    found = read_file(write_json(tmp_path / "lists", {"args": {"k": 3}, "pipelines": rows}))
+    assert [(t.system, t.answer) for t in found.traces] == [("one", "one"), ("two", "two")]
+    systems = {name: {"answer": name, "contexts": [name]} for name in ("one", "two")}
+    beside = {"question": "q", "category": "c", "scores": {"f": 1}, **systems}
+    found = read_file(write_json(tmp_path / "beside", [beside]))
+    assert [(t.system, t.question, t.answer, list_texts(t), t.domain) for t in found.traces] == [
+        ("one", "q", "one", ["one"], "c"),
+        ("two", "q", "two", ["two"], "c"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content", ["metric,score\nfaithfulness,1.0\n", '{"faithfulness": 0.9, "n": 1}']
+)
+def test_a_file_of_scores_says_so(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError, match="found scores only"):
+        read_file(write(tmp_path / "scores", content))
+
+
 def test_json_lines_with_what_only_python_writes(tmp_path: Path) -> None:
     lines = '\n{"question": "q", "answer": "a", "faithfulness": NaN, "contexts": "one text"}\n\n'
     more = '{"question": "q2", "answer": NaN}\n{"question": "q3", "answer": "a\\u0000"}\n'
@@ -234,3 +255,22 @@ def test_a_table_of_many_columns_groups_by_a_few(tmp_path: Path) -> None:
     found = read_file(write_lines(tmp_path / "x", [record]))
     assert len(found.traces[0].attributes) == 24
     assert found.dropped == {"other columns": 18}
+
+
+def test_none_is_an_answer_and_no_context(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "question,answer,contexts\nHow many?,None,None\nq,N/A,c\n")
+    assert [(t.answer, list_texts(t)) for t in read_file(path).traces] == [
+        ("None", None),
+        ("N/A", ["c"]),
+    ]
+
+
+@pytest.mark.parametrize("levels", [600, 100_000])
+@pytest.mark.parametrize("name", ["question", "answer"])
+def test_brackets_nested_deeply_are_one_line(tmp_path: Path, name: str, levels: int) -> None:
+    fields = {"question": '"q"', "answer": '"a"', name: "[" * levels + '"x"' + "]" * levels}
+    record = "{" + ", ".join(f'"{field}": {value}' for field, value in fields.items()) + "}\n"
+    with pytest.raises(InputError) as caught:
+        read_file(write(tmp_path / "x.jsonl", record))
+    assert "nested too deeply" in str(caught.value)
+    assert "\n" not in str(caught.value)

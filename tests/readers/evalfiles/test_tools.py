@@ -68,6 +68,8 @@ def test_deepeval_run_takes_from_the_trace_what_a_case_leaves_out(tmp_path: Path
         "conversationalTestCases": [{"name": "talk", "turns": turns}],
     }
     found = read_file(write_json(tmp_path / "x", run))
+    wrapped = read_file(write_json(tmp_path / "latest", {"testRunData": run, "testRunLink": None}))
+    assert [trace.answer for trace in wrapped.traces] == [trace.answer for trace in found.traces]
     first, second, third, fourth = found.traces
     assert (first.question, first.answer) == ("When?", "It opens at 9.")
     assert list_texts(first) == ["Open from 9 to 17.", "8:55"]

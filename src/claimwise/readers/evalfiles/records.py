@@ -7,7 +7,7 @@ records, an object with one, columns of lists, columns by index, or ``columns`` 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,10 @@ def decode_json(path: Path, data: bytes, *, name: str = "") -> Any:
     try:
         found = decode_tolerantly(data)
         repeated = find_repeated_key(data) if isinstance(found, dict | list) else None
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except RecursionError as error:
+        found = f"brackets nested too deeply{where}"
+        raise refuse(path, found, "records of question, answer and contexts") from error
+    except (msgspec.DecodeError, ValueError) as error:
         raise refuse(path, f"malformed JSON{where} ({error})", "a complete JSON file") from error
     if repeated is not None:
         raise refuse(path, f"the key {repeated.name!r} twice{where}", "each key once")
@@ -189,10 +192,48 @@ def _open_object(found: dict[str, Any]) -> list[dict[str, Any]]:
     if is_table(list_columns([found])) or not _KEYS_OF_ITEMS.isdisjoint(found):
         return [found]
     lists = list(_find_lists(found, 0))
-    tables = [records for _, records in lists if is_table(list_columns(records[:20]))]
-    named = [records for name, records in lists if name in _LISTS]
-    chosen = next(iter([*tables, *named, *(records for _, records in lists)]), [found])
+    tables = [pair for pair in lists if is_table(list_columns(spread_systems(pair[1][:20])))]
+    if len(tables) > 1:
+        return [one for name, records in tables for one in _name_system(name, records)]
+    named = [pair for pair in lists if pair[0] in _LISTS]
+    chosen = next((records for _, records in [*tables, *named, *lists]), [found])
     return [one for one in chosen if isinstance(one, dict)]
+
+
+def _name_system(name: str, records: list[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the records of one of several lists, which the list's name tells apart."""
+    for one in records:
+        if isinstance(one, dict):
+            told = any(normalise_name(key) in ROLES["system"] for key in one)
+            yield one if told else {"system": name, **one}
+
+
+def spread_systems(records: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Yield records with one answer each: a record may hold those of several systems.
+
+    ``{"question": …, "naive": {"answer": …}, "graph": {"answer": …}}`` is one for each system.
+    """
+    for one in records:
+        if not isinstance(one, dict):
+            continue
+        inner = {} if is_table(list_columns([one])) else _find_systems(one)
+        rest = {name: value for name, value in one.items() if name not in inner}
+        for name, value in inner.items():
+            yield {"system": name, **rest, **value}
+        if not inner:
+            yield one
+
+
+def _find_systems(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    if not any(normalise_name(name) in ROLES["question"] for name in record):
+        return {}
+    return {
+        name: value
+        for name, value in record.items()
+        if isinstance(value, dict)
+        and any(normalise_name(key) in ROLES["answer"] for key in value)
+        and normalise_name(name) not in _KNOWN
+    }
 
 
 def _find_lists(found: Mapping[str, Any], depth: int) -> Iterator[tuple[str, list[Any]]]:

@@ -19,6 +19,7 @@ from claimwise.readers.traces.documents import (
     read_passages,
 )
 from claimwise.readers.traces.messages import (
+    ANSWERING_TOOLS,
     Message,
     ToolResult,
     find_final_call,
@@ -135,7 +136,8 @@ def _find_spoken(
     """Return the answer that a span gave, and the thoughts that were taken out of it."""
     named = _first(map(find_named_answer, span.outputs))
     if named is None and said:
-        return last.answer or None, last.reasoning
+        # Thoughts in what was heard are those of spans before this one.
+        return last.answer or None, split_turns(said)[-1].reasoning
     plain = named or _first(find_answer(v) for v in span.outputs if not read_messages(v))
     if plain is None:
         return None, 0
@@ -155,7 +157,7 @@ def understand(spans: Sequence[Span]) -> list[Understood]:
     """Return what the spans of one trace came to; several exchanges in it stand for themselves."""
     tree = Tree(spans)
     roots = _find_turn_roots(tree)
-    if len(roots) < 2:
+    if len(roots) < 2 and not any(tree.spans[root].turn for root in roots):
         return [_Trace(tree).understand()]
     heard: str | None = None
     found = []
@@ -166,6 +168,7 @@ def understand(spans: Sequence[Span]) -> list[Understood]:
         one = _Trace(Tree(groups[root])).understand()
         if one.question is None and heard and one.turns:
             one.turns[-1].question = heard
+            one = Understood(one.turns, None, heard)
         found.append(one)
     return found
 
@@ -201,6 +204,10 @@ class _Trace:
     def _find_holders(self) -> list[int]:
         """Return the spans that may speak for the whole, the outermost first."""
         above = self.tree.find_above(self.generations)
+        for number, span in enumerate(self.spans):
+            inner = number not in above and self.tree.parents[number] is not None
+            if inner and span.kind == "step" and span.outputs and "retriev" in span.name.lower():
+                span.kind = "retrieval"  # tools without a kind for it leave the name
         chosen = [
             number
             for number, span in enumerate(self.spans)
@@ -281,7 +288,9 @@ class _Trace:
             return "the generation span has no output recorded (is the capture of content on?)"
         if kinds["skipped"] == len(self.spans) and self.spans:
             one, what = len(self.spans) == 1, self.spans[0].what
-            return f"a {what.removesuffix('s')}: no answer in it" if one else f"only {what}"
+            article = "an" if what[:1] in "aeiou" else "a"
+            single = f"{article} {what.removesuffix('s')}: no answer in it"
+            return single if one else f"only {what}: no answer in them"
         if kinds["retrieval"] + kinds["tool"] == len(self.spans):
             what = "retrieval" if kinds["retrieval"] else "tool"
             return f"a {what} span without the span of its answer"
@@ -375,7 +384,7 @@ class _Evidence:
 
     def _take_call(self, call: ToolCall) -> None:
         """Take a call once: a span and a message may both tell of it, maybe only one its id."""
-        if call.call_id and call.call_id in self._call_ids:
+        if call.name in ANSWERING_TOOLS or (call.call_id and call.call_id in self._call_ids):
             return
         key = (call.name, _canonical(call.arguments))
         known = self._calls.get(key)
@@ -386,8 +395,9 @@ class _Evidence:
             self._calls[call.name, call.call_id] = call  # the same again is another call
 
     def _take_result(self, result: ToolResult) -> None:
-        if not result.text.strip() or (result.call_id and result.call_id in self._ids):
-            return
+        told = result.call_id is not None and result.call_id in self._ids
+        if not result.text.strip() or told or result.name in ANSWERING_TOOLS:
+            return  # what an answering tool returns is the answer, no evidence for it
         if result.call_id:
             self._ids.add(result.call_id)
         self._outputs.setdefault(_canonical(result.text), result)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from claimwise.readers.traces.attributes import KINDS, make_span, read_start
-from claimwise.readers.traces.otel import list_records, read_span
+from claimwise.readers.traces.attributes import make_span, read_start
+from claimwise.readers.traces.otel import find_span_kind, list_records, read_span
 from claimwise.readers.traces.reader import TraceFormat
 from claimwise.readers.traces.shapes import Shape
-from claimwise.readers.traces.spans import Span, SpanKind
+from claimwise.readers.traces.spans import Span
 from claimwise.readers.traces.values import Table, find_text
 
 _COLUMN = "attributes."
@@ -30,13 +30,7 @@ def _to_spans(record: Any, line: int) -> Iterator[Span]:
         if any(str(name).startswith("context.") for name in part):
             yield _read_row(part, line)
         elif "attributes" in part:
-            span = read_span(part, line)
-            span.kind = _find_kind(part) or span.kind
-            yield span
-
-
-def _find_kind(part: Table) -> SpanKind | None:
-    return KINDS.get((find_text(part, ("span_kind",)) or "").lower())
+            yield read_span(part, line)
 
 
 def _read_row(row: Table, line: int) -> Span:
@@ -51,7 +45,7 @@ def _read_row(row: Table, line: int) -> Span:
         attributes,
         events=row.get("events"),
         line=line,
-        kind=_find_kind(row),
+        kind=find_span_kind(row),
         name=find_text(row, ("name",)) or "",
         trace_id=find_text(row, ("context.trace_id",)),
         span_id=find_text(row, ("context.span_id",)),
