@@ -144,7 +144,7 @@ def test_extras_are_in_the_development_group() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     extras = settings["project"]["optional-dependencies"]
     scorers = {"deepeval-scorer", "inspect-scorer", "mlflow-scorer"}
-    ours = {"encoder", "inspect", "otlp", "parquet", "pdf", "postgres", "web"}
+    ours = {"encoder", "otlp", "parquet", "pdf", "postgres", "web", "zstd"}
     assert set(extras) == ours | scorers
     wanted = {text for name in ours for text in extras[name]}
     assert wanted <= set(settings["dependency-groups"]["dev"])
