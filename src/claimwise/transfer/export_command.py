@@ -22,7 +22,8 @@ from claimwise.transfer.export_run import TARGETS
     "--to",
     "target",
     type=click.Choice(TARGETS),
-    help="Write one run, with its verdicts, as this tool reads it (docs/export.md).",
+    metavar="TOOL",
+    help=f"Write one run with its verdicts for another tool: {', '.join(TARGETS)}.",
 )
 @click.option("--run", "run_id", metavar="RUN", help="Run to write with --to (default: latest).")
 @click.option(
