@@ -193,26 +193,40 @@ def test_readme_example_runs(tmp_path: Path) -> None:
     assert done.stdout.startswith("{'query_type': 'aggregation', 'stakes': 'high'} 0.45")
 
 
-def test_quickstart_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("page", "count", "said"),
+    [
+        ("quickstart.md", 1, "the source says 139 m, the claim 200 m"),
+        ("golden-set.md", 5, "Faithfulness"),
+    ],
+)
+def test_pages_for_beginners_run(
+    page: str,
+    count: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The files and commands of the quickstart, one after the other."""
+    """The files and commands of a page, one after the other."""
     from claimwise.cli.main import run
 
-    text = (ROOT / "docs/quickstart.md").read_text("utf-8")
+    text = (ROOT / "docs" / page).read_text("utf-8")
     files = re.findall(r"^`(\S+\.jsonl)`\n\n```json\n(.+?)```", text, re.MULTILINE | re.DOTALL)
-    echoed = re.findall(r'^\$ echo "(.+)" > (\S+)$', text, re.MULTILINE)
     commands = re.findall(r"^\$ claimwise (.+?)(?:\s+#.*)?$", text, re.MULTILINE)
-    assert len(files) == 5
-    assert len(echoed) == 2
-    assert len(commands) >= 11
+    assert len(files) == count
+    assert len(commands) >= 3
     monkeypatch.chdir(tmp_path)
-    for name, content in [*files, *((name, content) for content, name in echoed)]:
+    for name, content in files:
         (tmp_path / name).write_text(content, encoding="utf-8")
     for command in commands:
         assert run(shlex.split(command)) == 0, command
     assert (tmp_path / "report.html").is_file()
-    assert "the source says 139 m, the claim 200 m" in capsys.readouterr().out
+    assert said in capsys.readouterr().out
+
+
+def test_quickstart_fits_one_screen() -> None:
+    assert len((ROOT / "docs/quickstart.md").read_text("utf-8").splitlines()) <= 30
 
 
 def test_no_dynamic_code_in_the_product() -> None:

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from claimwise.checking.check import check
+    from claimwise.claims.frame import ClaimsFrame, claims_frame
     from claimwise.errors import ClaimwiseError, InputError, MetricError, StoreError
     from claimwise.fact_check.answer import factcheck
     from claimwise.judges.judge import load_verifier
+    from claimwise.measuring.measure import measure
+    from claimwise.measuring.values import Measurement
     from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
     from claimwise.run_report import build_report
     from claimwise.run_report.values import Report
@@ -24,10 +27,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CheckResult": "types.verdicts",
+    "ClaimsFrame": "claims.frame",
     "ClaimwiseError": "errors",
     "Estimate": "types.results",
     "FactCheckResult": "types.closed_book",
     "InputError": "errors",
+    "Measurement": "measuring.values",
     "Metric": "metrics",
     "MetricError": "errors",
     "MetricTable": "types.results",
@@ -37,6 +42,7 @@ _HOMES = {
     "StoreError": "errors",
     "build_report": "run_report",
     "check": "checking.check",
+    "claims_frame": "claims.frame",
     "estimate_metric": "metrics",
     "export_store": "transfer",
     "factcheck": "fact_check.answer",
@@ -44,15 +50,18 @@ _HOMES = {
     "import_files": "transfer",
     "load_metrics": "metrics",
     "load_verifier": "judges.judge",
+    "measure": "measuring.measure",
     "open_store": "store",
 }
 
 __all__ = [
     "CheckResult",
+    "ClaimsFrame",
     "ClaimwiseError",
     "Estimate",
     "FactCheckResult",
     "InputError",
+    "Measurement",
     "Metric",
     "MetricError",
     "MetricTable",
@@ -62,6 +71,7 @@ __all__ = [
     "StoreError",
     "build_report",
     "check",
+    "claims_frame",
     "estimate_metric",
     "export_store",
     "factcheck",
@@ -69,6 +79,7 @@ __all__ = [
     "import_files",
     "load_metrics",
     "load_verifier",
+    "measure",
     "open_store",
 ]
 

@@ -164,7 +164,7 @@ def test_empty_source_is_told(say: Say) -> None:
         (["--source", "policy.md"], "Missing option '--answer'"),
         (["--answer", "nope.txt", "--source", "policy.md"], "nope.txt: no such file"),
         (["--answer", "answer.txt", "--source", "nope.md"], "nope.md: no such file"),
-        (["--answer", "answer.txt", "--source", "x.pdf"], "x.pdf: found a PDF, expected UTF-8"),
+        (["--answer", "answer.txt", "--source", "x.pdf"], "x.pdf: found a damaged PDF"),
         (["--answer", "x.pdf", "--source", "policy.md"], "x.pdf: found a PDF, expected UTF-8"),
         (["--answer", "answer.txt", "--source", "latin.txt"], "latin.txt:1: found the byte 0xe9"),
         (["--answer", "-", "--source", "-"], "-: found standard input named twice"),

@@ -23,8 +23,8 @@ def test_header_is_read() -> None:
     assert metric.notes == {"a": "what a is"}
     assert metric.aliases == ("x", "y")
     assert metric.unit == "claim"
-    assert (metric.role, metric.order, metric.labels, metric.needs_people) == (
-        "detail", None, (), False,
+    assert (metric.role, metric.order, metric.labels, metric.needs) == (
+        "detail", None, (), (),
     )  # fmt: skip
     assert metric.sql.endswith("select 1")
 
@@ -114,7 +114,7 @@ def test_built_in_metrics_document_themselves(name: str) -> None:
 def test_header_says_how_a_metric_is_treated() -> None:
     more = "-- role: main\n-- order: 15\n-- labels: deciding_labels, candidate_labels\n"
     metric = parse_metric("own", f"{HEADER}{more}-- needs: people\nselect 1", "own.sql")
-    assert (metric.role, metric.order, metric.needs_people) == ("main", 15, True)
+    assert (metric.role, metric.order, metric.needs) == ("main", 15, ("people's labels",))
     assert metric.labels == ("deciding_labels", "candidate_labels")
     quiet = parse_metric("own", f"{HEADER}-- labels: none\nselect 1 from labels", "own.sql")
     assert quiet.labels == ()

@@ -79,7 +79,8 @@ BAD_RECORDS = {
         "items.jsonl", line_of(Item, answerable="yes"), 1, "answerable", '"yes"', "true or false",
     ),
     "null_for_choice": Bad(
-        "items.jsonl", line_of(Item, stakes=None), 1, "stakes", "null", "one of low, medium, high",
+        "labels.jsonl", line_of(Label, verdict=None), 1, "verdict", "null",
+        "one of supported, unlinked, overreach, contradicted, stale",
     ),
     "day_for_time": Bad(
         "labels.jsonl", line_of(Label, labeled_at="2026-03-01"), 1, "labeled_at",
@@ -238,8 +239,8 @@ BAD_RECORDS = {
         '"maybe"', "true or false",
     ),
     "csv_empty_required": Bad(
-        "items.csv", CSV_HEADER + CSV_ROW.replace(b"true", b""), 2, "answerable", "",
-        "true or false",
+        "items.csv", CSV_HEADER + CSV_ROW.replace(b"What?", b""), 2, "query", "",
+        "text that is not empty",
     ),
     "csv_after_embedded_newlines": Bad(
         "items.csv",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.errors import InputError
+from claimwise.errors import InputError, MissingExtraError
 from claimwise.readers.documents import STDIN, check_stdin, read_action_log, read_sources, read_text
 
 
@@ -62,13 +62,13 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_folders_stand_for_their_texts(tmp_path: Path) -> None:
-    for name in ("b.md", "a.txt", "sub/c.RST", "sub/d.pdf", "e.png", ".git/f.md", "g.json"):
+    for name in ("b.md", "a.txt", "sub/c.RST", "sub/d.docx", "e.png", ".git/f.md", "g.json"):
         write(tmp_path / "docs" / name, name)
     sources, warnings = read_sources([tmp_path / "docs"])
     names = [Path(source.source_id).relative_to(tmp_path / "docs").as_posix() for source in sources]
     assert names == ["a.txt", "b.md", "sub/c.RST"]
     assert warnings == [
-        f"{tmp_path / 'docs'}: 3 files were not read, having another ending: e.png, g.json, d.pdf"
+        f"{tmp_path / 'docs'}: 3 files were not read, having another ending: e.png, g.json, d.docx"
     ]
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="found a folder without text files"):
@@ -122,3 +122,80 @@ def test_action_logs(tmp_path: Path) -> None:
     assert read_action_log(write(tmp_path / "none", " \n")) == []
     with pytest.raises(InputError, match=r"log2:1: found malformed JSON|log2:1: found the end"):
         read_action_log(write(tmp_path / "log2", "{nonsense"))
+
+
+PAGE = """<!DOCTYPE html>
+<html><head><title>Shop</title><style>p {color: red}</style></head>
+<body><nav><a href="https://example.com/">Home</a></nav>
+<h1>Opening&nbsp;hours</h1><script>track("x")</script>
+<p>We open at
+9 &amp; close at <b>17</b>.</p>
+<table><tr><td>Mon</td><td>9</td></tr><tr><td>Tue</td><td>10</td></tr></table>
+<!-- hidden --><noscript>off</noscript></body></html>"""
+
+
+def make_pdf(text: str) -> bytes:
+    """Write a PDF of one page by hand."""
+    stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    data, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(data))
+        data += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    start = len(data)
+    return data + (
+        b"xref\n0 6\n0000000000 65535 f \n%strailer\n<< /Size 6 /Root 1 0 R >>\n"
+        b"startxref\n%d\n%%%%EOF\n" % (table, start)
+    )
+
+
+def test_web_pages_are_read_as_people_see_them(tmp_path: Path) -> None:
+    write(tmp_path / "page.html", PAGE)
+    write(tmp_path / "by-content.txt", PAGE)
+    write(tmp_path / "part.htm", "<p>one<p>two")
+    write(tmp_path / "about.md", "Write <html> for a page.")
+    sources, warnings = read_sources([tmp_path])
+    texts = {Path(source.source_id).name: source.source_text for source in sources}
+    assert texts["page.html"] == (
+        "Home\n\nOpening hours\n\nWe open at 9 & close at 17.\n\nMon 9\n\nTue 10"
+    )
+    assert texts["by-content.txt"] == texts["page.html"]
+    assert texts["part.htm"] == "one\n\ntwo"
+    assert texts["about.md"] == "Write <html> for a page."
+    assert warnings == []
+    with pytest.raises(InputError, match="found a web page without text"):
+        read_sources([write(tmp_path / "app.html", "<html><script>go()</script></html>")])
+
+
+def test_pdfs_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.pdf", make_pdf("The pond is 12 m deep."))
+    assert [s.source_text for s in read_sources([path])[0]] == ["The pond is 12 m deep."]
+    assert [s.source_text for s in read_sources([tmp_path])[0]] == ["The pond is 12 m deep."]
+    with pytest.raises(InputError, match="found a PDF without text, perhaps a scan"):
+        read_sources([write(tmp_path / "scan.pdf", make_pdf(""))])
+    with pytest.raises(InputError, match="found a damaged PDF"):
+        read_sources([write(tmp_path / "bad.pdf", b"%PDF-1.7\n%\xe2\xe3")])
+
+
+def test_without_the_extra_pdfs_say_what_they_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "a.pdf", make_pdf("x"))
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    monkeypatch.setattr("claimwise.readers.documents.can_read_pdf", lambda: False)
+    with pytest.raises(MissingExtraError, match=r"a PDF needs the extra “pdf”"):
+        read_sources([path])
+    with pytest.raises(InputError, match=r"a folder without text files.*claimwise\[pdf\]"):
+        read_sources([tmp_path])
+    write(tmp_path / "b.md", "text")
+    sources, [warning] = read_sources([tmp_path])
+    assert len(sources) == 1
+    assert "1 file was not read, for want of pip install 'claimwise[pdf]': a.pdf" in warning

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from rich.segment import Segment
 
-from claimwise.run_report.values import Report, Worst
+from claimwise.calibration.headline import Headline
+from claimwise.claims.values import ClaimRow
+from claimwise.run_report.values import Change, Group, JudgeNote, Report, Summary, Worst
 from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 
 HOSTILE = "<script>alert('x')</script> | \x1b[31mred\u202e\n**bold** [a](http://evil.test) @all"
@@ -142,6 +144,92 @@ def _instruments() -> tuple[JudgeSummary, ...]:
     )  # fmt: skip
 
 
+def make_claim(number: int, /, **changes: Any) -> ClaimRow:
+    """Return an unsupported claim: the second of three sentences of its answer."""
+    values: dict[str, Any] = {
+        "run_id": "r1", "judgement": "grounded", "item_id": f"i{number}", "sample": 0,
+        "claim_id": f"c{number}", "position": 0, "claim_text": f"Claim {number} of a <b>kind</b>",
+        "claim_type": "factual", "question": f"Question {number}?",
+        "answer_text": "First things. Wrong <i>words</i>! Last things.", "answer_start": 14,
+        "answer_end": 33, "verdict": "contradicted", "label_kind": "verifier",
+        "labeler": "verifier:v3", "labeled_at": None, "confidence": 0.9,
+        "evidence": "The source says <em>otherwise</em>.", "evidence_start": 0,
+        "source_id": "doc", "source_title": None, "source_url": "javascript:alert(1)",
+        "reason": "the source says 5, the claim 6", "covered_text": None, "unscored": None,
+        "disputed": False, "slice": {"query_type": "lookup", "stakes": "low"}, "severity": 0,
+        "doubt": -0.9,
+    }  # fmt: skip
+    return ClaimRow(**(values | changes))
+
+
+def make_headline(**changes: Any) -> Headline:
+    values: dict[str, Any] = {
+        "judgement": "grounded", "basis": "people", "rate": 0.8611, "low": 0.81, "high": 0.9,
+        "confidence": 0.95, "items": 100, "claims": 1234, "asked": 1240, "unscored": 6,
+        "labels": "human", "people_labels": 1234, "sampling_low": 0.82, "sampling_high": 0.89,
+    }  # fmt: skip
+    return Headline(**(values | changes))
+
+
+def make_summary(**changes: Any) -> Summary:
+    claims = (
+        make_claim(1, claim_text=HOSTILE, reason=HOSTILE, question=HOSTILE, evidence=HOSTILE,
+                   source_title=HOSTILE, answer_text=f"First things. {HOSTILE}"),
+        make_claim(2, verdict="overreach", slice={"query_type": HOSTILE, "stakes": None}),
+        make_claim(2, claim_id="d2", verdict="unlinked", evidence=None, source_id=None,
+                   slice={"query_type": HOSTILE, "stakes": None}),
+        make_claim(3, verdict="stale", answer_text=None, answer_start=None, answer_end=None),
+    )  # fmt: skip
+    values: dict[str, Any] = {
+        "run": {
+            "run_id": "r1", "system": HOSTILE, "model": "m1", "prompt_ver": None,
+            "retriever_ver": "bm25", "corpus_ver": "2026-09", "started_at": "2026-10-05 08:00:00",
+        },
+        "latest": True, "headline": make_headline(),
+        "change": Change(since="r0", change=0.012, low=-0.03, high=0.05), "gates": None,
+        "gate_problem": "<b>no</b>",
+        "groups": (
+            Group(slice={"query_type": HOSTILE}, rate=0.7, low=0.6, high=0.8, items=12, claims=54,
+                  clearly_worse=True),
+        ),
+        "claims": claims,
+        "errors": (("contradicted", 1), ("overreach", 1), ("unlinked", 1), ("stale", 1)),
+        "unscored": (("timeout", 4), ("<i>odd</i>", 2)), "failed_answers": 1,
+        "answers_without_claims": 3,
+        "judges": (
+            JudgeNote(labeler="verifier:v3", model="m<b>", prompt_ver="p1", claims=1234,
+                      agreement=make_estimate("verifier_agreement", micro=0.797)),
+        ),
+    }  # fmt: skip
+    return Summary(**(values | changes))
+
+
+@pytest.fixture
+def summary() -> Summary:
+    """A first screen with something of everything."""
+    return make_summary()
+
+
+@pytest.fixture
+def bare_summary() -> Summary:
+    """The first screen of a run of which nothing was measured."""
+    nothing = make_headline(
+        basis=None, rate=None, low=None, high=None, items=0, claims=0, asked=3, unscored=3,
+        people_labels=0, sampling_low=None, sampling_high=None, why="nobody has labelled this run",
+    )  # fmt: skip
+    return make_summary(
+        run={"run_id": "r0"}, headline=nothing, change=None, gate_problem=None, groups=(),
+        claims=(), errors=(), unscored=(("no_label", 3),), failed_answers=0,
+        answers_without_claims=0, judges=(),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def summary_of(summary: Summary, bare_summary: Summary) -> Callable[[Report], Summary]:
+    """The first screen that goes with a report."""
+    return lambda report: bare_summary if report.run["run_id"] == "r0" else summary
+
+
 @pytest.fixture
 def hostile() -> str:
     """What the reports have in their slices and in their run."""
@@ -184,7 +272,7 @@ def report() -> Report:
         ),
         answers_without_claims=3,
         failed_answers=1,
-        warnings=("verifier:new: agreement with humans unknown.", "<em>careful</em>"),
+        warnings=("verifier:new: not yet checked against people.", "<em>careful</em>"),
     )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def test_slices_that_stand_out_are_marked() -> None:
     [marked] = [line for line in lines if "stakes=high" in line]
     assert " ! " in marked
     assert any("whichever of the slices" in line for line in lines)
-    assert any("stakes=(no value)" in line for line in lines)
+    assert any("stakes=(unknown)" in line for line in lines)
 
 
 def test_many_claims_and_slices_are_counted() -> None:

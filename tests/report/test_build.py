@@ -51,4 +51,4 @@ def test_report_counts_what_was_not_scored(demo_store: Store) -> None:
     assert verifier.agreement.micro == pytest.approx(0.8)
     judge = next(one for one in report.instruments if one.labeler.startswith("judge:"))
     assert judge.agreement is None
-    assert any("agreement with humans unknown" in warning for warning in report.warnings)
+    assert any("not yet checked against people" in warning for warning in report.warnings)

@@ -187,5 +187,6 @@ def test_figures() -> None:
 def test_every_template_is_shipped() -> None:
     folder = Path(html.__file__).parent / "templates"
     assert {path.name for path in folder.iterdir()} == {
-        "report.html.jinja", "compare.html.jinja", "page.css.jinja",
+        "report.html.jinja", "report.css.jinja", "search.js", "compare.html.jinja",
+        "page.css.jinja",
     }  # fmt: skip

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from claimwise.run_report import metrics_schema, report_schema, tables_to_document, to_document
-from claimwise.run_report.values import Report
+from claimwise.run_report.values import Report, Summary
 
 TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str, "object": dict, "array": list, "boolean": bool, "null": type(None),
@@ -52,22 +53,27 @@ def check_value(value: Any, schema: dict[str, Any], path: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["report", "one_sided", "bare"])
-def test_documents_follow_their_schemas(name: str, request: pytest.FixtureRequest) -> None:
+def test_documents_follow_their_schemas(
+    name: str, request: pytest.FixtureRequest, summary_of: Callable[[Report], Summary]
+) -> None:
     report: Report = request.getfixturevalue(name)
-    check(to_document(report), report_schema(), report_schema())
+    check(to_document(report, summary_of(report)), report_schema(), report_schema())
     check(tables_to_document(report.tables), metrics_schema(), metrics_schema())
 
 
-def test_schemas_refuse_what_is_wrong(report: Report) -> None:
-    document = to_document(report)
+def test_schemas_refuse_what_is_wrong(report: Report, summary: Summary) -> None:
+    document = to_document(report, summary)
     document["metrics"][0]["overall"][0]["micro"] = 1.2
     with pytest.raises(AssertionError, match=r"metrics\[0\]\.overall\[0\]\.micro"):
         check(document, report_schema(), report_schema())
 
 
 @pytest.mark.parametrize("name", ["report", "bare"])
-def test_survives_json(name: str, request: pytest.FixtureRequest) -> None:
-    document = to_document(request.getfixturevalue(name))
+def test_survives_json(
+    name: str, request: pytest.FixtureRequest, summary_of: Callable[[Report], Summary]
+) -> None:
+    report: Report = request.getfixturevalue(name)
+    document = to_document(report, summary_of(report))
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     json.dumps([report_schema(), metrics_schema()], allow_nan=False)
 
@@ -94,14 +100,16 @@ def test_rows_are_slices_where_sliced_else_overall(report: Report, bare: Report)
     assert whole["rows"][0]["micro"] is None
 
 
-def test_figures_and_text_are_left_alone(report: Report, hostile: str) -> None:
-    document = to_document(report)
+def test_figures_and_text_are_left_alone(report: Report, summary: Summary, hostile: str) -> None:
+    document = to_document(report, summary)
     assert document["metrics"][0]["overall"][0]["micro"] == 0.8611
     assert document["metrics"][0]["slices"][1]["slice"] == {"query_type": hostile, "stakes": None}
+    assert document["worst_claims"][0]["claim_text"] == hostile
+    assert (document["headline"]["rate"], document["headline"]["basis"]) == (0.8611, "people")
 
 
-def test_instruments(report: Report) -> None:
-    ana, known, unknown = to_document(report)["instruments"]
+def test_instruments(report: Report, summary: Summary) -> None:
+    ana, known, unknown = to_document(report, summary)["instruments"]
     assert ana["agreement"] is None
     assert known["agreement"]["micro"] == 0.797
     assert known["agreement_text"].startswith("0.797 [")
@@ -109,8 +117,8 @@ def test_instruments(report: Report) -> None:
     assert unknown["agreement_text"] == "agreement unknown"
 
 
-def test_report_names_worst_and_reasons(report: Report) -> None:
-    document = to_document(report)
+def test_report_names_worst_and_reasons(report: Report, summary: Summary) -> None:
+    document = to_document(report, summary)
     assert document["schema"] == "claimwise.report/1"
     assert document["worst"][0]["row"]["micro"] == 0.482
     assert document["worst"][0]["stands_out"] is True

@@ -11,9 +11,9 @@ from claimwise.run_report.values import Report
 
 def test_order(report: Report) -> None:
     text = render_markdown(report)
-    parts = ("# Report on run r1", "**Worst slice: faithfulness 0.482 [0.310, 0.660] in ",
-             "## Not scored", "## Instruments", "## Metrics", "### Faithfulness", "### Abstention",
-             "## Reproduce")  # fmt: skip
+    parts = ("# Report on run r1", "**Worst group: faithfulness 0.482 [0.310, 0.660] in ",
+             "## Not scored", "## Judges and labelers", "## Metrics", "### Faithfulness",
+             "### Abstention", "## Reproduce these figures")  # fmt: skip
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
 
@@ -72,7 +72,7 @@ def test_agreement_unknown(report: Report) -> None:
 def test_abstention_is_a_pair(report: Report, one_sided: Report) -> None:
     for text in (render_markdown(report), render_markdown(one_sided)):
         part = text.split("### Abstention")[1].split("###")[0]
-        assert "| correct_abstention, simultaneous | over_refusal, simultaneous |" in part
+        assert "| correct_abstention, adjusted | over_refusal, adjusted |" in part
         assert re.search(r"^\| correct_abstention .*\n\| over_refusal ", part, re.MULTILINE)
 
 

@@ -25,6 +25,7 @@ from claimwise.report.format import (
 from claimwise.run_report import print_report, print_tables, render_html, render_markdown
 from claimwise.run_report.values import Report
 from claimwise.types.results import Estimate
+from report.conftest import make_summary
 
 
 def show(report: Report, width: int = 100, encoding: str = "utf-8") -> str:
@@ -37,8 +38,9 @@ def show(report: Report, width: int = 100, encoding: str = "utf-8") -> str:
 
 def test_order(report: Report) -> None:
     text = show(report)
-    parts = ("Report on run r1", "Worst slice: faithfulness 0.482 [0.310, 0.660]", "Not scored",
-             "Instruments", "Metrics", "\nFaithfulness", "\nAbstention", "Reproduce")  # fmt: skip
+    parts = ("Report on run r1", "Worst group: faithfulness 0.482 [0.310, 0.660]", "Not scored",
+             "Judges and labelers", "Metrics", "\nFaithfulness", "\nAbstention",
+             "Reproduce these figures")  # fmt: skip
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
 
@@ -46,11 +48,11 @@ def test_order(report: Report) -> None:
 def test_worst_slice_says_where_and_whether_it_stands_out(report: Report) -> None:
     text = " ".join(show(report).split())
     assert (
-        "in query_type=aggregation, stakes=high (simultaneous over 5 slices; 12 items, 54 claims); "
+        "in query_type=aggregation, stakes=high (adjusted for 5 comparisons; 12 items, 54 claims); "
         "overall 0.861" in text
     )
-    assert "It stands out" in text
-    assert re.search(r"over refusal +0\.045 .* noise\?", text)
+    assert "Clearly worse than overall" in text
+    assert re.search(r"over refusal +0\.045 .* chance\?", text)
 
 
 def test_says_what_was_not_scored(report: Report) -> None:
@@ -126,7 +128,7 @@ def test_says_nothing_odd(name: str, request: pytest.FixtureRequest) -> None:
 
 def test_bare(bare: Report) -> None:
     text = show(bare)
-    assert "Worst slice: none: the run was not sliced." in text
+    assert "Worst group: none: the run was not grouped" in text
     assert "Not measured: faithfulness, abstention" in text
     assert "Nobody has labelled this run." in text
 
@@ -141,7 +143,7 @@ def test_long_lists_are_cut_and_say_so(many_slices: Callable[[int], Report]) -> 
     text = show(many_slices(33))
     assert "type 9 " in text
     assert "type 10 " not in text
-    assert "and 23 more slices: claimwise metrics --metric faithfulness" in text
+    assert "and 23 more groups: claimwise metrics --metric faithfulness" in text
 
 
 def test_print_tables_prints_every_slice(many_slices: Callable[[int], Report]) -> None:
@@ -175,13 +177,13 @@ def test_words(report: Report, make_row: Callable[..., Estimate]) -> None:
     assert generalize_warning("1,234 unscored: see (3) there.") == "Unscored: see there."
     assert show_number(-0.001) == "0.00"
     assert slice_name(report.worst[0].estimate) == "query_type=aggregation, stakes=high"
-    assert slice_name(make_row(slice={"a": None, "b": ""})) == 'a=(no value), b=""'
+    assert slice_name(make_row(slice={"a": None, "b": ""})) == 'a=(unknown), b=""'
 
 
 # Names that look alike.
 
 ALIKE = [
-    "", " ", "  ", "\n", "\t", "\xa0", "\u200b", "(all)", "(no value)", None, '""', '"\\n"',
+    "", " ", "  ", "\n", "\t", "\xa0", "\u200b", "(all)", "(unknown)", None, '""', '"\\n"',
     "a", "a ", " a", "a\n", "a  b", "a b", "\ufffd", "\x1b[0m",
 ]  # fmt: skip
 
@@ -202,10 +204,14 @@ def test_every_value_has_a_name_of_its_own(one: str, other: str) -> None:
     first, second = clean_value(one), clean_value(other)
     assert (first == second) == (one == other)
     assert clean(first) == first  # Markdown and HTML make one space of many
-    assert first not in ("(all)", "(no value)")
+    assert first not in ("(all)", "(unknown)")
 
 
-@pytest.mark.parametrize("render", [show, render_markdown, render_html])
+def render_page(report: Report) -> str:
+    return render_html(report, make_summary(claims=(), groups=())).split("<script>")[0]
+
+
+@pytest.mark.parametrize("render", [show, render_markdown, render_page])
 def test_alike_slices_are_told_apart_in_every_report(
     report: Report, make_row: Callable[..., Estimate], render: Callable[[Report], str]
 ) -> None:
@@ -234,7 +240,7 @@ def test_slices_have_their_bounds_beside_them(report: Report) -> None:
 def test_narrow_consoles_have_the_bounds_below(report: Report) -> None:
     text = " ".join(show(report, 80).split())
     assert (
-        "Bounds of slices with unscored claims: query_type=aggregation, stakes=high "
+        "Bounds of groups with unscored claims: query_type=aggregation, stakes=high "
         "[0.850, 0.870]; " in text
     )
     assert "query_type=one, stakes=low [" not in text

@@ -140,3 +140,18 @@ def test_open_parquet_store_keeps_its_files_when_others_replace_them(
         assert dump_typed(store) == before
     with open_store(folder) as store:
         assert store.count_rows()["runs"] == 0
+
+
+def test_exports_of_older_versions_lack_columns_that_are_null(folder: Path) -> None:
+    import duckdb
+
+    for kind, column in (("items", "cluster_id"), ("sources", "source_kind")):
+        path = folder / f"{kind}.parquet"
+        duckdb.execute(
+            f"copy (select * exclude ({column}) from '{path}') to '{path}.old' (format parquet)"
+        )
+        (folder / f"{kind}.parquet.old").replace(path)
+    with open_store(folder) as store:
+        assert store.query("select item_id, cluster_id from eval_items") == [("q1", None)]
+        assert store.query("select source_id, source_kind from sources") == [("doc", None)]
+        assert store.audit() == []

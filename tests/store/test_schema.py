@@ -15,8 +15,9 @@ from claimwise.errors import NewerSchemaError, NotAStoreError, StoreError
 from claimwise.store import Store, list_views, migrations, open_store
 from claimwise.store.engine import Engine
 from claimwise.store.postgres import PostgresEngine
+from claimwise.store.sqlite import SQLiteEngine
 from claimwise.store.tables import REFERENCES
-from claimwise.types.rows import ROW_TYPES, Row, RunAction
+from claimwise.types.rows import ROW_TYPES, Item, Row
 from store import workers
 from store.builders import base_rows, dump, load, make
 from support.waiting import DEADLINE
@@ -226,6 +227,8 @@ OLD_ROWS = (
     "insert into answers (run_id, item_id, answer_text) values ('r', 'q', 'Yes.')",
     "insert into claims (run_id, item_id, claim_id, position, claim_text, claim_type, unit) "
     "values ('r', 'q', 'c', 0, 'Yes.', 'factual', 'atomic')",
+    "insert into run_actions (run_id, item_id, action) values ('r', 'q', 'answer')",
+    "insert into run_actions (run_id, item_id, action, sample) values ('r', 'q', 'clarify', 3)",
     "insert into labelers (labeler, labeler_kind) values ('ana', 'human')",
     "insert into labels (run_id, item_id, claim_id, claim_text, claim_type, verdict, labeler, "
     "labeled_at, label_kind) values ('r', 'q', 'c', 'Yes.', 'factual', 'unlinked', 'ana', "
@@ -335,15 +338,124 @@ def test_sqlite_finds_sound_rows_sound(tmp_path: Path, monkeypatch: pytest.Monke
         known = migrations.list_migrations()[:4]  # those of claimwise 0.6.0
         old.setattr(migrations, "list_migrations", lambda: known)
         with open_store(path, create=True) as store:
-            load(store, *base_rows(), make(RunAction, sample=3, action="clarify"))
+            for statement in OLD_ROWS:
+                store._engine.execute(statement)
             store._engine.run_script("create view own as select action from run_actions;")
-            before, keys = dump(store), store.query("pragma foreign_key_list(run_actions)")
+            before = store.query("select * from run_actions")
+            keys = store.query("pragma foreign_key_list(run_actions)")
     with open_store(path) as store:
-        assert dump(store) == before
+        assert store.query("select * from run_actions") == before
         assert store.query("pragma foreign_key_list(run_actions)") == keys
         assert store.query("select count(*) from own") == [(2,)]
         assert "run_actions_before" not in tables(store)
         assert store.query("pragma integrity_check") == [("ok",)]
+
+
+OLD_ITEM = "item_id, query, query_type, answerable, stakes, gold_answer, source_corpus_ver, domain"
+
+
+def test_items_of_an_old_store_may_become_unknown(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as old:
+        known = migrations.list_migrations()[:5]  # those of claimwise 0.7.0
+        old.setattr(migrations, "list_migrations", lambda: known)
+        with open_store(place, create=True) as store:
+            for statement in OLD_ROWS:
+                store._engine.execute(statement)
+            store._engine.run_script("create view own as select stakes from eval_items;")
+            before = store.query(f"select {OLD_ITEM} from eval_items")
+            parents = {t.table: foreign_keys(store, t.table) for t in ROW_TYPES}
+    with open_store(place) as store:
+        assert store.query(f"select {OLD_ITEM}, cluster_id from eval_items") == [(*before[0], None)]
+        assert {t.table: foreign_keys(store, t.table) for t in ROW_TYPES} == parents
+        assert store.query("select stakes from own") == [("low",)]
+        load(store, make(Item, item_id="q2", query_type=None, answerable=None, stakes=None))
+        assert store.query(
+            "select query_type, answerable, stakes from eval_items where item_id = 'q2'"
+        ) == [(None, None, None)]
+        with pytest.raises(StoreError, match=r"(?i)foreign key"):
+            store._engine.execute("delete from eval_items where item_id = 'q'")
+        assert store.audit() == []
+
+
+def test_migration_of_a_store_with_lost_parents_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    with monkeypatch.context() as old:
+        known = migrations.list_migrations()[:5]
+        old.setattr(migrations, "list_migrations", lambda: known)
+        with open_store(path, create=True) as store:
+            for statement in OLD_ROWS:
+                store._engine.execute(statement)
+            store._engine.execute("pragma foreign_keys = off")
+            store._engine.execute("delete from eval_items")
+    with pytest.raises(StoreError, match="rows of eval_items that are not there; nothing was"):
+        open_store(path)
+    with sqlite3.connect(path) as db:
+        assert db.execute(f"select max(version) from {LEDGER}").fetchone() == (5,)
+    db.close()
+
+
+def test_migration_killed_at_any_statement_is_done_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that goes away without a commit is what a killed process leaves."""
+    path = tmp_path / "store.db"
+    with monkeypatch.context() as old:
+        known = migrations.list_migrations()[:5]
+        old.setattr(migrations, "list_migrations", lambda: known)
+        with open_store(path, create=True) as store:
+            for statement in OLD_ROWS:
+                store._engine.execute(statement)
+            before = store.query(f"select {OLD_ITEM} from eval_items")
+    deadly = 1
+    while True:
+        killed = kill_migration(path, deadly)
+        with sqlite3.connect(path) as db:
+            assert db.execute(f"select {OLD_ITEM} from eval_items").fetchall() == before
+            version = db.execute(f"select max(version) from {LEDGER}").fetchone()[0]
+            columns = [row[1] for row in db.execute("pragma table_info(eval_items)")]
+            assert (version == 5) == ("cluster_id" not in columns)
+            assert db.execute("pragma foreign_key_check").fetchall() == []
+        db.close()
+        if not killed:
+            break
+        deadly += 1
+    assert deadly > 10  # statements before the last, each of which was once the last
+
+
+def kill_migration(path: Path, deadly: int) -> bool:
+    """Migrate until a number of statements were run, then drop the connection."""
+
+    class KilledError(Exception):
+        pass
+
+    engine = store_engine(str(path))
+    assert isinstance(engine, SQLiteEngine)
+    db = engine._db
+
+    class Dying:
+        left = deadly
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(db, name)
+
+        def execute(self, *arguments: object) -> object:
+            if not self.left:
+                raise KilledError
+            self.left -= 1
+            return db.execute(*arguments)  # type: ignore[arg-type]
+
+    engine._db = Dying()  # type: ignore[assignment]
+    try:
+        migrations.apply_migrations(engine, create=False)
+    except KilledError:
+        return True
+    finally:
+        db.close()
+    return False
 
 
 ODD_NAMES = ("a?mode=ro", "a#b", "a%41", "a b", "[1]*", "it's", "{x}", "-x", "~", "file:x", "é\nü")

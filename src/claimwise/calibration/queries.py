@@ -194,7 +194,7 @@ def read_slices(store: Store, by: Sequence[str]) -> dict[str, dict[str, str | No
 
 def _as_text(name: str) -> str:
     if name in _BOOLEANS:
-        return f"case when {name} then 'true' else 'false' end"
+        return f"case when {name} then 'true' when not {name} then 'false' end"
     return f"cast({name} as text)"
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from claimwise.errors import StoreError
 from claimwise.store.files import SqlFolder
-from claimwise.store.lookup import find_run, select_rows, to_row
+from claimwise.store.lookup import find_run, select_rows
 from claimwise.store.store import Store
 from claimwise.types.rows import (
     ActionEntry,
@@ -177,12 +177,12 @@ def read_domains(store: Store, first: str, last: str) -> dict[str, str]:
 
 def read_documents(store: Store, run: Run, first: str, last: str) -> dict[str, Source]:
     """Return the documents behind the contexts of the items from ``first`` to ``last``, by id."""
-    params = {
-        "run_id": run.run_id, "corpus_ver": run.corpus_ver, "first": first, "last": last,
-    }  # fmt: skip
-    rows = [
-        to_row(Source, record) for record in store.query(_SQL.for_judgement("documents"), params)
-    ]
+    where = (
+        "where corpus_ver = :corpus_ver and source_id in (select x.source_id from contexts as x "
+        "where x.run_id = :run_id and x.item_id between :first and :last)"
+    )
+    params = {"run_id": run.run_id, "corpus_ver": run.corpus_ver}
+    rows = select_rows(store, Source, where, **params, first=first, last=last)
     return {row.source_id: row for row in rows}
 
 
@@ -199,16 +199,18 @@ def find_document(store: Store, run: Run, name: str) -> Source | None:
 def read_run_corpus(
     store: Store, run: Run, *, documents: int, characters: int
 ) -> tuple[Source, ...] | None:
-    """Return all documents of the run's corpus version, or None when it is larger than that."""
+    """Return all documents of the run's corpus version, or None when it is larger than that.
+
+    What one answer was given (``source_kind``) is no document that others could be judged by.
+    """
     params = {"corpus_ver": run.corpus_ver}
+    where = "where corpus_ver = :corpus_ver and source_kind is null"
     count, length = store.query(
-        "select count(*), coalesce(sum(length(source_text)), 0) from sources "
-        "where corpus_ver = :corpus_ver",
-        params,
+        f"select count(*), coalesce(sum(length(source_text)), 0) from sources {where}", params
     )[0]
     if count > documents or length > characters:
         return None
-    return tuple(select_rows(store, Source, "where corpus_ver = :corpus_ver", **params))
+    return tuple(select_rows(store, Source, where, **params))
 
 
 def keeps_log(store: Store, run: Run) -> bool:

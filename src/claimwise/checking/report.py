@@ -1,4 +1,4 @@
-"""Shows a checked answer: on a terminal, and as JSON.
+"""Shows a checked answer: on a terminal, in a notebook, and as JSON.
 
 Everything shown was written by others, and some of it wants to be more than text: nothing here
 reads markup, and what does not print is escaped. Without colours every claim stands in brackets
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -17,6 +18,15 @@ from rich.text import Text
 
 from claimwise.calibration.probability_text import describe_map_basis
 from claimwise.errors import make_printable
+from claimwise.report.marked import (
+    LOOKS,
+    NOT_SCORED,
+    STYLE,
+    MarkedClaim,
+    cut_answer,
+    write_answer,
+    write_claims,
+)
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import CheckResult, ClaimVerdict, Span
 
@@ -27,28 +37,10 @@ _QUOTE: Final = 240
 _NARROW: Final = 60
 
 
-class Look(NamedTuple):
-    """How a verdict is shown: a sign without colours, a style with them."""
-
-    sign: str
-    style: str
-
-
-_LOOKS: Final = {
-    "supported": Look("✓", "green"),
-    "unlinked": Look("○", "yellow"),
-    "overreach": Look("△", "magenta"),
-    "contradicted": Look("✗", "red"),
-    "stale": Look("◷", "cyan"),
-    "not scored": Look("?", "dim underline"),
-}
-
-
 class _Shown(NamedTuple):
-    """A claim that is listed: its number, what became of it, the verdict."""
+    """A claim that is listed, and its verdict."""
 
-    number: int
-    word: str
+    marked: MarkedClaim
     judged: ClaimVerdict
 
 
@@ -95,27 +87,59 @@ def print_checked(result: CheckResult, console: Console) -> None:
 def _number_claims(result: CheckResult) -> Iterator[_Shown]:
     number = 0
     for judged in result.claims:
-        word = judged.verdict or ("not scored" if judged.unscored else None)
+        word = judged.verdict or (NOT_SCORED if judged.unscored else None)
         if word is not None:
             number += 1
-            yield _Shown(number, word, judged)
+            yield _Shown(_mark_claim(number, word, judged), judged)
+
+
+def _mark_claim(number: int, word: str, judged: ClaimVerdict) -> MarkedClaim:
+    notes = [
+        judged.unscored or "",
+        "" if judged.confidence is None else f"{judged.confidence:.2f}",
+        "" if judged.calibrated is None else f"calibrated: supported {judged.calibrated:.2f}",
+    ]
+    return MarkedClaim(
+        number=number,
+        word=word,
+        text=judged.claim.wording,
+        start=judged.claim.start,
+        end=judged.claim.end,
+        notes=tuple(filter(None, notes)),
+        evidence=judged.span.text if judged.span else None,
+        source=judged.span.source_id if judged.span else None,
+        reason=judged.reason or None,
+    )
+
+
+def render_checked_html(result: CheckResult) -> str:
+    """Return a checked answer as a piece of HTML: marked, with its claims and the rate.
+
+    Styles are inside, nothing comes from outside, and no script: notebooks show it as it is.
+    """
+    claims = [shown.marked for shown in _number_claims(result)]
+    warnings = "".join(f"<p>{escape(make_printable(text))}</p>" for text in result.warnings)
+    return (
+        f'<div class="cw"><style>{STYLE}</style>{write_answer(result.answer, claims)}'
+        f"{write_claims(claims)}<p><strong>{escape(describe_result(result))}</strong></p>"
+        f"{warnings}</div>"
+    )
 
 
 def _mark_answer(answer: str, claims: Sequence[_Shown], *, coloured: bool) -> Text:
     """Return the answer with numbers at its claims, in their colours or in brackets."""
-    text, at = Text(), 0
-    for claim in sorted(claims, key=lambda c: c.judged.claim.start):
-        # Claims of one sentence may share words: those belong to the first.
-        start, end = max(claim.judged.claim.start, at), max(claim.judged.claim.end, at)
-        text.append(_show_lines(answer[at:start]), "dim" if coloured else "")
-        part, look = _show_lines(answer[start:end]), _LOOKS[claim.word]
+    text = Text()
+    for piece, claim in cut_answer(answer, [shown.marked for shown in claims]):
+        part = _show_lines(piece)
+        if claim is None:
+            text.append(part, "dim" if coloured else "")
+            continue
+        look = LOOKS[claim.word]
         if coloured:
             text.append(part, look.style)
             text.append(f"({claim.number})", f"{look.style} dim")
         else:
             text.append(f"{_OPEN}{claim.number}{look.sign} {part}{_CLOSE}")
-        at = end
-    text.append(_show_lines(answer[at:]), "dim" if coloured else "")
     text.rstrip()
     return text
 
@@ -132,10 +156,11 @@ def _escape(text: str) -> str:
 
 
 def _print_claim(shown: _Shown, console: Console) -> None:
-    look, judged = _LOOKS[shown.word], shown.judged
+    marked, judged = shown
+    look = LOOKS[marked.word]
     code = f" ({_one_line(judged.unscored)})" if judged.unscored else ""
     head = Text.assemble(
-        (f"{shown.number:>3} {look.sign} {shown.word}{code}", f"{look.style} bold"),
+        (f"{marked.number:>3} {look.sign} {marked.word}{code}", f"{look.style} bold"),
         "" if judged.confidence is None else f" {judged.confidence:.2f}",
         "" if judged.calibrated is None else f" (calibrated: supported {judged.calibrated:.2f})",
         f"  {_one_line(judged.claim.wording)}",

@@ -194,7 +194,11 @@ class TaskReader:
         if claims is None:
             claims = split_answer(answer.text, question=answer.question)
         marks = (self.find_cited(mark.target) for claim in claims for mark in claim.marks)
-        cited = {found.source_id: found for found in marks if found is not None}
+        cited = {
+            found.source_id: found
+            for found in marks
+            if found is not None and found.source_kind is None
+        }
         return tuple(map(show_whole, cited.values())), "cited" if cited else "none"
 
 

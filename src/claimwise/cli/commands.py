@@ -40,12 +40,18 @@ HEADINGS = {
         ),
     },
     "Measure": {
+        "measure": CommandEntry(
+            "claimwise.measuring.command", "Measure the answers in a file: one command, one screen."
+        ),
         "metrics": CommandEntry(
             "claimwise.run_report.metrics_command",
             "Calculate rates with intervals, worst group first.",
         ),
         "report": CommandEntry(
             "claimwise.run_report.command", "Report on one run as text, Markdown, HTML or JSON."
+        ),
+        "claims": CommandEntry(
+            "claimwise.claims.command", "List the claims behind the numbers, worst first."
         ),
         "calibrate": CommandEntry(
             "claimwise.calibration.command", "Check a judge against human labels."

@@ -13,7 +13,8 @@ from claimwise.config import find_project
 from claimwise.demo import write_demo
 from claimwise.judges.judge import load_verifier
 from claimwise.metrics import load_metrics
-from claimwise.run_report import build_report, print_report, render_html
+from claimwise.run_report import build_report, print_summary, render_html, summarize_project
+from claimwise.run_report.html import MOST_CLAIMS
 from claimwise.store import open_store
 
 _RUN = "candidate"
@@ -33,6 +34,7 @@ def command(folder: Path) -> None:
     verifier = load_verifier()
     with open_store(place) as store:
         judged = verify_run(store, _RUN, verifier)
+        summary = summarize_project(store, project, _RUN, most_claims=MOST_CLAIMS)
         report = build_report(
             store,
             load_metrics(project.metrics_folder),
@@ -41,8 +43,8 @@ def command(folder: Path) -> None:
             settings=project.settings,
             version=version("claimwise"),
         )
-    print_report(report, console())
-    write_output(render_html(report), folder / "report.html")
+    print_summary(summary, console())
+    write_output(render_html(report, summary), folder / "report.html")
     click.echo(
         f"{judged.judged} claims judged by {judged.labeler} in {judged.seconds:.1f} s", err=True
     )

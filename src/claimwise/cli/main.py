@@ -61,13 +61,10 @@ def cli(ctx: click.Context, store: str | None) -> None:
     \b
     Check one answer:
       claimwise check --answer answer.txt --source policy.md
+    Measure a file of questions, contexts and answers:
+      claimwise measure results.jsonl
     Try the example project:
       claimwise demo demo-project
-    Measure your own system:
-      claimwise init
-      claimwise import sources.jsonl items.jsonl runs.jsonl answers.jsonl
-      claimwise verify
-      claimwise report
     """
     ctx.obj = store
 

@@ -108,13 +108,13 @@ _SENDING = (
 
 
 def judge_options(
-    *, required: bool, repeats: bool = True
+    *, required: bool, repeats: bool = True, dry_run: bool = True
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds the options of a judge; they arrive as ``judging``.
 
     Where the judge is optional, options that need one are refused without it, and a name without
-    a colon is that of a judge without a model, as ``--verifier`` takes it. ``repeats`` says
-    whether the command has ``--repeats``.
+    a colon is that of a judge without a model, as ``--verifier`` takes it. ``repeats`` and
+    ``dry_run`` say whether the command has these options, in the sense that judges give them.
     """
     options = (
         click.option(
@@ -127,14 +127,14 @@ def judge_options(
             "--prompt", metavar="NAME|FILE", help="Prompt to use instead of the built-in one."
         ),
         *((_REPEATS,) if repeats else ()),
-        *_SENDING,
+        *(_SENDING if dry_run else _SENDING[:1] + _SENDING[2:]),
     )
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)
         def gather(**arguments: Any) -> None:
             names = [field.name for field in fields(JudgeOptions)]
-            given = {"repeats": 1, **arguments}
+            given = {"repeats": 1, "dry_run": False, **arguments}
             judging = JudgeOptions(**{name: given[name] for name in names})
             rest = {name: value for name, value in arguments.items() if name not in names}
             if not required and ":" not in (judging.judge or ":") and "verifier" in rest:

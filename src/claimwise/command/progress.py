@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def show_progress(what: str = "answers", client: LlmClient | None = None) -> Iterator[Watch]:
+def show_progress(
+    what: str = "answers", client: LlmClient | None = None, *, after: float = 0.0
+) -> Iterator[Watch]:
     """Show a bar on a terminal's standard error; elsewhere nothing.
 
-    Beside it stand the rate, what the client has spent so far, and claims without a verdict.
+    Beside it stand the rate, what the client has spent so far, and claims without a verdict. It
+    appears when the work has taken ``after`` seconds.
     """
     if not sys.stderr.isatty():
         yield lambda progress: None
@@ -39,14 +43,22 @@ def show_progress(what: str = "answers", client: LlmClient | None = None) -> Ite
         TextColumn("{task.fields[beside]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, beside="")
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("", total=None, beside="")
+    begin = time.monotonic()
 
-        def watch(progress: JudgeProgress) -> None:
-            beside = describe_progress(progress, bar.tasks[task].elapsed or 0.0, client)
-            bar.update(task, total=progress.total, completed=progress.done, beside=beside)
+    def watch(progress: JudgeProgress) -> None:
+        beside = describe_progress(progress, bar.tasks[task].elapsed or 0.0, client)
+        bar.update(task, total=progress.total, completed=progress.done, beside=beside)
+        if time.monotonic() - begin >= after:
+            bar.start()
 
+    if not after:
+        bar.start()
+    try:
         yield watch
+    finally:
+        bar.stop()
 
 
 def describe_progress(

@@ -88,8 +88,9 @@ def command(
 
     TRACE is a JSON file (- reads standard input) with question, answer and contexts, or a trace of
     OpenTelemetry, Langfuse, Phoenix, MLflow, LangSmith or another tool that "claimwise plugins"
-    lists. ANSWER is RUN/ITEM or RUN/ITEM/SAMPLE in the store. The item records where it came from, and the annotation queue
-    asks people for its gold spans. A question that another item asks is refused.
+    lists. ANSWER is RUN/ITEM or RUN/ITEM/SAMPLE in the store. The item records where it came from,
+    and the annotation queue asks people for its gold spans. A question that another item asks is
+    refused.
     """
     project = current_project()
     choice = ItemChoice(corpus_ver=corpus, **choices)
@@ -144,7 +145,10 @@ def _describe(done: Promotion) -> list[str]:
             f"{item.item_id}: promoted already, by {incident.promoted_by} on "
             f"{incident.promoted_at:%Y-%m-%d}; nothing was changed"
         ]
-    kind = f"{item.query_type}, {item.stakes} stakes, corpus {item.source_corpus_ver}"
+    kind = (
+        f"{item.query_type or 'unknown type'}, {item.stakes or 'unknown'} stakes, "
+        f"corpus {item.source_corpus_ver}"
+    )
     lines = [f"{'new item' if done.new_item else 'item'} {item.item_id} ({kind})"]
     asked = [claim for claim in done.claims if claim.claim_type != "non_factual"]
     for claim in asked:

@@ -187,8 +187,8 @@ def _make_item(
         )
     twin = stored.item if stored else None
     same = twin is not None and twin.answerable == answerable
-    usual = twin.query_type if twin and same else "lookup" if answerable else "unanswerable"
-    query_type = choice.query_type or usual
+    known = twin.query_type if twin and same else None
+    query_type = choice.query_type or known or ("lookup" if answerable else "unanswerable")
     if query_type not in query_types:
         raise refuse_trace(
             trace, f"--query-type {query_type!r}", f"one of {', '.join(query_types)}"
@@ -198,7 +198,7 @@ def _make_item(
         query=trace.question,
         query_type=query_type,
         answerable=answerable,
-        stakes=choice.stakes or (twin.stakes if twin else "high"),
+        stakes=choice.stakes or (twin.stakes if twin else None) or "high",
         gold_answer=choice.gold_answer or (twin.gold_answer if twin and same else None),
         source_corpus_ver=corpus,
         domain=choice.domain or (twin.domain if twin else None),

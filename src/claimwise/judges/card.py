@@ -33,6 +33,13 @@ def load_card() -> Card:
     return msgspec.json.decode(data, type=Card)
 
 
+def find_accuracy(labeler: str) -> VerifierAccuracy | None:
+    """Return what was measured of the judge that labels by this name; None without a card."""
+    card = load_card()
+    known = (*card.verifiers.values(), card.baseline)
+    return next((one for one in known if one.labeler == labeler), None)
+
+
 def describe_agreement(name: str) -> str | None:
     """Return in one line how far a verifier agrees with people; None when nobody measured it."""
     card = load_card()

@@ -62,6 +62,21 @@ BUILT_IN = Plugin(
 # about the labels, not about the system, and stands in a part of the report of its own.
 Role = Literal["main", "detail", "measurement"]
 
+# What a metric may need beyond answers and verdicts, and how a reader is told of it.
+_NEEDS: Final = {
+    "people": "people's labels",
+    "query_type": "query_type",
+    "answerable": "answerable",
+    "stakes": "stakes",
+    "action": "action",
+    "gold_answer": "gold answers",
+    "gold_spans": "gold spans",
+    "answer_labels": "labels of answers",
+    "citations": "citations",
+    "citation_required": "claims of type citation_required",
+    "closed_book_labels": "closed-book labels",
+}
+
 # The views that a metric may take labels from, with their other names.
 _LABELS: Final = {
     "deciding_closed_book_labels": (),
@@ -88,7 +103,7 @@ class Metric:
     role: Role = "detail"
     order: int | None = None  # its place in reports; those without come last, by name
     labels: tuple[str, ...] = ()  # the views whose labels it rests on
-    needs_people: bool = False  # without people's labels it measures nothing
+    needs: tuple[str, ...] = ()  # without these it measures nothing, in words
     aliases: tuple[str, ...] = ()
     better: dict[str | None, Better] = field(default_factory=dict)  # by member of the series
     notes: dict[str, str] = field(default_factory=dict)
@@ -236,8 +251,6 @@ def parse_metric(name: str, sql: str, path: str) -> Metric:
         _check_value(path, "better", value, ("higher", "lower"))
     role = header.get(("role", None), "detail")
     _check_value(path, "role", role, get_args(Role))
-    needs = header.get(("needs", None), "")
-    _check_value(path, "needs", needs, ("", "people"))
     return Metric(
         name=name,
         path=path,
@@ -250,7 +263,7 @@ def parse_metric(name: str, sql: str, path: str) -> Metric:
         role=cast(Role, role),
         order=_read_order(path, header.get(("order", None))),
         labels=_read_labels(path, header.get(("labels", None)), sql),
-        needs_people=needs == "people",
+        needs=_read_needs(path, header.get(("needs", None), "")),
         aliases=tuple(header.get(("aliases", None), "").replace(",", " ").split()),
         better=cast(dict[str | None, Better], better),
         notes={str(member): text for (key, member), text in header.items() if key == "note"},
@@ -259,7 +272,7 @@ def parse_metric(name: str, sql: str, path: str) -> Metric:
 
 def _check_value(path: str, key: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        expected = " or ".join(one for one in known if one)
+        expected = " or ".join(known)
         raise MetricError(f"{path}: {key}: found {value!r}, expected {expected}")
 
 
@@ -267,6 +280,14 @@ def _read_order(path: str, value: str | None) -> int | None:
     if value is not None and not re.fullmatch(r"[0-9]{1,6}", value):
         raise MetricError(f"{path}: order: found {value!r}, expected a whole number")
     return None if value is None else int(value)
+
+
+def _read_needs(path: str, value: str) -> tuple[str, ...]:
+    """Return in words what a metric can't do without."""
+    names = value.replace(",", " ").split()
+    for name in names:
+        _check_value(path, "needs", name, tuple(_NEEDS))
+    return tuple(_NEEDS[name] for name in names)
 
 
 def _read_labels(path: str, value: str | None, sql: str) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from claimwise.types.rows import Item, Run
 _CONTRACT = ("cluster_id", "numerator", "denominator")
 _COUNTS = (*_CONTRACT, "asked", "scored")
 _BOOLEANS = ("answerable",)
+_ITEMS = "left join eval_items as i on i.item_id = m.cluster_id"
 
 SliceKey = tuple[str | None, ...]
 
@@ -64,10 +65,14 @@ def count_items(
 ) -> dict[SliceKey, SliceCounts]:
     """Return the counted items of every slice; the key holds the values of ``by`` in order.
 
+    Items of one conversation or document (``eval_items.cluster_id``) are not independent: they
+    count as one.
+
     Raises:
         MetricError: a slice column is unknown, or the metric breaks the contract.
     """
-    columns, rows = _query(store, metric, run_id, by, labels, _count_pairs)
+    above = has_clusters(store, run_id)
+    columns, rows = _query(store, metric, run_id, by, labels, _count_pairs, above=above)
     counts: dict[SliceKey, SliceCounts] = {}
     width = len(by)
     for row in rows:
@@ -117,13 +122,17 @@ def _query(
     by: Sequence[str],
     labels: str | Narrowing,
     finish: Callable[[str, str], str],
+    *,
+    above: bool = False,
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Add up a metric by slice and item; return its columns, and the rows as finished."""
+    """Add up a metric by slice and item (or the cluster above); return columns, finished rows."""
     prefix, label_params = narrow_labels(labels)
     params = {"run_id": run_id, **label_params}
     columns = _describe(store, metric, params)
     slices = ", ".join(f"slice_{n}" for n in range(len(by)))
-    sql = finish(_add_up_items(store, metric, columns, by), f"{slices}, " if slices else "")
+    sql = finish(
+        _add_up_items(store, metric, columns, by, above=above), f"{slices}, " if slices else ""
+    )
     try:
         return columns, store.query(prefix + sql, params)
     except StoreError as error:
@@ -182,18 +191,27 @@ def _describe(store: Store, metric: Metric, params: dict[str, str]) -> list[str]
     return columns
 
 
-def _add_up_items(store: Store, metric: Metric, columns: list[str], by: Sequence[str]) -> str:
-    """Return the query that adds up each item's units within each slice."""
+def _add_up_items(
+    store: Store, metric: Metric, columns: list[str], by: Sequence[str], *, above: bool
+) -> str:
+    """Return the query that adds up each item's units within each slice.
+
+    ``above`` adds up what items of one cluster have instead.
+    """
     joins: list[str] = []
     slices = [
         f"{write_slice(store, name, columns, joins)} as slice_{n}" for n, name in enumerate(by)
     ]
+    cluster = "m.cluster_id"
+    if above:
+        _join(joins, _ITEMS)
+        cluster = "coalesce(i.cluster_id, m.cluster_id) as cluster_id"
     scored = "m.scored" if "scored" in columns else "m.denominator"
     asked = "m.asked" if "asked" in columns else scored
     inner = ", ".join(
         [
             *slices,
-            "m.cluster_id",
+            cluster,
             "sum(m.numerator) as numerator",
             "sum(m.denominator) as denominator",
             f"sum({asked}) as asked",
@@ -216,7 +234,7 @@ def write_slice(store: Store, name: str, columns: list[str], joins: list[str]) -
     # value per item, on which the way of adding up slices rests.
     if name in Item.__struct_fields__:
         alias = "i"
-        _join(joins, "left join eval_items as i on i.item_id = m.cluster_id")
+        _join(joins, _ITEMS)
     elif name in Run.__struct_fields__:
         alias = "r"
         _join(joins, "left join runs as r on r.run_id = :run_id")
@@ -234,13 +252,22 @@ def write_slice(store: Store, name: str, columns: list[str], joins: list[str]) -
         raise MetricError(describe_unknown("column", name, list_slices(store, columns)))
     column = f"{alias}.{name}"
     if name in _BOOLEANS:
-        return f"case when {column} then 'true' else 'false' end"
+        return f"case when {column} then 'true' when not {column} then 'false' end"
     return f"cast({column} as text)"
 
 
 def _join(joins: list[str], join: str) -> None:
     if join not in joins:
         joins.append(join)
+
+
+def has_clusters(store: Store, run_id: str) -> bool:
+    """Tell whether items of a run belong to something above them, such as a conversation."""
+    sql = (
+        "select 1 from answers as a join eval_items as e on e.item_id = a.item_id "
+        "where a.run_id = :run_id and e.cluster_id is not null limit 1"
+    )
+    return bool(store.query(sql, {"run_id": run_id}))
 
 
 def list_attributes(store: Store) -> list[str]:
@@ -260,8 +287,8 @@ def merge_counts(
 ) -> dict[SliceKey, SliceCounts]:
     """Add up slices that agree in the values at ``places``, which become the new keys.
 
-    Right only where no item lies in two of those slices: where the columns that are given up
-    have one value per item.
+    Right only where no item (or cluster above) lies in two of those slices: where the columns that
+    are given up have one value per item, and no items belong together.
     """
     merged: dict[SliceKey, SliceCounts] = {}
     for key, found in counts.items():

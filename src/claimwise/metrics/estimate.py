@@ -12,6 +12,7 @@ from claimwise.metrics.counting import (
     SliceCounts,
     SliceKey,
     count_items,
+    has_clusters,
     list_item_columns,
     merge_counts,
 )
@@ -78,6 +79,7 @@ def estimate_metric(
         unit=metric.unit,
         series=metric.series,
         notes=metric.notes,
+        needs=metric.needs,
         run_id=run_id,
         by=by,
         settings=settings,
@@ -108,7 +110,7 @@ def _count_groupings(
     """Count once by all columns and add up, or, where an item may lie in two slices, each anew."""
     columns = (*series, *by)
     finest = count_items(store, metric, run_id, columns, settings.labels)
-    per_item = set(by) <= set(list_item_columns(store))
+    per_item = set(by) <= set(list_item_columns(store)) and not has_clusters(store, run_id)
     found = {}
     for names in groupings:
         wanted = (*series, *names)

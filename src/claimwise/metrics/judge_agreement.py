@@ -6,10 +6,22 @@ from functools import partial
 
 from claimwise.metrics import estimate_metric, find_metric, load_metrics
 from claimwise.store import Store
+from claimwise.types.results import Estimate
 
 
 def measure_agreement(store: Store, labeler: str, run_id: str | None = None) -> str | None:
-    """Say how far a labeler agrees with people, from labels in the store.
+    """Say how far a labeler agrees with people, as `find_agreement`; None when nobody knows."""
+    found = find_agreement(store, labeler, run_id)
+    if found is None or found.micro is None:
+        return None
+    band = "" if found.low is None else f" [{found.low:.2f}, {found.high:.2f}]"
+    return (
+        f"agrees with people on {found.micro:.2f}{band} of {found.claims} claims in {found.run_id}"
+    )
+
+
+def find_agreement(store: Store, labeler: str, run_id: str | None = None) -> Estimate | None:
+    """Return how far a labeler agrees with people, from labels in the store.
 
     Of the run; or, where people labelled none of its claims or no run is given, of the latest run
     in which both labelled some. None when there is none: agreement is unknown.
@@ -26,13 +38,12 @@ def measure_agreement(store: Store, labeler: str, run_id: str | None = None) -> 
         )
     ]
     found = map(partial(_measure_in_run, store, labeler), dict.fromkeys(runs))
-    return next((said for said in found if said is not None), None)
+    return next((row for row in found if row is not None), None)
 
 
-def _measure_in_run(store: Store, labeler: str, run_id: str) -> str | None:
+def _measure_in_run(store: Store, labeler: str, run_id: str) -> Estimate | None:
     metric = find_metric(load_metrics(), "verifier_agreement")
     for row in estimate_metric(store, metric, run_id).overall:
         if row.slice.get("labeler") == labeler and row.micro is not None:
-            band = "" if row.low is None else f" [{row.low:.2f}, {row.high:.2f}]"
-            return f"agrees with people on {row.micro:.2f}{band} of {row.claims} claims in {run_id}"
+            return row
     return None

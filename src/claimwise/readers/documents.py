@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from claimwise.disk.input import check_length, read_whole, refuse
 from claimwise.errors import InputError, Problem
+from claimwise.readers.extract import can_read_pdf, extract_html, extract_pdf, is_html
 from claimwise.readers.files import MAX_LOADED_BYTES, read_lines
 from claimwise.readers.problems import Complaint
 from claimwise.readers.read import decode_object
@@ -24,12 +25,15 @@ MAX_TEXT_BYTES = 64 * 1024 * 1024
 # Rows of an answer that is in no store still need these keys.
 UNSTORED = "check"
 TEXT_ENDINGS = (".txt", ".text", ".md", ".markdown", ".rst")
+PAGE_ENDINGS = (".html", ".htm", ".xhtml")
+PDF_ENDING = ".pdf"
+_PDF_START = b"%PDF-"
 _ROW_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".jsonl.xz", ".ndjson.xz")
 _SHOWN_NAMES = 3
 # A NUL now and then is dirt; more of them are numbers, or text of two bytes a character.
 _NUL_SHARE = 0.1
 _KINDS = {
-    b"%PDF-": "a PDF",
+    _PDF_START: "a PDF",
     b"PK\x03\x04": "a ZIP file (or .docx, .xlsx, .odt…)",
     b"\xd0\xcf\x11\xe0": "an old Office file",
     b"{\\rtf": "an RTF file",
@@ -53,7 +57,10 @@ def read_text(path: Path) -> str:
     Raises:
         InputError: there is no such file, it is not UTF-8 text, or it is over 64 MB.
     """
-    data = _read_bytes(path)
+    return _decode(path, _read_bytes(path))
+
+
+def _decode(path: Path, data: bytes) -> str:
     for start, kind in _KINDS.items():
         if data.startswith(start):
             raise refuse(path, kind, f"{_EXPECTED}: convert it first")
@@ -84,9 +91,10 @@ def check_stdin(paths: Sequence[Path]) -> None:
 def read_sources(paths: Sequence[Path]) -> tuple[list[Source], list[str]]:
     """Return the documents of files and folders, and what a reader should know of them.
 
-    A text file is one document, named by its path. A ``.jsonl`` file holds rows of the sources
-    format, in which ``corpus_ver`` may be left out. A folder stands for the text files in it and
-    below, hidden ones aside. A file that is named twice is read once.
+    A file is one document, named by its path: text, or the text of a web page or a PDF. A
+    ``.jsonl`` file holds rows of the sources format, in which ``corpus_ver`` may be left out. A
+    folder stands for the text files, web pages and PDFs in it and below, hidden ones aside; PDFs
+    only where the extra is installed. A file that is named twice is read once.
 
     Raises:
         InputError: something can't be read, or two documents have one id.
@@ -115,12 +123,19 @@ def _list_files(paths: Sequence[Path], warnings: list[str]) -> Iterator[Path]:
             continue
         inside = sorted(file for file in path.rglob("*") if _is_shown(file.relative_to(path)))
         files = [file for file in inside if file.is_file()]
-        texts = [file for file in files if file.suffix.lower() in TEXT_ENDINGS]
+        endings = (*TEXT_ENDINGS, *PAGE_ENDINGS, *((PDF_ENDING,) if can_read_pdf() else ()))
+        texts = [file for file in files if file.suffix.lower() in endings]
+        unread = [file for file in files if file not in set(texts)]
+        pdfs = [file for file in unread if file.suffix.lower() == PDF_ENDING]
         if not texts:
-            raise refuse(path, "a folder without text files", f"some {', '.join(TEXT_ENDINGS)}")
-        others = [file for file in files if file not in set(texts)]
+            hint = "; for PDFs: pip install 'claimwise[pdf]'" if pdfs else ""
+            expected = f"some {', '.join((*TEXT_ENDINGS, *PAGE_ENDINGS, PDF_ENDING))}{hint}"
+            raise refuse(path, "a folder without text files", expected)
+        others = [file for file in unread if file not in set(pdfs)]
+        if pdfs:
+            warnings.append(_tell_unread(path, pdfs, "for want of pip install 'claimwise[pdf]'"))
         if others:
-            warnings.append(_tell_unread(path, others))
+            warnings.append(_tell_unread(path, others, "having another ending"))
         yield from texts
 
 
@@ -128,11 +143,11 @@ def _is_shown(path: Path) -> bool:
     return not any(part.startswith(".") for part in path.parts)
 
 
-def _tell_unread(folder: Path, files: Sequence[Path]) -> str:
+def _tell_unread(folder: Path, files: Sequence[Path], why: str) -> str:
     names = ", ".join(file.name for file in files[:_SHOWN_NAMES])
     more = ", …" if len(files) > _SHOWN_NAMES else ""
     what = "1 file was" if len(files) == 1 else f"{len(files):,} files were"
-    return f"{folder}: {what} not read, having another ending: {names}{more}"
+    return f"{folder}: {what} not read, {why}: {names}{more}"
 
 
 def _read_source_file(path: Path) -> Iterator[tuple[int | None, Source]]:
@@ -140,7 +155,20 @@ def _read_source_file(path: Path) -> Iterator[tuple[int | None, Source]]:
         yield from _read_source_rows(path)
     else:
         name = "stdin" if path == STDIN else path.as_posix()
-        yield None, Source(source_id=name, corpus_ver=UNSTORED, source_text=read_text(path))
+        yield None, Source(source_id=name, corpus_ver=UNSTORED, source_text=_read_document(path))
+
+
+def _read_document(path: Path) -> str:
+    """Return a document's text; that of a web page or a PDF is extracted."""
+    data = _read_bytes(path)
+    if data.startswith(_PDF_START):
+        return extract_pdf(path, data)
+    text = _decode(path, data)
+    if path.suffix.lower() in PAGE_ENDINGS or is_html(text):
+        text = extract_html(text)
+        if not text:
+            raise refuse(path, "a web page without text", "one whose text is in the file itself")
+    return text
 
 
 def _read_source_rows(path: Path) -> Iterator[tuple[int, Source]]:

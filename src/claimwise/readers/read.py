@@ -66,7 +66,7 @@ def read_rows(
             if not isinstance(row, Row):
                 note(cast(Problem, row))
                 continue
-            if isinstance(row, Item) and row.query_type not in query_types:
+            if isinstance(row, Item) and row.query_type not in (None, *query_types):
                 note(make_problem(path, line, _unknown_query_type(row.query_type, query_types)))
             yield Placed(row, file_no, line)
     if problems:
@@ -106,7 +106,7 @@ def _choose(path: Path, kind: str | None, name: str | None, notes: list[str]) ->
     return chosen.reader
 
 
-def _unknown_query_type(found: str, known: Collection[str]) -> Complaint:
+def _unknown_query_type(found: str | None, known: Collection[str]) -> Complaint:
     listed = ", ".join(known)
     return Complaint(
         "query_type", show(found), f"one of {listed} (claimwise.toml may add: [vocabulary])"

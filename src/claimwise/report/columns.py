@@ -43,7 +43,9 @@ _ASCII: Final = Glyphs(
     thin="-", thick="=", point="o", reference="|", thin_reference="+", thick_reference="+",
     shades="#*+:.", ellipsis="~",
 )  # fmt: skip
-_TO_ASCII: Final = str.maketrans({"—": "-", "×": "x", "·": "|", "…": "~", "«": '"', "»": '"'})
+_TO_ASCII: Final = str.maketrans(
+    {"—": "-", "×": "x", "·": "|", "…": "~", "«": '"', "»": '"', "“": '"', "”": '"'}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,8 +101,8 @@ class Writer:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._is_utf = console.encoding.lower().startswith("utf")
-        self.glyphs = Glyphs() if self._is_utf else _ASCII
+        self.is_utf = console.encoding.lower().startswith("utf")
+        self.glyphs = Glyphs() if self.is_utf else _ASCII
 
     @property
     def width(self) -> int:
@@ -109,7 +111,7 @@ class Writer:
 
     def text(self, text: str, style: str = "") -> Text:
         """Return text that the console can show."""
-        if not self._is_utf:
+        if not self.is_utf:
             encoding = self._console.encoding
             text = text.translate(_TO_ASCII).encode(encoding, "replace").decode(encoding)
         return Text(text, style=style)

@@ -15,7 +15,7 @@ from typing import Final
 from claimwise.types.results import Estimate, JudgeSummary, MetricTable
 
 MISSING: Final = "—"
-NO_VALUE: Final = "(no value)"
+NO_VALUE: Final = "(unknown)"
 EVERY: Final = "(all)"
 AGREEMENT_UNKNOWN: Final = "agreement unknown"
 REFERENCE: Final = "the reference"
@@ -41,6 +41,32 @@ def show_rate(value: float | None) -> str:
 def show_interval(low: float | None, high: float | None) -> str:
     """Write an interval: ``[0.810, 0.902]``."""
     return MISSING if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+
+
+def show_percent(value: float | None) -> str:
+    """Write a share for people: ``88%``; below 10% and above 90% with a decimal: ``97.4%``.
+
+    What is not quite none or all never reads as 0% or 100%.
+    """
+    if value is None:
+        return MISSING
+    if value in (0, 1):
+        return f"{value:.0%}"
+    percent = min(99.9, max(0.1, value * 100))
+    return f"{percent:.0f}%" if 9.95 <= percent <= 90.05 else f"{percent:.1f}%"
+
+
+def show_percent_range(low: float | None, high: float | None) -> str:
+    """Write a range of shares: ``82–92%``."""
+    if low is None or high is None:
+        return MISSING
+    return f"{show_percent(low)[:-1]}–{show_percent(high)}"
+
+
+def show_points(value: float) -> str:
+    """Write a change in percentage points: ``+3.2``, ``−1.0``."""
+    rounded = round(value * 100, 1) + 0.0  # never a negative zero
+    return f"{rounded:+.1f}".replace("-", "−")
 
 
 def show_number(value: float | None) -> str:
@@ -70,12 +96,26 @@ def plural_of(word: str) -> str:
     return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
 
 
+def join_words(words: Sequence[str]) -> str:
+    """Write a list: ``citations``, ``answerable and action``, ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
 def clean(text: str | None) -> str:
     """Return foreign text on one line, without characters that steer a terminal or a reader."""
     if text is None:
         return MISSING
-    spaced = " ".join(text.split())
-    return "".join("\ufffd" if _is_steering(character) else character for character in spaced)
+    return _replace_steering(" ".join(text.split()))
+
+
+def clean_lines(text: str) -> str:
+    """Return foreign text as :func:`clean` does, with its lines and spaces as they are."""
+    lines = text.replace("\r\n", "\n").replace("\t", "    ").split("\n")
+    return "\n".join(map(_replace_steering, lines))
+
+
+def _replace_steering(text: str) -> str:
+    return "".join("\ufffd" if _is_steering(character) else character for character in text)
 
 
 def _is_steering(character: str) -> bool:

@@ -50,8 +50,8 @@ def build_report(
             store, find_metric(metrics, "contested_share"), run_id, (), settings
         ).overall[0]
         corrected = _correct(store, run_id, settings)
-        run = _read_run(store, run_id)
-        bare, failed = _count_gaps(store, run_id)
+        run = read_run(store, run_id)
+        bare, failed = count_gaps(store, run_id)
         against_guide = store.count_labels_against_guide(run_id)
     return Report(
         run=run,
@@ -90,13 +90,14 @@ def _correct(store: Store, run_id: str, settings: Settings) -> tuple[CorrectedRa
     return tuple(one for one in found if one is not None)
 
 
-def _read_run(store: Store, run_id: str) -> dict[str, str | None]:
+def read_run(store: Store, run_id: str) -> dict[str, str | None]:
+    """Return what the store knows of a run, as text."""
     columns = ", ".join(f"cast({name} as text)" for name in Run.__struct_fields__)
     row = store.query(f"select {columns} from runs where run_id = :run_id", {"run_id": run_id})[0]
     return dict(zip(Run.__struct_fields__, row, strict=True))
 
 
-def _count_gaps(store: Store, run_id: str) -> tuple[int, int]:
+def count_gaps(store: Store, run_id: str) -> tuple[int, int]:
     """Count answers that nobody split into claims, and items the system failed on."""
     bare = store.query(
         "select count(*) from answers as a left join run_actions as r "
@@ -224,7 +225,7 @@ def _find_warnings(
         measured = instrument.agreement or instrument.calibration
         unknown = instrument.kind == "verifier" and not measured
         if unknown and instrument.deciding_labels:
-            found.append(f"{instrument.labeler}: agreement with humans unknown.")
+            found.append(f"{instrument.labeler}: not yet checked against people.")
     return tuple(found)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,16 +22,22 @@ from claimwise.command.options import (
 from claimwise.metrics import load_metrics
 from claimwise.run_report import (
     build_report,
+    format_summary,
     print_report,
+    print_summary,
     render_html,
     render_markdown,
+    render_summary_markdown,
+    summarize_project,
     to_document,
 )
-from claimwise.run_report.values import Report
+from claimwise.run_report.html import MOST_CLAIMS
+from claimwise.run_report.values import Report, Summary
 
 
 @click.command("report", short_help="Report on one run as text, Markdown, HTML or JSON.")
 @click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
+@click.option("--full", is_flag=True, help="All tables, not one screen (text and Markdown).")
 @click.option(
     "--output",
     "-o",
@@ -44,30 +49,60 @@ from claimwise.run_report.values import Report
 @format_option("text", "markdown", "html", "json")
 def command(
     run_id: str | None,
+    full: bool,
     output: Path | None,
     measure: MeasureOptions,
     store: str | None,
     form: str,
 ) -> None:
-    """Report on one run: the worst group first, then unscored claims, judges and every metric.
+    """Report on one run: the rate, what moved, the worst groups and claims, on one screen.
 
-    The HTML report is one self-contained file.
+    --full shows every metric by group instead. HTML (one self-contained file with every unsupported
+    claim) and JSON always hold everything.
     """
     project = current_project()
-    settings = measure.read_settings(project)
+    settings, by = measure.read_settings(project), measure.read_by(project)
+    report = summary = None
     with open_project_store(project, store) as opened:
-        report = build_report(
-            opened,
-            load_metrics(project.metrics_folder),
-            choose_run(opened, run_id),
-            by=measure.read_by(project),
-            settings=settings,
-            version=version("claimwise"),
-        )
+        run_id = choose_run(opened, run_id)
+        if full or form in ("html", "json"):
+            report = build_report(
+                opened,
+                load_metrics(project.metrics_folder),
+                run_id,
+                by=by,
+                settings=settings,
+                version=version("claimwise"),
+            )
+        if not full or form in ("html", "json"):
+            most = MOST_CLAIMS if form == "html" else None
+            summary = summarize_project(
+                opened, project, run_id, by=by, settings=settings, most_claims=most
+            )
     if form == "text" and output is None:
-        print_report(report, console())
+        _print(report, summary)
     else:
-        write_output(_RENDERERS[form](report), output)
+        write_output(_render(form, report, summary), output)
+
+
+def _print(report: Report | None, summary: Summary | None) -> None:
+    if summary is not None:
+        print_summary(summary, console())
+    elif report is not None:
+        print_report(report, console())
+
+
+def _render(form: str, report: Report | None, summary: Summary | None) -> str:
+    """Write what was gathered: both for HTML and JSON, one of them for the others."""
+    if report is None:
+        assert summary is not None
+        short = render_summary_markdown if form == "markdown" else format_summary
+        return short(summary)
+    if summary is None:
+        return render_markdown(report) if form == "markdown" else _render_text(report)
+    if form == "html":
+        return render_html(report, summary)
+    return json.dumps(to_document(report, summary), ensure_ascii=False, indent=2)
 
 
 def _render_text(report: Report) -> str:
@@ -75,15 +110,3 @@ def _render_text(report: Report) -> str:
     with recorder.capture() as captured:
         print_report(report, recorder)
     return captured.get()
-
-
-def _render_json(report: Report) -> str:
-    return json.dumps(to_document(report), ensure_ascii=False, indent=2)
-
-
-_RENDERERS: dict[str, Callable[[Report], str]] = {
-    "text": _render_text,
-    "markdown": render_markdown,
-    "html": render_html,
-    "json": _render_json,
-}

@@ -1,31 +1,67 @@
-"""Writes a report as one self-contained HTML page: no script, no font, no picture from outside."""
+"""Writes a report as one self-contained HTML page: nothing on it comes from outside."""
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from claimwise.claims.report import mark_claim
 from claimwise.report import format as form
-from claimwise.run_report import sentences
+from claimwise.report.marked import LOOKS
+from claimwise.run_report import sentences, summary_text
+from claimwise.run_report.claim_cards import arrange_claims
 from claimwise.run_report.sentences import describe_trust
-from claimwise.run_report.values import Report
+from claimwise.run_report.summary_text import LEAST_ITEMS
+from claimwise.run_report.values import Report, Summary
 from claimwise.types.results import Estimate, MetricTable
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def render_html(report: Report) -> str:
-    """Write a report as an HTML page."""
+MOST_CLAIMS: Final = 1000
+"""Claims on a page; a page of more takes long to open, and nobody reads it to the end."""
+
+
+def render_html(report: Report, summary: Summary) -> str:
+    """Write a report as an HTML page: the first screen, every unsupported claim, the method.
+
+    The page searches its claims with a script of its own, which its policy names by hash; without
+    scripts everything is there all the same.
+    """
+    script = _read_template("search.js").removesuffix("\n")
+    claims = summary.claims[:MOST_CLAIMS]
     return load_template("report.html.jinja").render(
         report=report,
+        summary=summary,
         run_id=form.clean(report.run.get("run_id")),
+        what=" · ".join(summary_text.describe_run(summary).split(" · ")[1:]),
+        facts=_list_facts(summary),
+        next_step=summary_text.suggest_next(summary),
+        worst_claims=[mark_claim(row, 0) for row in claims[: summary_text.WORST_CLAIMS]],
+        most_errors=max((count for _, count in summary.errors), default=1),
+        claim_groups=arrange_claims(claims, report.by),
+        shown=len(claims),
+        claims_command=summary_text.name_commands(summary)[0],
+        method_note=summary_text.describe_method(summary.headline),
+        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
         worst=sentences.describe_worst(report),
         notes=sentences.collect_notes(report.tables),
         measured=[table for table in report.tables if form.is_measured(table)],
         unmeasured=sentences.describe_unmeasured(report.tables),
     )
+
+
+def _list_facts(summary: Summary) -> list[tuple[str, str]]:
+    """List what stands beside the rate; the rate and its basis stand there already."""
+    facts = [*summary_text.describe_facts(summary), *summary_text.describe_rest(summary)]
+    return [
+        (name, text) for name, text in facts if name in ("Change", "Gates", "Not scored", "Judge")
+    ]
 
 
 @cache
@@ -47,7 +83,15 @@ def load_template(name: str) -> Template:
         form=form,
         missing=form.MISSING,
         quadrant=form.QUADRANT,
-        side_by_side=_side_by_side,
+        split_groups=_split_groups,
+        split_pairs=_split_pairs,
+        least_items=LEAST_ITEMS,
+        list_parts=_list_parts,
+        looks=LOOKS,
+        capitalize=lambda text: text[:1].upper() + text[1:],
+        text=summary_text,
+        percent_range=form.show_percent_range,
+        describe_scale=summary_text.describe_scale,
         describe_trust=describe_trust,
         unscored_of=_unscored_of,
     )
@@ -61,6 +105,7 @@ def _read_template(name: str) -> str:
 def _filters() -> dict[str, Any]:
     return {
         "rate": form.show_rate,
+        "percent": form.show_percent,
         "number": form.show_number,
         "count": form.show_count,
         "clean": form.clean,
@@ -74,12 +119,49 @@ def _filters() -> dict[str, Any]:
     }
 
 
-def _side_by_side(table: MetricTable) -> list[tuple[Estimate, list[Estimate | None]]]:
-    """Return each slice once, with its estimates in the order of the series."""
+def _split_groups(table: MetricTable) -> tuple[list[Estimate], list[Estimate]]:
+    """Return the groups that are large enough to rank, and the others."""
+    large = [row for row in table.slices if row.items >= LEAST_ITEMS]
+    return large, [row for row in table.slices if row.items < LEAST_ITEMS]
+
+
+_Pairs = list[tuple[Estimate, list[Estimate | None]]]
+
+
+def _split_pairs(table: MetricTable) -> tuple[_Pairs, _Pairs]:
+    """Return each group once, with its estimates in the order of the series; large ones, others."""
     members = form.members_of(table)
-    return [
-        (one, [found.get(member) for member in members]) for one, found in form.pair_slices(table)
+    large: _Pairs = []
+    small: _Pairs = []
+    for one, found in form.pair_slices(table):
+        items = max(row.items for row in found.values())
+        chosen = large if items >= LEAST_ITEMS else small
+        chosen.append((one, [found.get(member) for member in members]))
+    return large, small
+
+
+class _Part(NamedTuple):
+    name: str
+    number: int  # of the member: its colour
+    share: float
+    start: float
+    width: float
+
+
+def _list_parts(rows: Sequence[Estimate | None], members: Sequence[str | None]) -> list[_Part]:
+    """Return the parts of a bar of shares. “Supported” would dwarf the errors: they stand alone."""
+    chosen = [
+        (str(member), number, row.micro)
+        for number, (row, member) in enumerate(zip(rows, members, strict=True))
+        if row is not None and row.micro and member != "supported"
     ]
+    whole = sum(share for _, _, share in chosen)
+    parts: list[_Part] = []
+    at = 0.0
+    for name, number, share in chosen:
+        parts.append(_Part(name, number, share, at, share / whole))
+        at += share / whole
+    return parts
 
 
 def _unscored_of(table: MetricTable, rows: list[Estimate | None]) -> int:

@@ -12,9 +12,11 @@ from typing import Any, Final
 
 from msgspec import to_builtins
 
+from claimwise.calibration.headline import Headline
 from claimwise.calibration.values import CorrectedRate
 from claimwise.report.format import agreement_text
-from claimwise.run_report.values import Report, Worst
+from claimwise.run_report.summary_text import WORST_CLAIMS
+from claimwise.run_report.values import Report, Summary, Worst
 from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 
 REPORT_SCHEMA: Final = "claimwise.report/1"
@@ -23,8 +25,8 @@ METRICS_SCHEMA: Final = "claimwise.metrics/1"
 Document = dict[str, Any]
 
 
-def to_document(report: Report) -> Document:
-    """Return a report as plain values, ready for JSON."""
+def to_document(report: Report, summary: Summary) -> Document:
+    """Return a report and its first screen as plain values, ready for JSON."""
     units = {table.metric: table.unit for table in report.tables}
     return {
         "schema": REPORT_SCHEMA,
@@ -50,7 +52,26 @@ def to_document(report: Report) -> Document:
         "warnings": list(report.warnings),
         "corrected": [_corrected(one) for one in report.corrected],
         "probabilities": [to_builtins(one) for one in report.probabilities],
+        **summary_to_document(summary),
     }
+
+
+def summary_to_document(summary: Summary) -> Document:
+    """Return what the first screen says as plain values: headline, change, groups and claims."""
+    return {
+        "headline": headline_to_document(summary.headline),
+        "change": None if summary.change is None else asdict(summary.change),
+        "gates": None if summary.gates is None else summary.gates.outcome,
+        "worst_groups": [asdict(group) for group in summary.groups],
+        "worst_claims": [claim.to_dict() for claim in summary.claims[:WORST_CLAIMS]],
+        "unsupported_claims": summary.unsupported,
+    }
+
+
+def headline_to_document(headline: Headline) -> Document:
+    """Return a run's headline as plain values."""
+    document: Document = to_builtins(headline)
+    return document
 
 
 def tables_to_document(tables: Sequence[MetricTable]) -> Document:
@@ -219,7 +240,47 @@ def report_schema() -> Document:
             ),
             verdicts=_COUNT, without_confidence=_COUNT, score=_RATE, calibrated=_RATE,
         ),
+        headline=_headline_schema(),
+        change=_or_null(_object(
+            since=_TEXT, change=_NUMBER_OR_NULL, low=_NUMBER_OR_NULL, high=_NUMBER_OR_NULL,
+            why=_TEXT_OR_NULL,
+        )),
+        gates={"enum": ["pass", "fail", "inconclusive", None]},
+        worst_groups=_list_of(
+            slice=_values(_TEXT_OR_NULL), rate=_RATE, low=_RATE, high=_RATE, items=_COUNT,
+            claims=_COUNT, clearly_worse={"type": "boolean"},
+        ),
+        worst_claims=_claims_schema(),
+        unsupported_claims=_COUNT,
     )  # fmt: skip
+
+
+def _headline_schema() -> Document:
+    return _object(
+        judgement=_TEXT, basis={"enum": ["people", "corrected", "judge_only", None]}, rate=_RATE,
+        low=_RATE, high=_RATE, confidence=_NUMBER, items=_COUNT, claims=_COUNT, asked=_COUNT,
+        unscored=_COUNT, labels=_TEXT, judge=_TEXT_OR_NULL, people_labels=_COUNT,
+        sampling_low=_RATE, sampling_high=_RATE, why=_TEXT_OR_NULL,
+    )  # fmt: skip
+
+
+def _claims_schema() -> Document:
+    """Return the schema of claims, as `claimwise claims --format json` lists them too."""
+    place = {"type": ["integer", "null"], "minimum": 0}
+    texts = dict.fromkeys((
+        "judgement", "answer_text", "verdict", "label_kind", "labeler", "labeled_at", "evidence",
+        "source_id", "source_title", "source_url", "covered_text", "reason", "unscored",
+    ), _TEXT_OR_NULL)  # fmt: skip
+    return _list_of(
+        run_id=_TEXT, item_id=_TEXT, sample=_COUNT, claim_id=_TEXT, position=_COUNT,
+        claim_text=_TEXT, claim_type=_TEXT, question=_TEXT, answer_start=place, answer_end=place,
+        evidence_start=place, confidence=_RATE, disputed={"type": "boolean"},
+        slice=_values(_TEXT_OR_NULL), **texts,
+    )  # fmt: skip
+
+
+def _or_null(schema: Document) -> Document:
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
 def metrics_schema() -> Document:

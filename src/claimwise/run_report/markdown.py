@@ -48,13 +48,23 @@ from claimwise.run_report.sentences import (
     no_worst,
     reproduce,
 )
-from claimwise.run_report.values import Report
+from claimwise.run_report.summary_text import (
+    WORST_CLAIMS,
+    describe_evidence,
+    describe_facts,
+    describe_group,
+    describe_no_groups,
+    describe_rest,
+    name_commands,
+)
+from claimwise.run_report.summary_text import describe_run as describe_summary_run
+from claimwise.run_report.values import Report, Summary
 from claimwise.types.results import Estimate, MetricTable
 
 _Figure = tuple[str, Callable[[Estimate], str]]
 _PLAIN: Final[_Figure] = ("interval", lambda row: show_interval(row.low, row.high))
 _TOGETHER: Final[_Figure] = (
-    "simultaneous", lambda row: show_interval(row.simultaneous_low, row.simultaneous_high)
+    "adjusted", lambda row: show_interval(row.simultaneous_low, row.simultaneous_high)
 )  # fmt: skip
 _PRECISION: Final[tuple[_Figure, ...]] = (
     ("design effect", lambda row: show_number(row.design_effect)),
@@ -95,8 +105,33 @@ def render_markdown(report: Report) -> str:
         READING,
         *_render_metrics(report.tables, notes),
         *_render_notes(notes),
-        "## Reproduce",
+        "## Reproduce these figures",
         _render_commands(report),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_summary_markdown(summary: Summary) -> str:
+    """Write the first screen as Markdown: short enough for a comment on a pull request."""
+    facts = [f"**{name}**: {escape(text)}" for name, text in describe_facts(summary)]
+    groups = [escape(describe_group(group)) for group in summary.groups]
+    claims = [
+        f"**{escape(claim.word)}**: “{escape(clean(claim.claim_text))}”  \n"
+        f"  {escape(describe_evidence(claim))}"
+        for claim in summary.claims[:WORST_CLAIMS]
+    ]
+    rest = [f"**{name}**: {escape(text)}" for name, text in describe_rest(summary)]
+    commands = " · ".join(
+        f"`{command}`" for command in name_commands(summary) if "`" not in command
+    )
+    shown = f"{len(claims)} of {show_count(summary.unsupported)} claims that are not supported"
+    parts = [
+        f"# Run {escape(describe_summary_run(summary))}",
+        write_bullets(facts),
+        "## Worst groups",
+        write_bullets(groups) if groups else escape(describe_no_groups(summary)),
+        *(["## Worst claims", f"{shown}:", write_bullets(claims)] if claims else []),
+        write_bullets([*rest, f"**More**: {commands}"] if commands else rest),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -115,15 +150,15 @@ def render_tables_markdown(tables: Sequence[MetricTable]) -> str:
 def _render_worst(report: Report) -> list[str]:
     found = describe_worst(report)
     if not found:
-        return ["## Worst slice", f"Worst slice: {escape(no_worst(report))}"]
+        return ["## Worst group", f"Worst group: {escape(no_worst(report))}"]
     parts = [
-        "## Worst slice",
-        f"**Worst slice: {escape(str(found[0]))}**",
+        "## Worst group",
+        f"**Worst group: {escape(str(found[0]))}**",
         escape(found[0].explanation),
     ]
     if len(found) > 1:
         parts.append(write_table(
-            ["metric", "worst micro", "simultaneous", "slice", "overall", ""],
+            ["metric", "worst micro", "adjusted", "group", "overall", "difference"],
             [
                 [w.metric, w.rate, w.interval, w.where, w.overall, w.judgement]
                 for w in found[1:]
@@ -142,7 +177,7 @@ def _render_gaps(report: Report) -> list[str]:
         ]
         for gap in gaps
     ]  # fmt: skip
-    lines = [describe_unscored(report), describe_answers(report)]
+    lines = [line for line in (describe_unscored(report), describe_answers(report)) if line]
     return [
         "## Not scored",
         write_bullets(
@@ -160,11 +195,11 @@ def _render_instruments(report: Report) -> list[str]:
         ]
         for row in report.instruments
     ]  # fmt: skip
-    headers = ["labeler", "kind", "made of", "deciding labels", "agreement with humans"]
+    headers = ["labeler", "kind", "made of", "deciding labels", "agreement with people"]
     table = (
         write_table(headers, rows, text=(0, 1, 2, 4)) if rows else "Nobody has labelled this run."
     )
-    return ["## Instruments", table, write_bullets(map(escape, describe_trust(report)))]
+    return ["## Judges and labelers", table, write_bullets(map(escape, describe_trust(report)))]
 
 
 def _render_metrics(tables: Sequence[MetricTable], notes: Notes) -> list[str]:
@@ -233,7 +268,7 @@ def _render_slices(table: MetricTable, notes: Notes) -> str:
 def _render_side_by_side(table: MetricTable) -> str:
     """Write each slice on one row, with all members of the series."""
     names, members = slice_columns(table), members_of(table)
-    headers = [*names, *(f"{member}, simultaneous" for member in members), "unscored"]
+    headers = [*names, *(f"{member}, adjusted" for member in members), "unscored"]
     rows = []
     for one, pair in pair_slices(table):
         found = [row.unscored for row in pair.values()]

@@ -16,6 +16,7 @@ from claimwise.command.options import (
     store_option,
 )
 from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
+from claimwise.report.format import join_words
 from claimwise.run_report import print_tables, render_tables_markdown, tables_to_document
 
 
@@ -91,6 +92,6 @@ def _list_metrics(metrics: dict[str, Metric], form: str) -> None:
         )
         return
     for metric in metrics.values():
-        needs = " (needs people's labels)" if metric.needs_people else ""
+        needs = f" (needs {join_words(metric.needs)})" if metric.needs else ""
         package = f" ({metric.package})" if metric.package else ""
         click.echo(f"{metric.name:<20} {metric.meaning}{needs}{package}")

@@ -15,6 +15,7 @@ from claimwise.report.format import (
     clean,
     count_compared,
     is_measured,
+    join_words,
     member_of,
     overall_of,
     pluralize,
@@ -39,20 +40,20 @@ _RUN_FIELDS: Final = {
 }
 
 _LABEL_POLICIES: Final = {
-    "default": "adjudicated before human before verifier",
-    "human": "people's alone",
-    "verifier": "verifiers' alone",
+    "default": "adjudicator, then person, then judge",
+    "human": "people only",
+    "verifier": "judges only",
 }
 
 READING: Final = (
     "Micro is the rate over all claims, macro the mean of the items' own rates. Bounds say where "
-    "the rate would lie if everything unscored counted against it, or for it. Slices stand worst "
-    "first, with simultaneous intervals: they hold for all slices of the table at once. The report "
-    "leads with the slice that is surest to be bad: the one whose interval ends worst."
+    "the rate would lie if everything unscored counted against it, or for it. Groups come worst "
+    "first, and their intervals are adjusted for all groups of the table: they hold together. The "
+    "worst group of a metric is the one most clearly worse than average."
 )
 READING_PLOTS: Final = (
-    "Plots run from 0 to 1: thin is the simultaneous interval, thick the plain one, the mark "
-    "across is the overall rate."
+    "Plots run from 0 to 1. Thin line: adjusted interval; thick line: plain interval; vertical "
+    "line: overall rate."
 )
 
 
@@ -76,9 +77,9 @@ def describe_settings(settings: Settings) -> str:
     if method.startswith("bootstrap"):
         method += f" ({pluralize(settings.resamples, 'resample')}, seed {settings.seed})"
     kind, _, name = settings.labels.partition(":")
-    policy = _LABEL_POLICIES.get(kind) or f"those of {clean(name)} alone"
+    policy = _LABEL_POLICIES.get(kind) or f"{clean(name)} only"
     confidence = show_confidence(settings.confidence)
-    return f"{confidence} intervals over items, {method}; labels that decide: {policy}."
+    return f"{confidence} intervals over items, {method}. Label priority: {policy}."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,9 +118,9 @@ def describe_worst(report: Report) -> list[WorstText]:
 def _describe_one(worst: Worst, table: MetricTable) -> WorstText:
     row = worst.estimate
     member = member_of(row, table.series)
-    compared = pluralize(count_compared(table), "slice")
+    compared = pluralize(count_compared(table), "comparison")
     basis = (
-        f"simultaneous over {compared}; {pluralize(row.items, 'item')}, "
+        f"adjusted for {compared}; {pluralize(row.items, 'item')}, "
         f"{pluralize(row.claims, table.unit)}"
     )
     return WorstText(
@@ -132,7 +133,7 @@ def _describe_one(worst: Worst, table: MetricTable) -> WorstText:
         basis=basis,
         overall=show_rate(worst.overall),
         reference=worst.overall,
-        judgement="stands out" if worst.stands_out else "could be noise",
+        judgement="clear" if worst.stands_out else "possibly chance",
         explanation=_explain(worst, table),
     )
 
@@ -140,17 +141,17 @@ def _describe_one(worst: Worst, table: MetricTable) -> WorstText:
 def _explain(worst: Worst, table: MetricTable) -> str:
     """Say whether a worst slice differs from the whole by more than chance."""
     if worst.stands_out:
-        return "It stands out: its interval excludes the overall rate."
-    start = "It could be noise: its interval holds the overall rate"
+        return "Clearly worse than overall: the interval excludes the overall rate."
+    start = "Possibly chance: the interval holds the overall rate"
     clear = _find_standouts(table, worst)
     if not clear:
-        return f"{start}, and no other slice stands out either."
+        return f"{start}, and no other group is clearly worse."
     names = "; ".join(
         f"{slice_name(row, table.series)} {show_rate(row.micro)} "
         f"{show_interval(row.simultaneous_low, row.simultaneous_high)}"
         for row in clear
     )
-    return f"{start}. What does stand out: {names}."
+    return f"{start}. Clearly worse: {names}."
 
 
 def _find_standouts(table: MetricTable, worst: Worst) -> list[Estimate]:
@@ -174,8 +175,8 @@ def is_clearly_worse(row: Estimate, overall: float | None) -> bool:
 def no_worst(report: Report) -> str:
     """Say why there is no worst slice."""
     if not report.by:
-        return "none: the run was not sliced."
-    return f"none: {', '.join(map(clean, report.by))} gives fewer than two slices with a rate."
+        return "none: the run was not grouped (--by names columns)."
+    return f"not enough groups to compare by {', '.join(map(clean, report.by))}."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -200,7 +201,7 @@ def find_gaps(report: Report) -> list[Gap]:
 def describe_unscored(report: Report) -> str:
     """Say how many claims have no verdict, and why."""
     if not report.unscored:
-        return "Every claim that was asked has a verdict."
+        return "All claims judged."
     count = sum(row.numerator for row in report.unscored)
     asked = max(row.asked for row in report.unscored)
     reasons = ", ".join(
@@ -215,21 +216,30 @@ def slice_reason(row: Estimate) -> str:
 
 
 def describe_answers(report: Report) -> str:
-    """Say how many answers are missing or unsplit, zero too."""
-    failed = pluralize(report.failed_answers, "failed answer")
-    return f"{failed}; {pluralize(report.answers_without_claims, 'answer')} not split into claims."
+    """Say how many answers are missing or unsplit; nothing where none is."""
+    parts = []
+    if report.failed_answers:
+        parts.append(pluralize(report.failed_answers, "failed answer"))
+    if report.answers_without_claims:
+        parts.append(f"{pluralize(report.answers_without_claims, 'answer')} not split into claims")
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def describe_unmeasured(tables: Sequence[MetricTable]) -> str:
-    """List the metrics that have no rate; empty when all have one."""
-    names = []
-    for table in tables:
-        if is_measured(table):
-            continue
-        asked = max((row.asked for row in table.overall), default=0)
-        note = f" ({pluralize(asked, table.unit)} asked, none scored)" if asked else ""
-        names.append(f"{say_name(table.title)}{note}")
-    return ", ".join(names)
+    """List the metrics that have no rate, and what they need for one; empty when all have one."""
+    return ", ".join(
+        f"{say_name(table.title)}{_explain_unmeasured(table)}"
+        for table in tables
+        if not is_measured(table)
+    )
+
+
+def _explain_unmeasured(table: MetricTable) -> str:
+    asked = max((row.asked for row in table.overall), default=0)
+    told = [f"{pluralize(asked, table.unit)} asked, none scored"] if asked else []
+    if table.needs:
+        told.append(f"needs {join_words(table.needs)}")
+    return f" ({'; '.join(told)})" if told else ""
 
 
 def describe_counts(row: Estimate, unit: str, *, bounds: bool = True) -> str:
@@ -263,8 +273,8 @@ def describe_instrument(instrument: JudgeSummary) -> str:
 
 
 def describe_slices(table: MetricTable) -> str:
-    """Say how many slices follow, and in which order where there is a better and a worse."""
-    count = pluralize(count_compared(table), "slice")
+    """Say how many groups follow, and in which order where there is a better and a worse."""
+    count = pluralize(count_compared(table), "group")
     return f"{count}, worst first" if any(row.better for row in table.slices) else count
 
 
@@ -275,7 +285,7 @@ def describe_slice_bounds(rows: Sequence[Estimate]) -> str:
         for row in rows
         if row.unscored
     ]
-    return f"Bounds of slices with unscored claims: {'; '.join(parts)}" if parts else ""
+    return f"Bounds of groups with unscored claims: {'; '.join(parts)}" if parts else ""
 
 
 def describe_meaning(table: MetricTable) -> str:

@@ -58,7 +58,8 @@ from claimwise.run_report.sentences import (
     no_worst,
     reproduce,
 )
-from claimwise.run_report.values import Report
+from claimwise.run_report.summary_text import format_summary
+from claimwise.run_report.values import Report, Summary
 from claimwise.types.results import Estimate, MetricTable
 
 MOST_SLICES: Final = 10  # of a metric in a report; `claimwise metrics` prints them all
@@ -82,9 +83,18 @@ def print_report(report: Report, console: Console) -> None:
     _print_unmeasured(writer, report.tables)
     _print_notes(writer, notes)
     writer.skip()
-    writer.say("Reproduce", "bold")
+    writer.say("Reproduce these figures", "bold")
     for command, purpose in reproduce(report):
         writer.say_whole(f"  {command}  # {purpose}")
+
+
+def print_summary(summary: Summary, console: Console) -> None:
+    """Print one screen about a run, the names of its lines bold."""
+    for line in format_summary(summary, min(console.width, _ROOMY)).splitlines():
+        text = Text(line, overflow="ignore", no_wrap=True)
+        if not line.startswith(" "):
+            text.stylize("bold", 0, len(line.split("  ")[0]))
+        console.print(text, soft_wrap=True)
 
 
 def print_tables(tables: Sequence[MetricTable], console: Console) -> None:
@@ -112,26 +122,26 @@ def _print_worst(writer: Writer, report: Report) -> None:
     found = describe_worst(report)
     writer.skip()
     if not found:
-        writer.say(f"Worst slice: {no_worst(report)}", "bold")
+        writer.say(f"Worst group: {no_worst(report)}", "bold")
         return
-    writer.say(f"Worst slice: {found[0]}", "bold red" if found[0].stands_out else "bold yellow")
+    writer.say(f"Worst group: {found[0]}", "bold red" if found[0].stands_out else "bold yellow")
     writer.say(found[0].explanation, indent=2)
     if len(found) > 1:
         writer.skip()
-        writer.say("Worst slices of the other metrics", "dim", indent=2)
+        writer.say("Worst groups of the other metrics", "dim", indent=2)
         writer.put_columns(_worst_columns(found[1:]))
 
 
 def _worst_columns(found: Sequence[WorstText]) -> list[Column]:
     styles = ["bold red" if worst.stands_out else "" for worst in found]
-    judgements = ["stands out" if worst.stands_out else "noise?" for worst in found]
+    judgements = ["clear" if worst.stands_out else "chance?" for worst in found]
     return [
         Column(header="metric", cells=[worst.metric for worst in found]),
         Column(header="micro", cells=[worst.rate for worst in found], right=True, styles=styles),
-        Column(header="simultaneous", cells=[worst.interval for worst in found]),
+        Column(header="adjusted", cells=[worst.interval for worst in found]),
         Column(header="overall", cells=[worst.overall for worst in found], right=True),
-        Column(header="slice", cells=[worst.where for worst in found], least=8),
-        Column(header="judgement", cells=judgements),
+        Column(header="group", cells=[worst.where for worst in found], least=8),
+        Column(header="difference", cells=judgements),
     ]
 
 
@@ -139,7 +149,8 @@ def _print_gaps(writer: Writer, report: Report) -> None:
     writer.skip()
     writer.say("Not scored", "bold")
     writer.say(describe_unscored(report), indent=2)
-    writer.say(describe_answers(report), indent=2)
+    if describe_answers(report):
+        writer.say(describe_answers(report), indent=2)
     for warning in report.warnings:
         writer.say(f"! {clean(warning)}", "yellow", indent=2)
     gaps = [(gap.title, gap.row) for gap in find_gaps(report)]
@@ -157,7 +168,7 @@ def _print_gaps(writer: Writer, report: Report) -> None:
 
 def _print_instruments(writer: Writer, report: Report) -> None:
     writer.skip()
-    writer.say("Instruments", "bold")
+    writer.say("Judges and labelers", "bold")
     if not report.instruments:
         writer.say("Nobody has labelled this run.", indent=2)
         return
@@ -166,7 +177,7 @@ def _print_instruments(writer: Writer, report: Report) -> None:
         Column(header="labeler", cells=[clean(row.labeler) for row in rows], least=16),
         Column(header="kind", cells=[clean(row.kind) for row in rows]),
         Column(header="decides", cells=[show_count(r.deciding_labels) for r in rows], right=True),
-        Column(header="agreement with humans", cells=[agreement_text(row) for row in rows]),
+        Column(header="agreement with people", cells=[agreement_text(row) for row in rows]),
     ])  # fmt: skip
     for row in rows:
         if describe_instrument(row) != MISSING:
@@ -311,7 +322,7 @@ def _print_slices(writer: Writer, table: MetricTable, notes: Notes, most: int | 
         hidden = len(table.slices) - len(rows)
     if hidden:
         command = f"claimwise metrics --metric {table.metric}"
-        writer.say(f"and {pluralize(hidden, 'more slice')}: {command}", "dim", indent=2)
+        writer.say(f"and {pluralize(hidden, 'more group')}: {command}", "dim", indent=2)
 
 
 def _say_bounds(writer: Writer, rows: Sequence[Estimate]) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from claimwise.calibration.headline import Headline
 from claimwise.calibration.values import CorrectedRate, RunProbabilities
+from claimwise.claims.values import ClaimRow
+from claimwise.gates.values import GateReport
 from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
 
 
@@ -35,3 +38,62 @@ class Report:
     warnings: tuple[str, ...] = field(default=())
     corrected: tuple[CorrectedRate, ...] = ()  # rates by a round of people's labels
     probabilities: tuple[RunProbabilities, ...] = ()  # of instruments that were calibrated
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """A part of a run and its rate, on the basis of the run's headline."""
+
+    slice: dict[str, str | None]
+    rate: float
+    low: float | None  # adjusted for all groups that were compared
+    high: float | None
+    items: int
+    claims: int
+    clearly_worse: bool  # the range lies below the whole run's rate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """How the headline moved since an earlier run; without figures ``why`` says what is missing."""
+
+    since: str
+    change: float | None = None
+    low: float | None = None
+    high: float | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeNote:
+    """A judge of a run, and how far it agrees with people, by labels anywhere in the store."""
+
+    labeler: str
+    model: str | None
+    prompt_ver: str | None
+    claims: int  # that it judged in the run
+    agreement: Estimate | None  # None: not yet checked against people
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """What fits on one screen about a run."""
+
+    run: dict[str, str | None]
+    latest: bool  # whether it is the run that commands choose by themselves
+    headline: Headline
+    change: Change | None  # None: there is no earlier run of the system
+    gates: GateReport | None  # None: the project has none
+    gate_problem: str | None  # why gates could not be applied
+    groups: tuple[Group, ...]  # worst first
+    claims: tuple[ClaimRow, ...]  # worst first
+    errors: tuple[tuple[str, int], ...]  # verdict other than supported, claims in all; worst first
+    unscored: tuple[tuple[str, int], ...]  # reason, claims
+    failed_answers: int
+    answers_without_claims: int
+    judges: tuple[JudgeNote, ...]  # most claims first
+
+    @property
+    def unsupported(self) -> int:
+        """Claims in all that are not supported."""
+        return sum(count for _, count in self.errors)

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from claimwise.types.rows import Judgement
 
-# What the names in braces stand for, by way of judging. Closed-book labels have no confidence.
+# What the names in braces stand for, by way of judging. Closed-book labels have neither a
+# confidence nor evidence; of a label ``v`` these are nothing there.
 _NAMES: dict[Judgement, dict[str, str]] = {
     "grounded": {
         "judgement": "grounded",
@@ -20,6 +21,11 @@ _NAMES: dict[Judgement, dict[str, str]] = {
         "deciding_labels": "deciding_labels",
         "verdict": "verdict",
         "confidence": "v.confidence",
+        "reason": "v.reason",
+        "supporting_span": "v.supporting_span",
+        "span_start": "v.span_start",
+        "source_id": "v.source_id",
+        "covered_text": "v.covered_text",
     },
     "closed_book": {
         "judgement": "closed_book",
@@ -29,6 +35,11 @@ _NAMES: dict[Judgement, dict[str, str]] = {
         "deciding_labels": "deciding_closed_book_labels",
         "verdict": "label",
         "confidence": "cast(null as double precision)",
+        "reason": "v.decision_basis",
+        "supporting_span": "cast(null as text)",
+        "span_start": "cast(null as integer)",
+        "source_id": "cast(null as text)",
+        "covered_text": "cast(null as text)",
     },
 }
 

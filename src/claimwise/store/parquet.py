@@ -8,17 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
+
+from msgspec.structs import fields
 
 from claimwise.disk.duckdb_files import connect_duckdb, name_paths, open_for_duckdb
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store.engine import NO_PARAMS, Params, Record
 from claimwise.store.parameters import find_parameters, rewrite_parameters
-from claimwise.types.rows import ROW_TYPES
+from claimwise.types.rows import ROW_TYPES, Row, column_types
 
 _PAGE = 10_000
+_SQL_TYPES: Final = {
+    str: "varchar", bool: "boolean", int: "bigint", float: "double", date: "date",
+    datetime: "timestamp",
+}  # fmt: skip
+
+
+def _list_optional(row_type: type[Row]) -> list[tuple[str, str]]:
+    """Return the columns that may be null, with their types: exports of old versions lack some."""
+    types = column_types(row_type)
+    return [(f.name, _SQL_TYPES[types[f.name]]) for f in fields(row_type) if f.default is None]
 
 
 class ParquetEngine:
@@ -45,9 +57,10 @@ class ParquetEngine:
                 "`claimwise export --format parquet` wrote"
             )
         for row_type in ROW_TYPES:
-            self._open_file(row_type.table, folder / f"{row_type.kind}.parquet")
+            self._open_file(row_type, folder / f"{row_type.kind}.parquet")
 
-    def _open_file(self, table: str, path: Path) -> None:
+    def _open_file(self, row_type: type[Row], path: Path) -> None:
+        """Define a table; columns that the claimwise which exported it did not know are null."""
         if not path.is_file():
             raise NotAStoreError(f"{path}: no such file; export the store to Parquet again")
         try:
@@ -56,7 +69,16 @@ class ParquetEngine:
             raise StoreError(f"{path}: {error.strerror}") from error
         self._paths[name] = path
         with self._errors():
-            self._db.execute(f"create view {table} as select * from read_parquet('{name}')")
+            described = self._db.execute(f"describe select * from read_parquet('{name}')")
+            found = {row[0] for row in described.fetchall()}
+            added = "".join(
+                f", cast(null as {kind}) as {column}"
+                for column, kind in _list_optional(row_type)
+                if column not in found
+            )
+            self._db.execute(
+                f"create view {row_type.table} as select *{added} from read_parquet('{name}')"
+            )
 
     def query(self, sql: str, params: Params = NO_PARAMS) -> list[Record]:
         """Return all rows of one statement."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _PASSWORD = re.compile(r"(?P<start>\w+://)(?P<user>[^:/@]*):.*@")
+_OWN_SQL = re.compile(r"/\*postgresql\b(.*?)\*/", re.DOTALL)
 _TEXT_COLUMN = re.compile(r"^(    \w+ text)\b", re.MULTILINE)
 _PAGE = 10_000
 _CONNECT_SECONDS = 15
@@ -153,9 +154,11 @@ class PostgresEngine:
 
         Text columns of new tables sort by their bytes, as in SQLite, whatever the database's own
         collation: which label decides and how exports are ordered must not depend on it.
+        What stands in a comment that begins with the word postgresql is for PostgreSQL alone.
         """
+        opened = _OWN_SQL.sub(r"\1", sql)
         with self._errors():
-            self._run(self._db.execute(_TEXT_COLUMN.sub(r'\1 collate "C"', sql)))
+            self._run(self._db.execute(_TEXT_COLUMN.sub(r'\1 collate "C"', opened)))
 
     def encode_time(self, moment: date) -> object:
         """Return a day or a time as it is: the driver knows both."""

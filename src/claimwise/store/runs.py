@@ -27,6 +27,17 @@ def find_latest_run(store: Store) -> str:
     return str(latest[0][0])
 
 
+def find_previous_run(store: Store, run_id: str) -> str | None:
+    """Return the run of the same system that started last before this one; None without one."""
+    found = store.query(
+        "select b.run_id from runs as r join runs as b "
+        "on b.system = r.system and b.started_at < r.started_at "
+        "where r.run_id = :run_id order by b.started_at desc, b.run_id desc limit 1",
+        {"run_id": run_id},
+    )
+    return str(found[0][0]) if found else None
+
+
 def list_run_ids(store: Store) -> list[str]:
     """Return the ids of all runs, latest first."""
     rows = store.query("select run_id from runs order by started_at desc, run_id")

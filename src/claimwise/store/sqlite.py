@@ -160,11 +160,31 @@ class SQLiteEngine:
 
     @contextmanager
     def migrate(self) -> Iterator[None]:
-        """Write the schema alone. WAL is a property of the file, so it is set once, here."""
+        """Write the schema alone. WAL is a property of the file, so it is set once, here.
+
+        A table is changed by writing it anew under its old name (SQLite's documented way), for
+        which foreign keys must be off, and views that name the table must not be looked at. Both
+        are settings of the connection; the keys are checked before the transaction ends.
+        """
         with self._errors():
             self._db.execute("pragma journal_mode = wal")
-        with self.write():
-            yield
+            self._db.execute("pragma foreign_keys = off")
+            self._db.execute("pragma legacy_alter_table = on")
+        try:
+            with self.write():
+                yield
+                self._check_foreign_keys()
+        finally:
+            self._db.execute("pragma legacy_alter_table = off")
+            self._db.execute("pragma foreign_keys = on")
+
+    def _check_foreign_keys(self) -> None:
+        broken = self.query("pragma foreign_key_check")
+        if broken:
+            raise StoreError(
+                f"{self.place}: {len(broken):,} rows, the first in {broken[0][0]}, refer to rows "
+                f"of {broken[0][2]} that are not there; nothing was changed: restore a backup"
+            )
 
     def create_stage(self, name: str, select: str) -> None:
         """Make a temporary table in a file of its own, which goes away as a whole."""

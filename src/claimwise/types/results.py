@@ -80,6 +80,7 @@ class MetricTable:
     settings: Settings
     overall: tuple[Estimate, ...]
     slices: tuple[Estimate, ...]
+    needs: tuple[str, ...] = ()  # what it can't do without, in words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

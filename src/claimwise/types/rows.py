@@ -38,6 +38,7 @@ LabelerKind = Literal["human", "verifier"]
 Judgement = Literal["grounded", "closed_book"]
 Origin = Literal["trace", "answer"]
 QueueTask = Literal["gold_spans", "label"]
+PassageKind = Literal["passage", "tool_output"]
 
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -107,6 +108,10 @@ class Source(Row, kw_only=True):
     superseded_by: Annotated[
         Id | None, Meta(description="id of the document that replaced it: its spans are stale")
     ] = None
+    source_kind: Annotated[
+        PassageKind | None,
+        Meta(description="passage, or tool_output: what a tool returned; null for a document"),
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse a document that ends before it begins."""
@@ -124,16 +129,19 @@ class Item(Row, kw_only=True):
     item_id: Annotated[Id, Meta(description="the question's id")]
     query: Annotated[Text, Meta(description="the question")]
     query_type: Annotated[
-        Text,
+        Text | None,
         Meta(
             description="lookup, multi_hop, aggregation, unanswerable or ambiguous; "
-            "claimwise.toml may add more"
+            "claimwise.toml may add more; null: unknown"
         ),
-    ]
+    ] = None
     answerable: Annotated[
-        bool, Meta(description="can the corpus answer it? `false` items test abstention")
-    ]
-    stakes: Annotated[Stakes, Meta(description="what a wrong answer costs")]
+        bool | None,
+        Meta(description="can the corpus answer it? `false` items test abstention; null: unknown"),
+    ] = None
+    stakes: Annotated[
+        Stakes | None, Meta(description="what a wrong answer costs; null: unknown")
+    ] = None
     gold_answer: Annotated[
         str | None, Meta(description="the right answer; null when there is none")
     ] = None
@@ -141,6 +149,10 @@ class Item(Row, kw_only=True):
         Id, Meta(description="the corpus snapshot the item was written for; tells drift apart")
     ]
     domain: Annotated[str | None, Meta(description="subject area, for slicing")] = None
+    cluster_id: Annotated[
+        Id | None,
+        Meta(description="the conversation or document that several items come from"),
+    ] = None
 
 
 class ItemAttribute(Row, kw_only=True):

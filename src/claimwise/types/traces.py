@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
 
 import msgspec
 
 from claimwise.types.rows import Origin, Stakes
-
-PassageKind = Literal["passage", "tool_output"]
+from claimwise.types.rows import PassageKind as PassageKind
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):

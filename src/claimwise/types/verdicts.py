@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Final, Literal, get_args
+from importlib import import_module
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -151,6 +152,39 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
         if not asked:
             return None
         return self.supported / asked, (self.supported + self.unscored) / asked
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one flat dictionary per claim, as tables take them, in the answer's order.
+
+        Keys that a stored run's claims have too are named as there (``claimwise.claims_frame``).
+        """
+        return [self._to_dict(position, judged) for position, judged in enumerate(self.claims)]
+
+    def _to_dict(self, position: int, judged: ClaimVerdict) -> dict[str, Any]:
+        claim, span = judged.claim, judged.span
+        return {
+            "position": position,
+            "claim_text": claim.wording,
+            "claim_type": claim.claim_type,
+            "not_a_claim": claim.not_a_claim,
+            "answer_start": claim.start,
+            "answer_end": claim.end,
+            "verdict": judged.verdict,
+            "labeler": self.verifier,
+            "confidence": judged.confidence,
+            "calibrated": judged.calibrated,
+            "evidence": span.text if span else None,
+            "evidence_start": span.start if span else None,
+            "source_id": span.source_id if span else None,
+            "reason": judged.reason or None,
+            "unscored": judged.unscored,
+        }
+
+    def _repr_html_(self) -> str:
+        """Return the marked answer with its claims, for notebooks."""
+        # Not an import statement: pages are above types, and only a notebook asks for one.
+        render = import_module("claimwise.checking.report").render_checked_html
+        return str(render(self))
 
 
 class MapBasis(Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@
 -- order: 50
 -- unit: answer
 -- labels: none
+-- needs: answerable, action
 -- series: measure
 -- aliases: correct_abstention, over_refusal
 -- better correct_abstention: higher
@@ -30,4 +31,5 @@ from asked as a
 join eval_items as e on e.item_id = a.item_id
 left join run_actions as r
     on r.run_id = :run_id and r.item_id = a.item_id and r.sample = a.sample
+where e.answerable is not null
 group by e.answerable, e.query_type, e.stakes, e.item_id

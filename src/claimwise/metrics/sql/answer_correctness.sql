@@ -6,6 +6,7 @@
 -- order: 70
 -- unit: answer
 -- labels: deciding_answer_labels
+-- needs: gold_answer, answer_labels
 -- better: higher
 select
     e.query_type,

@@ -6,6 +6,7 @@
 -- order: 30
 -- unit: claim
 -- labels: deciding_labels
+-- needs: citations
 -- better: higher
 with cited as (
     select c.item_id, c.claim_id

@@ -6,6 +6,7 @@
 -- order: 40
 -- unit: claim
 -- labels: none
+-- needs: citation_required
 -- better: higher
 select
     e.query_type,

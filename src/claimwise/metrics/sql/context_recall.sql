@@ -6,6 +6,7 @@
 -- order: 60
 -- unit: gold span
 -- labels: none
+-- needs: gold_spans
 -- better: higher
 with answered as (
     select

@@ -6,6 +6,7 @@
 -- order: 20
 -- unit: claim
 -- labels: deciding_closed_book_labels
+-- needs: closed_book_labels
 -- better: higher
 with judged as (
     select

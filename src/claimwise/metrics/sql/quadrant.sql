@@ -7,6 +7,7 @@
 -- order: 80
 -- unit: answer
 -- labels: deciding_labels, deciding_answer_labels
+-- needs: gold_answer, answer_labels
 -- series: cell
 -- note faithful_correct: grounded and right: as it should be
 -- note faithful_wrong: the corpus is wrong: the answer follows it

@@ -138,6 +138,8 @@ def _read_message(value: Any) -> Message | None:
         _add_part(message, texts, part)
     _add_calls(message, names)
     message.text = "\n".join(texts) or None
+    if role == "user" and message.passages and not message.text:
+        message.role = "tool"  # Anthropic's format lets the user hand over what tools returned
     if role == "tool" and message.text:
         title = to_id(names.get("name")) or to_id(names.get("function"))
         message.passages.append(Passage(text=message.text, title=title, kind="tool_output"))

@@ -66,7 +66,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "system": ("system", "systemname", "provider", "pipeline", "variant", "experiment",
                "experimentname"),
     "conversation_id": ("conversationid", "sessionid", "threadid", "chatid", "dialogid",
-                        "dialogueid"),
+                        "dialogueid", "session", "thread"),
     "trace_id": ("traceid", "id", "questionid", "queryid", "qid", "itemid", "exampleid",
                  "sampleid", "requestid", "rowid"),
     "happened_at": ("happenedat", "timestamp", "createdat", "starttime", "time", "datetime",
@@ -84,6 +84,8 @@ _HOLDERS = frozenset({"input", "inputs", "output", "outputs", "expectations", "e
                       "data", "item", "sample", "row", "example", "record", "metadata", "meta",
                       "fields", "request", "response", "additionalmetadata",
                       "reference", "prediction"})  # fmt: skip
+_SCORES = frozenset({"faithfulness", "answerrelevancy", "contextprecision", "contextrecall",
+                     "metric", "metrics", "scores", "hallucination"})  # fmt: skip
 _USUAL_NAMES = {
     "question": "question, query, user_input, input",
     "answer": "answer, response, output, actual_output",
@@ -92,6 +94,7 @@ _ALLOWED = frozenset({"true", "false", "low", "medium", "high", *QUERY_TYPES})
 _NUMBERED = re.compile(r"(?P<name>[a-z]+?)(?P<number>\d{1,3})\Z")
 _INDEX = re.compile(r"(unnamed\d*|index|level\d+|)\Z")
 MAX_COLUMNS = 200
+_MOST_DEPTH = 3
 _SHOWN_COLUMNS = 30
 
 
@@ -132,11 +135,12 @@ def list_columns(records: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(found)[:MAX_COLUMNS]
 
 
-def _list_names(record: Mapping[str, Any]) -> Iterator[str]:
+def _list_names(record: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
     for name, value in record.items():
         yield str(name)
-        if isinstance(value, Mapping) and normalise_name(str(name)) in _HOLDERS:
-            yield from (f"{name}.{inner}" for inner in _list_names(value))
+        held = isinstance(value, Mapping) and normalise_name(str(name)) in _HOLDERS
+        if held and depth < _MOST_DEPTH:
+            yield from (f"{name}.{inner}" for inner in _list_names(value, depth + 1))
 
 
 def recognise_columns(
@@ -171,6 +175,12 @@ def recognise_columns(
             if role == "contexts" and (numbered := _find_numbered(by_leaf, known)):
                 taken[role] = tuple(numbered)
     return _sort_out(names, taken, gold_names)
+
+
+def is_table(names: Iterable[str]) -> bool:
+    """Return whether names are those of a table with a question and an answer, or messages."""
+    taken = recognise_columns(list(names)).taken
+    return "messages" in taken or ("question" in taken and "answer" in taken)
 
 
 def _sort_out(names: Sequence[str], taken: dict[str, tuple[str, ...]], gold: Set[str]) -> Columns:
@@ -284,8 +294,15 @@ def read_answerable(
     return None if contrary is None else not contrary
 
 
+def _is_asked(names: Sequence[str]) -> bool:
+    return bool({"question", "answer", "contexts"} & recognise_columns(names).taken.keys())
+
+
 def explain_missing(path: Path, role: str, names: Sequence[str]) -> InputError:
     """Return the error for a file in which no column is known to be the question or the answer."""
+    if any(normalise_name(name) in _SCORES for name in names) and not _is_asked(names):
+        expected = "the questions, answers and contexts that they were computed from"
+        return refuse(path, f"scores only (columns: {show_columns(names)})", expected)
     return refuse(
         path,
         f"no column for the {role} (columns: {show_columns(names)})",

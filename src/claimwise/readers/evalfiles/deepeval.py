@@ -9,6 +9,7 @@ from typing import Any
 
 from claimwise.disk.input import refuse
 from claimwise.readers.evalfiles.chat import list_turns, read_messages, read_tool_calls
+from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.made import yield_traces
 from claimwise.readers.evalfiles.passages import read_passages
 from claimwise.readers.evalfiles.records import load_json
@@ -46,14 +47,24 @@ class RunReader:
     def recognise(self, path: Path, head: bytes) -> float | None:
         """Go by the names of a run."""
         sketch = sketch_head(head)
-        known = ("testCases[].input", "conversationalTestCases[].turns", "testCases[].metricsData")
-        return 0.9 if sketch.form == "json" and any(sketch.has(name) for name in known) else None
+        known = any(
+            sketch.has(f"{place}{name}")
+            for place in ("", "testRunData.")
+            for name in (
+                "testCases[].input", "testCases[].metricsData", "conversationalTestCases[].turns",
+            )
+        )  # fmt: skip
+        return 0.9 if sketch.form == "json" and known else None
 
     def read(self, path: Path, options: Mapping[str, str]) -> Records:
         """Yield the answers of test cases, and of every turn of conversational ones."""
+        return guard_depth(path, self._read(path, options))
+
+    def _read(self, path: Path, options: Mapping[str, str]) -> Records:
         run = load_json(path)
         if not isinstance(run, dict):
             raise refuse(path, "no object", "a deepeval test run with testCases")
+        run = _object(run, "testRunData") or run  # as .deepeval/.latest_test_run.json has it
         yield 1, Recognised(reader="deepeval", fields=_FIELDS)
         dropped: Counter[str] = Counter()
         yield from yield_traces(path, _list_traces(path, run, dropped), dropped, "test cases")
@@ -72,13 +83,17 @@ def _list_traces(
             yield number, trace
 
 
+def _object(record: _Record, name: str) -> _Record:
+    found = record.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
 def _list_objects(value: Any) -> list[_Record]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 def _read_case(path: Path, case: _Record, dropped: Counter[str]) -> Trace | None:
-    trace = case.get("trace")
-    traced: _Record = trace if isinstance(trace, Mapping) else {}
+    traced = _object(case, "trace")
     answer = to_text(case.get("actualOutput"), _ANSWER_KEYS)
     if not has_words(answer):
         answer = to_text(traced.get("output"), _ANSWER_KEYS)

@@ -39,7 +39,9 @@ class FolderReader:
         """Yield answers row by row, file by file."""
         files = list(_list_files(path))
         if not files:
-            raise refuse(path, "a folder without data", f"files ending in {', '.join(_ENDINGS)}")
+            raise refuse(
+                path, "a folder without data", f"files, not links, ending in {', '.join(_ENDINGS)}"
+            )
         return read_table(path, options, _FORMAT, _read_files(path, files))
 
 

@@ -15,6 +15,7 @@ from claimwise.disk.input import refuse
 from claimwise.readers.evalfiles.archives import read_members
 from claimwise.readers.evalfiles.chat import Message, read_messages
 from claimwise.readers.evalfiles.columns import look_up, recognise_columns
+from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.made import yield_traces
 from claimwise.readers.evalfiles.passages import read_passages
 from claimwise.readers.evalfiles.records import decode_json, load_json
@@ -52,6 +53,9 @@ class InspectReader:
 
     def read(self, path: Path, options: Mapping[str, str]) -> Records:
         """Yield the answers of all samples."""
+        return guard_depth(path, self._read(path, options))
+
+    def _read(self, path: Path, options: Mapping[str, str]) -> Records:
         yield 1, Recognised(reader="inspect", fields=_FIELDS)
         dropped: Counter[str] = Counter()
         yield from yield_traces(path, _list_traces(path, dropped), dropped, "samples")

@@ -76,11 +76,16 @@ class _Parser:
         self._at += 1
         items: list[Any] = []
         while True:
+            end = self._at
             self.skip_space()
             if self._take(closing):
                 return items
-            if not (items and self._take(",")):
-                items.append(read())
+            if items and not self._take(",") and self._at == end:
+                raise _NoLiteralError  # two items need a comma or a space between them
+            self.skip_space()
+            if self._take(closing):
+                return items
+            items.append(read())
 
     def _take(self, letter: str) -> bool:
         found = self._text.startswith(letter, self._at)

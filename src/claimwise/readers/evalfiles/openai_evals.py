@@ -10,6 +10,7 @@ from typing import Any
 from claimwise.errors import Problem
 from claimwise.readers.evalfiles.chat import find_last_turn, read_messages
 from claimwise.readers.evalfiles.columns import Columns
+from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.made import choose_columns, yield_traces
 from claimwise.readers.evalfiles.passages import read_passages
 from claimwise.readers.evalfiles.records import read_records
@@ -39,6 +40,9 @@ class OpenAiEvalsReader:
 
     def read(self, path: Path, options: Mapping[str, str]) -> Records:
         """Yield the answers of items that have one."""
+        return guard_depth(path, self._read(path, options))
+
+    def _read(self, path: Path, options: Mapping[str, str]) -> Records:
         records = list(read_records(path))
         log = [one for one in records if isinstance(one[1], dict) and "event_id" in one[1]]
         dropped: Counter[str] = Counter()

@@ -22,6 +22,7 @@ _ID_KEYS = ("sourceid", "documentid", "docid", "id", "chunkid", "docuri", "uri",
             "filename", "filepath", "path", "file")  # fmt: skip
 _TITLE_KEYS = ("title", "name", "filename")
 _WRAPPERS = ("document", "node", "payload", "item", "doc")
+_NOT_RECORDED = frozenset({"none", "null", "n/a", "na", "undefined"})
 _MOST_DEPTH = 4
 
 
@@ -32,7 +33,7 @@ def read_passages(value: Any, kind: PassageKind = "passage") -> tuple[Passage, .
     ids to texts, or fields to lists (``{"title": […], "sentences": […]}``).
     """
     found = parse_cell(value)
-    if is_nothing(found) and not (isinstance(value, str) and found == ""):
+    if is_nothing(found) or (isinstance(found, str) and found.strip().lower() in _NOT_RECORDED):
         return None
     return tuple(p for p in _list_passages(found, kind, 0) if p.text or p.source_id)
 

@@ -12,6 +12,7 @@ from claimwise.disk.input import refuse
 from claimwise.errors import Problem
 from claimwise.readers.evalfiles.chat import find_last_turn, read_messages
 from claimwise.readers.evalfiles.columns import Columns
+from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.made import choose_columns, yield_traces
 from claimwise.readers.evalfiles.passages import read_passages
 from claimwise.readers.evalfiles.records import load_json, read_records
@@ -49,11 +50,17 @@ class PromptfooReader:
             prompts = any(_PROMPT_COLUMN.match(name) for name in sketch.header)
             return 0.85 if prompts and len(sketch.header) > 1 else None
         export = sketch.has("evalId", "results") or sketch.has("results.prompts", "results.version")
-        row = sketch.has("promptIdx", "testIdx") or sketch.has("[].promptIdx", "[].testIdx")
+        row = any(
+            sketch.has(f"{place}vars", f"{place}provider")
+            for place in ("", "[].", "results[].", "results.results[].")
+        )
         return 0.9 if sketch.form == "json" and (export or row) else None
 
     def read(self, path: Path, options: Mapping[str, str]) -> Records:
         """Yield the answers of all providers."""
+        return guard_depth(path, self._read(path, options))
+
+    def _read(self, path: Path, options: Mapping[str, str]) -> Records:
         records = list(_list_results(path))
         tests = [dict(_object(one, "vars")) for _, one in records if isinstance(one, Mapping)]
         columns = choose_columns(path, tests, options)

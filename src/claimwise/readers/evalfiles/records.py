@@ -7,7 +7,7 @@ records, an object with one, columns of lists, columns by index, or ``columns`` 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import msgspec
 from claimwise.disk.input import refuse, show_size
 from claimwise.errors import Problem
 from claimwise.readers.documents import STDIN
-from claimwise.readers.evalfiles.columns import ROLES
+from claimwise.readers.evalfiles.columns import ROLES, is_table, list_columns
 from claimwise.readers.evalfiles.sketch import find_header
 from claimwise.readers.evalfiles.values import normalise_name
 from claimwise.readers.files import MAX_LOADED_BYTES, read_cells, read_lines
@@ -31,7 +31,8 @@ _LISTS = ("data", "results", "rows", "records", "examples", "samples", "items", 
           "test_cases", "goldens", "questions", "dataset", "evaluations",
           "predictions")  # fmt: skip
 _KNOWN = frozenset(name for names in ROLES.values() for name in names)
-_ITEMS = ("item", "datasourceitem", "vars")  # of OpenAI Evals and promptfoo
+_KEYS_OF_ITEMS = frozenset({"item", "datasource_item", "vars"})  # of OpenAI Evals, promptfoo
+_MOST_DEPTH = 3
 _CUT_OFF = "the end of the file inside a record"
 
 
@@ -83,7 +84,10 @@ def decode_json(path: Path, data: bytes, *, name: str = "") -> Any:
     try:
         found = decode_tolerantly(data)
         repeated = find_repeated_key(data) if isinstance(found, dict | list) else None
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except RecursionError as error:
+        found = f"brackets nested too deeply{where}"
+        raise refuse(path, found, "records of question, answer and contexts") from error
+    except (msgspec.DecodeError, ValueError) as error:
         raise refuse(path, f"malformed JSON{where} ({error})", "a complete JSON file") from error
     if repeated is not None:
         raise refuse(path, f"the key {repeated.name!r} twice{where}", "each key once")
@@ -182,25 +186,64 @@ def _open_object(found: dict[str, Any]) -> list[dict[str, Any]]:
         ):
             return _turn(found)
     elif values and all(isinstance(value, dict) for value in values):
-        return _open_indexed(found)
-    if _is_record(found):
+        indexed = _open_indexed(found)
+        if indexed:
+            return indexed
+    if is_table(list_columns([found])) or not _KEYS_OF_ITEMS.isdisjoint(found):
         return [found]
-    lists = {
+    lists = list(_find_lists(found, 0))
+    tables = [pair for pair in lists if is_table(list_columns(spread_systems(pair[1][:20])))]
+    if len(tables) > 1:
+        return [one for name, records in tables for one in _name_system(name, records)]
+    named = [pair for pair in lists if pair[0] in _LISTS]
+    chosen = next((records for _, records in [*tables, *named, *lists]), [found])
+    return [one for one in chosen if isinstance(one, dict)]
+
+
+def _name_system(name: str, records: list[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the records of one of several lists, which the list's name tells apart."""
+    for one in records:
+        if isinstance(one, dict):
+            told = any(normalise_name(key) in ROLES["system"] for key in one)
+            yield one if told else {"system": name, **one}
+
+
+def spread_systems(records: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Yield records with one answer each: a record may hold those of several systems.
+
+    ``{"question": …, "naive": {"answer": …}, "graph": {"answer": …}}`` is one for each system.
+    """
+    for one in records:
+        if not isinstance(one, dict):
+            continue
+        inner = {} if is_table(list_columns([one])) else _find_systems(one)
+        rest = {name: value for name, value in one.items() if name not in inner}
+        for name, value in inner.items():
+            yield {"system": name, **rest, **value}
+        if not inner:
+            yield one
+
+
+def _find_systems(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    if not any(normalise_name(name) in ROLES["question"] for name in record):
+        return {}
+    return {
         name: value
-        for name, value in found.items()
-        if _is_records(value) and (name in _LISTS or normalise_name(name) not in _KNOWN)
+        for name, value in record.items()
+        if isinstance(value, dict)
+        and any(normalise_name(key) in ROLES["answer"] for key in value)
+        and normalise_name(name) not in _KNOWN
     }
-    named = [name for name in _LISTS if name in lists]
-    if named or lists:
-        return [one for one in lists[(named or list(lists))[0]] if isinstance(one, dict)]
-    return [found]
 
 
-def _is_record(found: Mapping[str, Any]) -> bool:
-    """Return whether an object has a question and an answer itself, or an item, or messages."""
-    names = {normalise_name(name) for name in found}
-    asked, answered = (names.intersection(ROLES[role]) for role in ("question", "answer"))
-    return bool((asked and answered) or names.intersection((*ROLES["messages"], *_ITEMS)))
+def _find_lists(found: Mapping[str, Any], depth: int) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the lists of records in an object, outer ones first; contexts and messages are none."""
+    for name, value in found.items():
+        if _is_records(value) and (name in _LISTS or normalise_name(name) not in _KNOWN):
+            yield name, value
+    for value in found.values():
+        if isinstance(value, dict) and depth < _MOST_DEPTH:
+            yield from _find_lists(value, depth + 1)
 
 
 def _is_records(value: Any) -> bool:
@@ -218,7 +261,7 @@ def _open_indexed(found: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
         return [{name: column.get(index) for name, column in found.items()} for index in indexes]
     if all(key.isdigit() for key in found):
         return list(found.values())
-    return [dict(found)]
+    return []
 
 
 def _read_delimited(

@@ -35,8 +35,10 @@ from claimwise.readers.evalfiles.columns import (
     show_columns,
     translate,
 )
+from claimwise.readers.evalfiles.depth import guard_depth
+from claimwise.readers.evalfiles.message_log import gather_messages, is_message_log
 from claimwise.readers.evalfiles.passages import add_ids, read_passages
-from claimwise.readers.evalfiles.records import Numbered, read_records
+from claimwise.readers.evalfiles.records import Numbered, read_records, spread_systems
 from claimwise.readers.evalfiles.values import (
     is_nothing,
     is_score,
@@ -91,13 +93,32 @@ def read_table(
     Raises:
         InputError: no column is the question or the answer, or the user named one that isn't.
     """
+    return guard_depth(path, _read_table(path, options, layout, records))
+
+
+def _read_table(
+    path: Path, options: Mapping[str, str], layout: TableFormat, records: Numbered | None
+) -> Records:
     stream = iter(read_records(path) if records is None else records)
+    sample = list(islice(stream, _SAMPLE))
+    if sample and is_message_log(sample[0][1]):
+        stream = gather_messages(chain(sample, stream))
+    else:
+        stream = _spread(chain(sample, stream))
     sample = list(islice(stream, _SAMPLE))
     found = [record for _, record in sample if isinstance(record, dict)]
     columns = _choose_columns(path, found, options, layout)
     yield 1, Recognised(reader=layout.name, fields=columns.describe())
     rows = _RowReader(path, columns, found, parse_values(options.get("values")), layout)
     yield from rows.read(chain(sample, stream))
+
+
+def _spread(records: Iterable[tuple[int, Record | Problem]]) -> Numbered:
+    for line, record in records:
+        if isinstance(record, Problem):
+            yield line, record
+        else:
+            yield from ((line, one) for one in spread_systems([record]))
 
 
 def _choose_columns(
@@ -329,7 +350,8 @@ def _to_short(value: Any) -> str | None:
     if isinstance(value, float) or not isinstance(value, str | int) or is_nothing(value):
         return None
     text = str(value).strip()
-    return text if len(text) <= _MOST_LETTERS and "\n" not in text else None
+    plain = len(text) <= _MOST_LETTERS and "\n" not in text and text[0] not in "[{"
+    return text if plain else None
 
 
 def _choose_groups(
@@ -352,9 +374,3 @@ def _choose_groups(
         else:
             dropped["other columns"] += 1
     return groups, dropped
-
-
-def is_table(names: Iterable[str]) -> bool:
-    """Return whether names are those of a table with a question and an answer."""
-    taken = recognise_columns(list(names)).taken
-    return "messages" in taken or ("question" in taken and "answer" in taken)

@@ -75,8 +75,10 @@ def _list_paths(text: str) -> Iterator[str]:
         sign = token[0]
         if sign in ("{", "["):
             above = stack[-1][1] if stack else ""
-            inside = f"{above}.{key}".strip(".") if key else above
-            stack.append((sign, inside + ("[]" if sign == "[" else "")))
+            if len(stack) < _MOST_DEPTH:  # else paths would grow with every bracket
+                above = f"{above}.{key}".strip(".") if key else above
+                above += "[]" if sign == "[" else ""
+            stack.append((sign, above))
             key = ""
         elif sign in ("}", "]"):
             if stack:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from claimwise.readers.evalfiles.rows import TableFormat, is_table, read_table
+from claimwise.readers.evalfiles.columns import is_table
+from claimwise.readers.evalfiles.rows import TableFormat, read_table
 from claimwise.readers.evalfiles.sketch import Sketch, sketch_head
 from claimwise.readers.evalfiles.values import normalise_name, parse_cell
 from claimwise.readers.outside import RecordKind, Records

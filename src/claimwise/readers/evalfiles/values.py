@@ -13,7 +13,8 @@ import msgspec
 
 from claimwise.readers.evalfiles.literals import parse_literal
 
-_NOTHING = frozenset({"", "nan", "none", "null", "n/a", "na", "<na>", "nat", "undefined"})
+# “None” and “N/A” are answers that a system may give; these are what pandas writes for no value.
+_NOTHING = frozenset({"", "nan", "<na>", "nat"})
 _TRUTHS = {"true": True, "yes": True, "y": True, "1": True, "1.0": True, "answerable": True,
            "false": False, "no": False, "n": False, "0": False, "0.0": False,
            "unanswerable": False}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Lists the claims of a run, worst first, each with its verdict, evidence and reason."""
