@@ -18,6 +18,7 @@ from claimwise.types.traces import Trace
 _HEAD_BYTES = 65_536
 _CERTAIN = 1.0
 _SHOWN_IDS = 5
+_KNOWN_FORMAT = 0.5
 _log = logging.getLogger("claimwise")
 
 
@@ -69,8 +70,7 @@ def read_one_trace(path: Path, *, trace_id: str | None = None, reader: str | Non
     Raises:
         ClaimwiseError: it can't be read, or holds no trace or several.
     """
-    chosen = choose_reader(path, "traces", reader)
-    used = chosen.reader if chosen else _find_named("trace", "traces")[1]
+    used = _choose_trace_reader(path, reader)
     found: list[Trace] = []
     problems: list[Problem] = []
     for _, record in used.read(path, {} if trace_id is None else {"trace_id": trace_id}):
@@ -94,6 +94,19 @@ def read_one_trace(path: Path, *, trace_id: str | None = None, reader: str | Non
     if found[0].failure:
         raise refuse(path, f"no answer: {found[0].failure}", "a trace with an answer")
     return found[0]
+
+
+def _choose_trace_reader(path: Path, name: str | None) -> Reader:
+    """Return the reader of one trace: the built-in one, unless the file is of a known format."""
+    chosen = choose_reader(path, "traces", name)
+    built_in = _find_named("trace", "traces")[1]
+    if chosen is None or (
+        chosen.entry.built_in
+        and chosen.score < _KNOWN_FORMAT
+        and built_in.recognise(path, _read_head(path)) is not None
+    ):
+        return built_in
+    return chosen.reader
 
 
 def _list_ids(ids: list[str | None]) -> str:

@@ -19,6 +19,7 @@ from claimwise.readers.traces.documents import (
     read_passages,
 )
 from claimwise.readers.traces.messages import (
+    ANSWERING_TOOLS,
     Message,
     ToolResult,
     find_final_call,
@@ -135,7 +136,8 @@ def _find_spoken(
     """Return the answer that a span gave, and the thoughts that were taken out of it."""
     named = _first(map(find_named_answer, span.outputs))
     if named is None and said:
-        return last.answer or None, last.reasoning
+        # Thoughts in what was heard are those of spans before this one.
+        return last.answer or None, split_turns(said)[-1].reasoning
     plain = named or _first(find_answer(v) for v in span.outputs if not read_messages(v))
     if plain is None:
         return None, 0
@@ -155,7 +157,7 @@ def understand(spans: Sequence[Span]) -> list[Understood]:
     """Return what the spans of one trace came to; several exchanges in it stand for themselves."""
     tree = Tree(spans)
     roots = _find_turn_roots(tree)
-    if len(roots) < 2:
+    if len(roots) < 2 and not any(tree.spans[root].turn for root in roots):
         return [_Trace(tree).understand()]
     heard: str | None = None
     found = []
@@ -166,6 +168,7 @@ def understand(spans: Sequence[Span]) -> list[Understood]:
         one = _Trace(Tree(groups[root])).understand()
         if one.question is None and heard and one.turns:
             one.turns[-1].question = heard
+            one = Understood(one.turns, None, heard)
         found.append(one)
     return found
 
@@ -201,6 +204,10 @@ class _Trace:
     def _find_holders(self) -> list[int]:
         """Return the spans that may speak for the whole, the outermost first."""
         above = self.tree.find_above(self.generations)
+        for number, span in enumerate(self.spans):
+            inner = number not in above and self.tree.parents[number] is not None
+            if inner and span.kind == "step" and span.outputs and "retriev" in span.name.lower():
+                span.kind = "retrieval"  # tools without a kind for it leave the name
         chosen = [
             number
             for number, span in enumerate(self.spans)
@@ -217,9 +224,10 @@ class _Trace:
 
     def understand(self) -> Understood:
         """Return the turns of the trace, the last one with the evidence of its spans."""
-        question, turns = self._find_question()
-        answer, waits_for, reasoning = self._find_answer()
-        last = Turn((question or "").strip(), (answer or "").strip(), reasoning=reasoning)
+        answer, speaker, waits_for = self._find_answer()
+        question, turns = self._find_question(speaker)
+        last = Turn((question or "").strip(), (answer or "").strip())
+        last.reasoning = self._count_thoughts(speaker) if speaker is not None else 0
         if turns and (turns[-1].question == last.question or not last.question):
             last.calls, last.results = turns[-1].calls, turns[-1].results
         earlier = [t for t in turns[:-1] if t.question and t.answer]
@@ -233,38 +241,48 @@ class _Trace:
             return Understood([last], f"no question in it{told}", None)
         return Understood([*earlier, last], None, question)
 
-    def _find_question(self) -> tuple[str | None, list[Turn]]:
-        """Return the question, and the conversation that it stands in, if there is one."""
-        for number in [*self.holders, *self.generations]:
+    def _find_question(self, speaker: int | None) -> tuple[str | None, list[Turn]]:
+        """Return the question, and the conversation that it stands in, if there is one.
+
+        Where no outer span has it, the generation that gave the answer has; what came before it
+        in its prompt is a turn of this trace if a generation of this trace said it.
+        """
+        for number in self.holders:
             exchange = self.read(number)
             if exchange.question:
                 return exchange.question, exchange.turns
+        inner = speaker is not None and self.spans[speaker].kind == "generation"
+        end = speaker if inner and speaker is not None else len(self.spans)
+        for number in (n for n in reversed(self.generations) if n <= end):
+            exchange = self.read(number)
+            if exchange.question:
+                said = {self.read(n).answer for n in self.generations}
+                earlier = [turn for turn in exchange.turns[:-1] if turn.answer in said]
+                return exchange.question, [*earlier, exchange.turns[-1]]
         given = (value for n in self.holders for value in self.spans[n].inputs)
         unsure = (find_question(value, sure=False) for value in given)
         searched = (find_question(v) for s in self.spans if s.kind == "retrieval" for v in s.inputs)
         return _first(unsure) or _first(searched), []
 
-    def _find_answer(self) -> tuple[str | None, str | None, int]:
-        """Return the answer, or the tool that was called instead, and the count of thoughts."""
+    def _find_answer(self) -> tuple[str | None, int | None, str | None]:
+        """Return the answer and the span that gave it, or the tool that was called instead."""
         outer = sorted(self.holders, key=lambda n: (self.tree.depths[n], -n))
         last = [n for n in reversed(self.generations) if self._has_output(n)][:1]
         # A holder that ends with a call has said all it knows: inner steps don't answer for it.
         waiting = next((k for k, n in enumerate(outer) if self.read(n).waits_for), len(outer))
         for number in [*outer[: waiting + 1], *last]:
-            exchange = self.read(number)
-            if exchange.answer:
-                return exchange.answer, None, self._count_thoughts(exchange, number)
-        waits_for = _first(self.read(n).waits_for for n in [*outer, *last])
-        return None, waits_for, 0
+            if self.read(number).answer:
+                return self.read(number).answer, number, None
+        return None, None, _first(self.read(n).waits_for for n in [*outer, *last])
 
     def _has_output(self, number: int) -> bool:
         exchange = self.read(number)
         return bool(exchange.answer or exchange.waits_for)
 
-    def _count_thoughts(self, chosen: Exchange, number: int) -> int:
+    def _count_thoughts(self, speaker: int) -> int:
         """Count the thoughts of the whole turn: generations record them, outer spans may not."""
-        inner = sum(self.read(n).reasoning for n in self.generations if n != number)
-        return max(chosen.reasoning, inner)
+        inner = sum(self.read(n).reasoning for n in self.generations if n != speaker)
+        return max(self.read(speaker).reasoning, inner)
 
     def _explain(self, waits_for: str | None) -> str:
         """Return why there is no answer."""
@@ -281,7 +299,9 @@ class _Trace:
             return "the generation span has no output recorded (is the capture of content on?)"
         if kinds["skipped"] == len(self.spans) and self.spans:
             one, what = len(self.spans) == 1, self.spans[0].what
-            return f"a {what.removesuffix('s')}: no answer in it" if one else f"only {what}"
+            article = "an" if what[:1] in "aeiou" else "a"
+            single = f"{article} {what.removesuffix('s')}: no answer in it"
+            return single if one else f"only {what}: no answer in them"
         if kinds["retrieval"] + kinds["tool"] == len(self.spans):
             what = "retrieval" if kinds["retrieval"] else "tool"
             return f"a {what} span without the span of its answer"
@@ -375,7 +395,7 @@ class _Evidence:
 
     def _take_call(self, call: ToolCall) -> None:
         """Take a call once: a span and a message may both tell of it, maybe only one its id."""
-        if call.call_id and call.call_id in self._call_ids:
+        if call.name in ANSWERING_TOOLS or (call.call_id and call.call_id in self._call_ids):
             return
         key = (call.name, _canonical(call.arguments))
         known = self._calls.get(key)
@@ -386,8 +406,9 @@ class _Evidence:
             self._calls[call.name, call.call_id] = call  # the same again is another call
 
     def _take_result(self, result: ToolResult) -> None:
-        if not result.text.strip() or (result.call_id and result.call_id in self._ids):
-            return
+        told = result.call_id is not None and result.call_id in self._ids
+        if not result.text.strip() or told or result.name in ANSWERING_TOOLS:
+            return  # what an answering tool returns is the answer, no evidence for it
         if result.call_id:
             self._ids.add(result.call_id)
         self._outputs.setdefault(_canonical(result.text), result)

@@ -53,7 +53,7 @@ _TOOL_NAME = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "lk.function_
 _TOOL_ID = ("gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id", "lk.function_tool.id",
             "tool.id")  # fmt: skip
 _TOOL_INPUTS = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "lk.function_tool.arguments",
-                "gcp.vertex.agent.tool_call_args", "tool_arguments", "tool.parameters")  # fmt: skip
+                "gcp.vertex.agent.tool_call_args", "tool_arguments")  # fmt: skip
 _TOOL_OUTPUTS = ("gen_ai.tool.call.result", "ai.toolCall.result", "lk.function_tool.output",
                  "gcp.vertex.agent.tool_response", "tool_response")  # fmt: skip
 
@@ -102,7 +102,9 @@ def make_span(attributes: Any, *, events: Any = None, **known: Any) -> Span:
     if known["kind"] == "tool":
         inputs = [*inputs, *_pick(table, _TOOL_INPUTS)]
         outputs = [*outputs, *_pick(table, _TOOL_OUTPUTS)]
-        tool = _find_tool(table, known.get("name") or "", [*inputs, *_pick(table, _INPUTS)])
+        # Some write what a tool takes, not what it was given, into "tool.parameters".
+        given = [*inputs, *_pick(table, (*_INPUTS, "tool.parameters"))]
+        tool = _find_tool(table, known.get("name") or "", given)
     inputs += [*_pick(table, _INPUTS), *heard]
     outputs += [*_answer_of_vercel(table), *_pick(table, _OUTPUTS), *said]
     found = [parts for name in _DOCUMENTS if isinstance(parts := decode(table.get(name)), list)]
@@ -161,11 +163,11 @@ def _find_tool(table: Table, said: str, inputs: Sequence[Any]) -> ToolCall:
 def _unwrap_arguments(value: Any) -> str | None:
     """Return a tool's arguments without the field that some tracers put around them."""
     found = decode(value)
+    if isinstance(found, dict) and isinstance(found.get("kwargs"), dict) and not found.get("args"):
+        return to_text(found["kwargs"])
     if isinstance(found, dict) and len(found) == 1:
         ((name, inner),) = found.items()
-        if name in ("input", "args", "kwargs", "arguments", "input_str") and isinstance(
-            inner, dict
-        ):
+        if name in ("input", "args", "arguments", "input_str") and isinstance(inner, dict):
             return to_text(inner)
     return "{}" if found == {} else to_text(value)
 

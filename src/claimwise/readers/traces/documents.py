@@ -41,7 +41,8 @@ def read_passages(value: Any, depth: int = 0) -> Iterator[Passage]:
         return
     if isinstance(value, dict):
         value = spread(value)
-        inner = next((value[n] for n in DOCUMENT_FIELDS if isinstance(value.get(n), list)), None)
+        names = (*value, *DOCUMENT_FIELDS) if len(value) == 1 else DOCUMENT_FIELDS
+        inner = next((value[n] for n in names if isinstance(value.get(n), list)), None)
         if inner is not None and not _has_text(value):
             yield from read_passages(inner, depth + 1)
             return

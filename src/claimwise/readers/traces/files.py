@@ -48,7 +48,7 @@ def read_bytes(path: Path) -> bytes:
 def load_records(path: Path, data: bytes) -> Loaded:
     """Yield the records of a file with their lines; a problem for each that can't be read."""
     if data.startswith(b"PAR1"):
-        yield from read_parquet(path)
+        yield from read_parquet(path, nested=True)
         return
     data = data.removeprefix(b"\xef\xbb\xbf")
     if data.lstrip()[:1] in (b"{", b"["):

@@ -79,7 +79,8 @@ _ARGUMENTS = ("arguments", "args", "input", "parameters")
 _RETURNED = ("response", "result", "output", "content", "outcome", "return_value")
 _MESSAGE_LISTS = ("messages", "input_messages", "output_messages", "contents", "choices",
                   "candidates", "generations", "new_message", "message", "chat_history_messages",
-                  "output", "input", "content", "kwargs", "data", "items")  # fmt: skip
+                  "output", "input", "content", "kwargs", "data", "items", "replies", "response",
+                  "result")  # fmt: skip
 # What stands beside the content of a tool's result.
 _PROTOCOL = {"content", "isError", "is_error", "structuredContent", "meta", "_meta", "role",
              "status"}  # fmt: skip
@@ -111,6 +112,9 @@ def read_messages(value: Any, depth: int = 0) -> list[Message]:
 def _read_entry(part: Any, depth: int) -> list[Message]:
     if isinstance(part, str):
         return list(_read_written(part))
+    if isinstance(part, list) and len(part) == 2 and all(isinstance(p, str) for p in part):
+        role = _ROLES.get(part[0].lower())
+        return list(_make_written(role, part[1])) if role else []
     if isinstance(part, list | dict):
         return read_messages(part, depth + 1)
     return []
@@ -238,7 +242,7 @@ class _Parts:
 
     def take(self, content: Any, *, as_result: bool = False, depth: int = 0) -> None:
         """Take a text, a part or a list of them."""
-        content = content if as_result else _decode_parts(content)
+        content = _decode_parts(content)
         if depth > _DEEPEST:
             return
         if isinstance(content, str):
@@ -317,9 +321,14 @@ class _Parts:
 def _decode_parts(content: Any) -> Any:
     """Return parts that were written into a string; another text stays as it is."""
     found = decode(content) if isinstance(content, str) and content.lstrip()[:2] == "[{" else None
-    if isinstance(found, list) and all(isinstance(p, dict) and _find_kind(p) for p in found):
+    if isinstance(found, list) and all(isinstance(p, dict) and _is_known_part(p) for p in found):
         return found
     return content
+
+
+def _is_known_part(part: Table) -> bool:
+    known = _find_kind(part) in _TEXTS | _REASONING | _CALLS | _RESULTS
+    return known or set(part) == {"text"} or any(isinstance(part.get(n), dict) for n in _WRAPPERS)
 
 
 def read_call(value: Any) -> ToolCall | None:
@@ -428,7 +437,7 @@ def _make_written(role: Role, text: str) -> Iterator[Message]:
 # What is said at the end.
 
 # Tools whose argument is the answer: agents that must answer in a form call one.
-_ANSWERING_TOOLS = ("final_answer", "final_result", "final_output")
+ANSWERING_TOOLS = ("final_answer", "final_result", "final_output")
 _FINAL = re.compile(r"^\s*(?:\*\*)?Final Answer:(?:\*\*)?[ \t]*\n?", re.MULTILINE)
 _TEXT_ACTION = re.compile(r"^Action(?: Input)?:", re.MULTILINE)
 
@@ -459,7 +468,7 @@ def strip_thoughts(text: str, *, asked_for_final: bool = False) -> Said:
 def find_final_call(calls: Sequence[ToolCall]) -> str | None:
     """Return the answer that is handed over as a tool's argument."""
     for call in calls:
-        if call.name in _ANSWERING_TOOLS and call.arguments:
+        if call.name in ANSWERING_TOOLS and call.arguments:
             found = decode(call.arguments)
             if isinstance(found, dict) and len(found) == 1:
                 return to_text(next(iter(found.values())))

@@ -13,7 +13,7 @@ from claimwise.readers.traces.values import Table, find_list, find_table, find_t
 
 
 def _is_opik(shape: Shape) -> bool:
-    return shape.has("trace/id", "spans") and not shape.has("observations")
+    return shape.has("trace.id", "spans") and not shape.has("observations")
 
 
 def _to_spans(record: Any, line: int) -> Iterator[Span]:
@@ -35,7 +35,7 @@ def _read(part: Table, line: int, trace_id: str | None) -> Span:
     return make_span(
         {},
         line=line,
-        kind=_find_kind(part),
+        kind=KINDS.get((find_text(part, ("type",)) or "").lower()),
         name=find_text(part, ("name",)) or "",
         trace_id=trace_id or find_text(part, ("trace_id",)),
         span_id=find_text(part, ("id",)),
@@ -45,15 +45,6 @@ def _read(part: Table, line: int, trace_id: str | None) -> Span:
         model=find_text(part, ("model",)),
         started_at=read_time(part.get("start_time")),
         error=find_text(error, ("message", "exception_type")),
-    )
-
-
-def _find_kind(part: Table) -> Any:
-    """Return the kind of a span: Opik has none for retrievers, which are told by their name."""
-    kind = KINDS.get((find_text(part, ("type",)) or "").lower())
-    name = (find_text(part, ("name",)) or "").lower()
-    return (
-        "retrieval" if kind in (None, "tool") and "retriev" in name and part.get("type") else kind
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from claimwise.readers.traces.attributes import make_span, read_id, read_start, to_plain
+from claimwise.readers.traces.attributes import KINDS, make_span, read_id, read_start, to_plain
 from claimwise.readers.traces.reader import TraceFormat
 from claimwise.readers.traces.shapes import Shape
-from claimwise.readers.traces.spans import Span
+from claimwise.readers.traces.spans import Span, SpanKind
 from claimwise.readers.traces.values import Table, find_list, find_table, find_text
 
 _REQUESTS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
@@ -17,6 +17,9 @@ _INNER = ("resourceSpans", "resource_spans", "batches", "scopeSpans", "scope_spa
           "scope_logs", "logRecords", "log_records")  # fmt: skip
 _FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR", "error")
 _DEEPEST = 8
+_DIALECTS = ("gen_ai", "llm", "input", "output", "openinference", "ai", "traceloop", "langfuse",
+             "retrieval", "lk", "lmnr", "pydantic_ai", "gcp", "mlflow")  # fmt: skip
+_ATTRIBUTES = tuple(f"attributes.{name}." for name in _DIALECTS)
 
 
 def is_otlp(shape: Shape) -> bool:
@@ -25,10 +28,15 @@ def is_otlp(shape: Shape) -> bool:
 
 
 def is_span_list(shape: Shape) -> bool:
-    """Tell spans that stand alone: an id of their trace, and attributes."""
-    ids = ("trace_id", "traceId", "context/trace_id", "spans/traceId", "spans/trace_id",
-           "spans/context/trace_id")  # fmt: skip
-    return shape.ends_with("attributes") and shape.has_any(*ids)
+    """Tell spans that stand alone: attributes with an id of their trace, or with known names."""
+    ids = ("trace_id", "traceId", "context.trace_id", "spans.traceId", "spans.trace_id",
+           "spans.context.trace_id")  # fmt: skip
+    if shape.ends_with("attributes") and shape.has_any(*ids):
+        return True
+    return shape.has("attributes") and (
+        shape.has("attributes.key", "attributes.value")
+        or any(path.startswith(_ATTRIBUTES) for path in shape.paths)
+    )
 
 
 def to_spans(record: Any, line: int) -> Iterator[Span]:
@@ -71,6 +79,7 @@ def read_span(span: Table, line: int, resource: Table | None = None) -> Span:
         {} if is_log else span.get("attributes"),
         events=events,
         line=line,
+        kind=find_span_kind(span),
         name=find_text(span, ("name",)) or "",
         trace_id=_find_id(span, context, "trace_id", "traceId"),
         span_id=None if is_log else _find_id(span, context, "span_id", "spanId"),
@@ -83,6 +92,11 @@ def read_span(span: Table, line: int, resource: Table | None = None) -> Span:
         found.kind = "generation"
     found.conversation_id = found.conversation_id or find_text(resource or {}, ("session.id",))
     return found
+
+
+def find_span_kind(span: Table) -> SpanKind | None:
+    """Return the kind that Phoenix writes beside the attributes."""
+    return KINDS.get((find_text(span, ("span_kind",)) or "").lower())
 
 
 def _find_id(span: Table, context: Table, *names: str) -> str | None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from claimwise.readers.traces.attributes import KINDS, make_span, read_start
-from claimwise.readers.traces.otel import list_records, read_span
+from claimwise.readers.traces.attributes import make_span, read_start
+from claimwise.readers.traces.otel import find_span_kind, list_records, read_span
 from claimwise.readers.traces.reader import TraceFormat
 from claimwise.readers.traces.shapes import Shape
-from claimwise.readers.traces.spans import Span, SpanKind
+from claimwise.readers.traces.spans import Span
 from claimwise.readers.traces.values import Table, find_text
 
 _COLUMN = "attributes."
 
 
 def _is_phoenix(shape: Shape) -> bool:
-    frame = shape.has_any("context.trace_id", "context.span_id")
-    listed = shape.has("data/attributes") and shape.has_any(
-        "data/context/trace_id", "data/trace_id", "data/traceId"
+    # Spans elsewhere have an object “context”; the data frame has columns with dots.
+    frame = shape.has("context.trace_id", "context.span_id") and "context" not in shape.paths
+    listed = shape.has("data.attributes") and shape.has_any(
+        "data.context.trace_id", "data.trace_id", "data.traceId"
     )
     return frame or listed
 
@@ -30,13 +31,7 @@ def _to_spans(record: Any, line: int) -> Iterator[Span]:
         if any(str(name).startswith("context.") for name in part):
             yield _read_row(part, line)
         elif "attributes" in part:
-            span = read_span(part, line)
-            span.kind = _find_kind(part) or span.kind
-            yield span
-
-
-def _find_kind(part: Table) -> SpanKind | None:
-    return KINDS.get((find_text(part, ("span_kind",)) or "").lower())
+            yield read_span(part, line)
 
 
 def _read_row(row: Table, line: int) -> Span:
@@ -51,7 +46,7 @@ def _read_row(row: Table, line: int) -> Span:
         attributes,
         events=row.get("events"),
         line=line,
-        kind=_find_kind(row),
+        kind=find_span_kind(row),
         name=find_text(row, ("name",)) or "",
         trace_id=find_text(row, ("context.trace_id",)),
         span_id=find_text(row, ("context.span_id",)),

@@ -64,25 +64,22 @@ class Tree:
         self.depths = self._measure_depths()
 
     def _measure_depths(self) -> list[int]:
-        """Return how deep each span stands; where parents go in a circle, it is cut open."""
-        depths: list[int | None] = [None] * len(self.spans)
+        """Return how deep each span stands; a circle of parents is cut above its first span."""
+        depths: dict[int, int] = {}
         for start in range(len(self.spans)):
-            path: list[int] = []
-            on_path: set[int] = set()
+            path: dict[int, None] = {}
             at: int | None = start
-            while at is not None and depths[at] is None and at not in on_path:
-                path.append(at)
-                on_path.add(at)
+            while at is not None and at not in depths:
+                if at in path:
+                    circle = list(path)[list(path).index(at) :]
+                    self.parents[min(circle)] = None
+                    path, at = {}, start
+                path[at] = None
                 at = self.parents[at]
-            if at is not None and at in on_path:
-                self.parents[path[-1]] = None
-                at = None
-            known = -1 if at is None else depths[at]
-            for depth, number in enumerate(
-                reversed(path), start=(-1 if known is None else known) + 1
-            ):
+            above = -1 if at is None else depths[at]
+            for depth, number in enumerate(reversed(path), start=above + 1):
                 depths[number] = depth
-        return [depth or 0 for depth in depths]
+        return [depths[number] for number in range(len(self.spans))]
 
     def find_above(self, numbers: Iterable[int]) -> set[int]:
         """Return the spans given and all that stand above one of them."""
