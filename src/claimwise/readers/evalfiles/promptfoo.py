@@ -218,8 +218,10 @@ class _ResultReader:
         inner = to_text(output, ("answer", "response", "output", "text", "content"))
         text, thoughts = strip_reasoning((inner if isinstance(output, dict) else answer) or "")
         self._dropped["reasoning parts"] += thoughts
-        failed = record.get("failureReason") == _FAILED_TO_ANSWER or not text.strip()
-        error = to_text(response.get("error")) or to_text(record.get("error"))
+        said_so = to_text(response.get("error"))
+        # An error beside an answer is one of grading it, unless the provider reports it.
+        failed = not text.strip() or (record.get("failureReason") == _FAILED_TO_ANSWER and said_so)
+        error = said_so or to_text(record.get("error"))
         return (None, error) if failed and error else (text if text.strip() else None, None)
 
     def _find_passages(
