@@ -65,6 +65,32 @@ def test_promote_then_list(project: Path, capsys: pytest.CaptureFixture[str]) ->
     ]
 
 
+LANGFUSE = {
+    "trace": {"id": "9f2c41", "sessionId": "s", "input": json.dumps(TRACE["question"]),
+              "output": json.dumps(TRACE["answer"])},
+    "observations": [
+        {"id": "o1", "traceId": "9f2c41", "type": "RETRIEVER", "name": "search", "input": "umbrella",
+         "output": json.dumps([{"page_content": "Found things are kept for 90 days.",
+                                "metadata": {"source": "lost-property"}}])},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["langfuse.json", "-"])
+def test_promote_a_trace_of_another_tool(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    text = json.dumps(LANGFUSE)
+    Path("langfuse.json").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text.encode()), encoding="utf-8"))
+    assert promote("--answerable", "--format", "json", what=what) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert done["item"]["query"] == TRACE["question"]
+    assert done["incident"]["trace_id"] == "9f2c41"
+    [claim] = done["claims"]
+    assert (claim["claim_text"], claim["verdict"]) == (TRACE["answer"], "contradicted")
+
+
 def test_promote_from_standard_input(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -376,6 +376,29 @@ def test_history_that_the_file_has_as_a_trace_is_told_once(tmp_path: Path) -> No
     ]  # fmt: skip
 
 
+def test_a_session_in_one_trace_has_the_turns_that_it_generated(tmp_path: Path) -> None:
+    """A root without words, a generation per turn: questions stay with their answers."""
+    shown = [{"role": "user", "content": "An example?"}, {"role": "assistant", "content": "Yes."}]
+    heard = [{"role": "system", "content": "Be kind."}, *shown]
+    spans = [make_span({"session": "x"}, spanId="root", name="session")]
+    for n, (asked, said) in enumerate([("Is it open?", "It is."), ("Until when?", "Until six.")]):
+        heard = [*heard, {"role": "user", "content": asked}]
+        answer = {"role": "assistant", "content": said}
+        spans += [
+            make_span({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "hours",
+                       "gen_ai.tool.call.result": f"result {n}"},
+                      spanId=f"t{n}", parentSpanId="root", at=10 * n + 1),
+            make_span({**OTEL, "gen_ai.input.messages": json.dumps(heard),
+                       "gen_ai.output.messages": json.dumps([answer])},
+                      spanId=f"g{n}", parentSpanId="root", at=10 * n + 2),
+        ]  # fmt: skip
+        heard = [*heard, answer]
+    found = read(tmp_path, request(*spans))
+    assert [(t.question, t.answer, texts(t, "tool_output")) for t in found.traces] == [
+        ("Is it open?", "It is.", ["result 0"]), ("Until when?", "Until six.", ["result 1"]),
+    ]  # fmt: skip
+
+
 def test_a_voice_agent_has_many_turns_in_one_trace(tmp_path: Path) -> None:
     spans = [make_span({"lk.job_id": "j"}, spanId="root", name="agent_session")]
     for n, (asked, said) in enumerate([("Is it open?", "Yes."), ("Until when?", "Until six.")]):
@@ -631,6 +654,14 @@ def test_phoenix_spans_of_its_api(tmp_path: Path) -> None:
     found = read(tmp_path, {"data": spans, "next_cursor": None})
     assert (found.reader, found.one.question, found.one.answer) == ("phoenix", ASKED, SAID)
     assert texts(found.one, "tool_output") == ["1280 m"]
+
+
+def test_spans_as_the_sdk_prints_them(tmp_path: Path) -> None:
+    span = {"name": "answer", "context": {"trace_id": "0x1", "span_id": "0x2"}, "parent_id": None,
+            "kind": "SpanKind.INTERNAL", "start_time": "2026-11-01T10:00:00.000000Z",
+            "attributes": DIALECTS["OpenInference"], "events": []}  # fmt: skip
+    found = read(tmp_path, to_lines([span]))
+    assert (found.reader, found.one.question, found.one.answer) == ("spans", ASKED, SAID)
 
 
 def test_phoenix_spans_as_otlp(tmp_path: Path) -> None:

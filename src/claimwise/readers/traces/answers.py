@@ -224,9 +224,10 @@ class _Trace:
 
     def understand(self) -> Understood:
         """Return the turns of the trace, the last one with the evidence of its spans."""
-        question, turns = self._find_question()
-        answer, waits_for, reasoning = self._find_answer()
-        last = Turn((question or "").strip(), (answer or "").strip(), reasoning=reasoning)
+        answer, speaker, waits_for = self._find_answer()
+        question, turns = self._find_question(speaker)
+        last = Turn((question or "").strip(), (answer or "").strip())
+        last.reasoning = self._count_thoughts(speaker) if speaker is not None else 0
         if turns and (turns[-1].question == last.question or not last.question):
             last.calls, last.results = turns[-1].calls, turns[-1].results
         earlier = [t for t in turns[:-1] if t.question and t.answer]
@@ -240,38 +241,48 @@ class _Trace:
             return Understood([last], f"no question in it{told}", None)
         return Understood([*earlier, last], None, question)
 
-    def _find_question(self) -> tuple[str | None, list[Turn]]:
-        """Return the question, and the conversation that it stands in, if there is one."""
-        for number in [*self.holders, *self.generations]:
+    def _find_question(self, speaker: int | None) -> tuple[str | None, list[Turn]]:
+        """Return the question, and the conversation that it stands in, if there is one.
+
+        Where no outer span has it, the generation that gave the answer has; what came before it
+        in its prompt is a turn of this trace if a generation of this trace said it.
+        """
+        for number in self.holders:
             exchange = self.read(number)
             if exchange.question:
                 return exchange.question, exchange.turns
+        inner = speaker is not None and self.spans[speaker].kind == "generation"
+        end = speaker if inner and speaker is not None else len(self.spans)
+        for number in (n for n in reversed(self.generations) if n <= end):
+            exchange = self.read(number)
+            if exchange.question:
+                said = {self.read(n).answer for n in self.generations}
+                earlier = [turn for turn in exchange.turns[:-1] if turn.answer in said]
+                return exchange.question, [*earlier, exchange.turns[-1]]
         given = (value for n in self.holders for value in self.spans[n].inputs)
         unsure = (find_question(value, sure=False) for value in given)
         searched = (find_question(v) for s in self.spans if s.kind == "retrieval" for v in s.inputs)
         return _first(unsure) or _first(searched), []
 
-    def _find_answer(self) -> tuple[str | None, str | None, int]:
-        """Return the answer, or the tool that was called instead, and the count of thoughts."""
+    def _find_answer(self) -> tuple[str | None, int | None, str | None]:
+        """Return the answer and the span that gave it, or the tool that was called instead."""
         outer = sorted(self.holders, key=lambda n: (self.tree.depths[n], -n))
         last = [n for n in reversed(self.generations) if self._has_output(n)][:1]
         # A holder that ends with a call has said all it knows: inner steps don't answer for it.
         waiting = next((k for k, n in enumerate(outer) if self.read(n).waits_for), len(outer))
         for number in [*outer[: waiting + 1], *last]:
-            exchange = self.read(number)
-            if exchange.answer:
-                return exchange.answer, None, self._count_thoughts(exchange, number)
-        waits_for = _first(self.read(n).waits_for for n in [*outer, *last])
-        return None, waits_for, 0
+            if self.read(number).answer:
+                return self.read(number).answer, number, None
+        return None, None, _first(self.read(n).waits_for for n in [*outer, *last])
 
     def _has_output(self, number: int) -> bool:
         exchange = self.read(number)
         return bool(exchange.answer or exchange.waits_for)
 
-    def _count_thoughts(self, chosen: Exchange, number: int) -> int:
+    def _count_thoughts(self, speaker: int) -> int:
         """Count the thoughts of the whole turn: generations record them, outer spans may not."""
-        inner = sum(self.read(n).reasoning for n in self.generations if n != number)
-        return max(chosen.reasoning, inner)
+        inner = sum(self.read(n).reasoning for n in self.generations if n != speaker)
+        return max(self.read(speaker).reasoning, inner)
 
     def _explain(self, waits_for: str | None) -> str:
         """Return why there is no answer."""

@@ -29,9 +29,9 @@ _START = ("start_time", "startTime", "timestamp", "createdAt", "created_at")
 
 
 def _is_langfuse(shape: Shape) -> bool:
-    rows = shape.has_any(*_PARENT, *(f"data/{name}" for name in _PARENT))
-    whole = shape.has("observations", "trace") or shape.has("observations/traceId")
-    listed = shape.has("data/observations/traceId")
+    rows = shape.has_any(*_PARENT, *(f"data.{name}" for name in _PARENT))
+    whole = shape.has("observations", "trace") or shape.has("observations.traceId")
+    listed = shape.has("data.observations.traceId")
     return whole or rows or listed
 
 

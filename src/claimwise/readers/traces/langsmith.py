@@ -18,7 +18,7 @@ _DEEPEST = 200
 
 
 def _is_langsmith(shape: Shape) -> bool:
-    return shape.has("run_type", "inputs") or shape.has("runs/run_type", "runs/inputs")
+    return shape.has("run_type", "inputs") or shape.has("runs.run_type", "runs.inputs")
 
 
 def _to_spans(record: Any, line: int) -> Iterator[Span]:

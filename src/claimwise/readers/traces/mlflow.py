@@ -17,7 +17,7 @@ _SESSION = ("mlflow.trace.session", "mlflow.traceSession")
 
 
 def _is_mlflow(shape: Shape) -> bool:
-    whole = shape.has("info", "data/spans") or shape.has("traces/info", "traces/data/spans")
+    whole = shape.has("info", "data.spans") or shape.has("traces.info", "traces.data.spans")
     row = shape.has("trace_id", "trace", "request", "response")
     return whole or row
 

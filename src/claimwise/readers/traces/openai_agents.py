@@ -14,7 +14,7 @@ from claimwise.readers.traces.values import Table, find_table, find_text, read_t
 
 
 def _is_agents(shape: Shape) -> bool:
-    return shape.has_any("span_data", "data/span_data") or shape.has("object", "workflow_name")
+    return shape.has_any("span_data", "data.span_data") or shape.has("object", "workflow_name")
 
 
 def _to_spans(record: Any, line: int) -> Iterator[Span]:

@@ -13,7 +13,7 @@ from claimwise.readers.traces.values import Table, find_list, find_table, find_t
 
 
 def _is_opik(shape: Shape) -> bool:
-    return shape.has("trace/id", "spans") and not shape.has("observations")
+    return shape.has("trace.id", "spans") and not shape.has("observations")
 
 
 def _to_spans(record: Any, line: int) -> Iterator[Span]:

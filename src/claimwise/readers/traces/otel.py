@@ -19,7 +19,7 @@ _FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR", "error")
 _DEEPEST = 8
 _DIALECTS = ("gen_ai", "llm", "input", "output", "openinference", "ai", "traceloop", "langfuse",
              "retrieval", "lk", "lmnr", "pydantic_ai", "gcp", "mlflow")  # fmt: skip
-_ATTRIBUTES = tuple(f"attributes/{name}{end}" for name in _DIALECTS for end in "./")
+_ATTRIBUTES = tuple(f"attributes.{name}." for name in _DIALECTS)
 
 
 def is_otlp(shape: Shape) -> bool:
@@ -29,12 +29,12 @@ def is_otlp(shape: Shape) -> bool:
 
 def is_span_list(shape: Shape) -> bool:
     """Tell spans that stand alone: attributes with an id of their trace, or with known names."""
-    ids = ("trace_id", "traceId", "context/trace_id", "spans/traceId", "spans/trace_id",
-           "spans/context/trace_id")  # fmt: skip
+    ids = ("trace_id", "traceId", "context.trace_id", "spans.traceId", "spans.trace_id",
+           "spans.context.trace_id")  # fmt: skip
     if shape.ends_with("attributes") and shape.has_any(*ids):
         return True
     return shape.has("attributes") and (
-        shape.has("attributes/key", "attributes/value")
+        shape.has("attributes.key", "attributes.value")
         or any(path.startswith(_ATTRIBUTES) for path in shape.paths)
     )
 

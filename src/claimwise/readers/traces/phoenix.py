@@ -16,9 +16,10 @@ _COLUMN = "attributes."
 
 
 def _is_phoenix(shape: Shape) -> bool:
-    frame = shape.has_any("context.trace_id", "context.span_id")
-    listed = shape.has("data/attributes") and shape.has_any(
-        "data/context/trace_id", "data/trace_id", "data/traceId"
+    # Spans elsewhere have an object “context”; the data frame has columns with dots.
+    frame = shape.has("context.trace_id", "context.span_id") and "context" not in shape.paths
+    listed = shape.has("data.attributes") and shape.has_any(
+        "data.context.trace_id", "data.trace_id", "data.traceId"
     )
     return frame or listed
 
