@@ -164,7 +164,7 @@ def _read_message(value: Table) -> Message | None:
     more = find_table(value, "additional_kwargs")
     for name in ("tool_calls", "toolCalls", "function_call"):
         parts.take_calls(value.get(name) or more.get(name))
-    if value.get("reasoning_content") or value.get("reasoning"):
+    if any(value.get(name) for name in ("reasoning_content", "reasoning", "thinking")):
         parts.reasoning += 1
     return parts.make_message(role)
 
