@@ -417,7 +417,13 @@ def test_a_session_in_one_trace_has_the_turns_that_it_generated(tmp_path: Path) 
 
 
 def test_a_voice_agent_has_many_turns_in_one_trace(tmp_path: Path) -> None:
-    spans = [make_span({"lk.job_id": "j"}, spanId="root", name="agent_session")]
+    spans = [
+        make_span({"lk.job_id": "j"}, spanId="root", name="agent_session"),
+        make_span({"lk.instructions": "Greet."}, spanId="g", parentSpanId="root",
+                  name="agent_turn"),
+        make_span({"lk.response.text": "Welcome!"}, spanId="gl", parentSpanId="g",
+                  name="llm_node"),
+    ]  # fmt: skip
     for n, (asked, said) in enumerate([("Is it open?", "Yes."), ("Until when?", "Until six.")]):
         inner = {"parentSpanId": f"turn{n}", "at": 10 * n + 3}
         spans += [
@@ -434,6 +440,7 @@ def test_a_voice_agent_has_many_turns_in_one_trace(tmp_path: Path) -> None:
     assert [(t.question, t.answer, texts(t, "tool_output")) for t in found.traces] == [
         ("Is it open?", "Yes.", ["result 0"]), ("Until when?", "Until six.", ["result 1"]),
     ]  # fmt: skip
+    assert found.dropped == {"turns without a question or an answer": 1}
     assert {trace.conversation_id for trace in found.traces} == {"t1"}
 
 
@@ -521,6 +528,8 @@ def test_shapes_of_tool_calls(call: Any) -> None:
         {"type": "function_call_output", "call_id": "c", "name": "f", "output": "out"},
         {"role": "user", "parts": [{"function_response": {"id": "c", "name": "f",
                                                           "response": {"result": "out"}}}]},
+        {"role": "tool", "content": json.dumps([{"toolResult": {
+            "toolUseId": "c", "name": "f", "status": "success", "content": [{"text": "out"}]}}])},
         {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "c", "toolName": "f",
                                       "output": {"type": "text", "value": "out"}}]},
     ],
