@@ -23,6 +23,7 @@ from claimwise.metrics import load_metrics
 from claimwise.metrics.catalogue import list_metrics
 from claimwise.readers.problems import describe
 from claimwise.readers.records import NESTED
+from claimwise.report.format import join_words
 from claimwise.store.files import SqlFolder, list_views
 from claimwise.types.accuracy import Accuracy, VerifierAccuracy
 from claimwise.types.rows import ROW_TYPES, Row
@@ -96,8 +97,8 @@ def write_metrics() -> None:
             facts.append(f"Series: `{metric.series}`.")
         if metric.labels:
             facts.append(f"Labels: {', '.join(f'`{view}`' for view in metric.labels)}.")
-        if metric.needs_people:
-            facts.append("Needs people's labels.")
+        if metric.needs:
+            facts.append(f"Needs {join_words(metric.needs)}.")
         meaning = metric.meaning[0].upper() + metric.meaning[1:]
         cog.outl(f"\n### {metric.name}\n\n**{metric.title}.** {meaning}. {' '.join(facts)}")
         if metric.notes:

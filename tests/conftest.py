@@ -7,26 +7,38 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import redirect_stdout
+from fcntl import LOCK_EX, flock
+from importlib import import_module
 from itertools import count
 from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+import claimwise
 from claimwise.accounts import queries
 from claimwise.cli.main import run
 from claimwise.demo import list_demo_files, write_demo
 from claimwise.store import Store, open_store
 from claimwise.transfer import import_files
+from support.copies import Fill, StoreCopies
 from support.watchdog import make_run_folder, make_worker_folder, watch
 
-# A busy machine is no counterexample: speed has tests of its own.
-settings.register_profile("claimwise", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine is no counterexample: speed has tests of its own. `--hypothesis-profile thorough`
+# looks for counterexamples longer.
+settings.register_profile(
+    "claimwise", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40
+)
+settings.register_profile("thorough", settings.get_profile("claimwise"), max_examples=1000)
 settings.load_profile("claimwise")
 
 _numbers = count()
 _MEMORY, _DISK = Path("/dev/shm"), Path("/tmp")
+_MEASURED = pytest.StashKey[bool]()
 _LEASH = pytest.StashKey[subprocess.Popen[str]]()
 _ROOM = 8 * 2**30  # a PostgreSQL store takes some megabytes, and there are many hundreds
 
@@ -58,18 +70,46 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTEST_DEBUG_TEMPROOT", None)  # pytest's own folders go there too
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Measure coverage by one variant of a test on each engine; the others run the same lines.
+def _get_coverage(config: pytest.Config) -> Any:
+    """Return what pauses and resumes coverage; None where it is not measured."""
+    return getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
 
-    Tracing makes a test take half as long again, and most tests are one of many variants.
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the tests by which coverage is measured: tracing makes a test half as long again.
+
+    Left out are those whose lines others run too: all variants of a test but the first (in
+    tests/store the first on each engine), properties, which run the same lines for every example,
+    and the browser, which asks for what tests/app asks for.
     """
     seen: set[tuple[str, str | None]] = set()
     for item in items:
         name, _, variant = item.nodeid.partition("[")
-        key = (name, next((engine for engine in ENGINES if engine in variant), None))
-        if key in seen:
-            item.add_marker("no_cover")
+        engines = ENGINES if name.startswith("tests/store/") else ()
+        key = (name, next((engine for engine in engines if engine in variant), None))
+        item.stash[_MEASURED] = not (
+            key in seen
+            or name.startswith("tests/browser/")
+            or is_hypothesis_test(getattr(item, "obj", None))
+        )
         seen.add(key)
+    if _get_coverage(config) is not None:
+        # A module that is imported while nothing is measured would lose its first lines.
+        for module in walk_packages(claimwise.__path__, "claimwise."):
+            import_module(module.name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Pause coverage for a test by which it is not measured, and for what is set up for it."""
+    coverage = _get_coverage(item.config)
+    if coverage is None or item.stash[_MEASURED]:
+        return (yield)
+    coverage.pause()
+    try:
+        return (yield)
+    finally:
+        coverage.resume()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -164,9 +204,15 @@ ENGINES = ("sqlite", "postgresql")
 
 
 @pytest.fixture(params=ENGINES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def engine_name(request: pytest.FixtureRequest) -> str:
+    """The name of each engine in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def place(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new store can be made, on each engine in turn."""
-    if request.param == "sqlite":
+    if engine_name == "sqlite":
         return str(tmp_path / "store.db")
     return new_schema(request.getfixturevalue("postgres_server"))
 
@@ -176,6 +222,21 @@ def store(place: str) -> Iterator[Store]:
     """An empty store, on each engine in turn."""
     with open_store(place, create=True) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def store_copies(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> StoreCopies:
+    """Copies of stores that are filled once."""
+    folder = tmp_path_factory.mktemp("copies")
+    return StoreCopies(folder, lambda: str(request.getfixturevalue("postgres_server")))
+
+
+@pytest.fixture
+def copy_store(engine_name: str, store_copies: StoreCopies) -> Callable[[Fill], str]:
+    """Make a store like others that were filled the same way, on each engine in turn."""
+    return lambda fill: store_copies.copy(engine_name, fill)
 
 
 @pytest.fixture(scope="session", params=ENGINES)
@@ -215,8 +276,25 @@ def written_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def judged_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What ``claimwise demo`` makes, which takes seconds. Copy it; don't write to it."""
-    folder = tmp_path_factory.mktemp("judged") / "demo"
-    assert run(["demo", str(folder)]) == 0
-    return folder
+def judged_demo() -> Path:
+    """What ``claimwise demo`` makes, and beside it ``printed.txt``. Copy it; don't write to it.
+
+    It takes seconds, so the first worker that needs it makes it for all.
+    """
+    own = Path(tempfile.gettempdir())
+    run_folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    place = run_folder / "judged"
+    with (run_folder / "judged.lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
+        flock(lock, LOCK_EX)
+        if not place.exists():
+            made = Path(tempfile.mkdtemp(dir=run_folder))
+            patch.setenv("COLUMNS", "100")
+            patch.delenv("CLAIMWISE_STORE", raising=False)
+            patch.chdir(made)
+            with (
+                Path("printed.txt").open("w", encoding="utf-8") as printed,
+                redirect_stdout(printed),
+            ):
+                assert run(["demo", "demo"]) == 0
+            made.rename(place)
+    return place / "demo"

@@ -143,7 +143,7 @@ def test_extras_are_in_the_development_group() -> None:
     """What the tests run is what the extras promise."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     extras = settings["project"]["optional-dependencies"]
-    assert set(extras) == {"encoder", "parquet", "postgres", "web"}
+    assert set(extras) == {"encoder", "inspect", "otlp", "parquet", "pdf", "postgres", "web"}
     wanted = {text for texts in extras.values() for text in texts}
     assert wanted <= set(settings["dependency-groups"]["dev"])
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from claimwise.run_report import build_report
     from claimwise.run_report.values import Report
     from claimwise.store import Store, open_store
-    from claimwise.transfer import export_store, import_files
+    from claimwise.transfer import export_run, export_store, import_files
     from claimwise.types.closed_book import FactCheckResult
     from claimwise.types.results import Estimate, MetricTable, Settings
     from claimwise.types.verdicts import CheckResult
@@ -44,6 +44,7 @@ _HOMES = {
     "check": "checking.check",
     "claims_frame": "claims.frame",
     "estimate_metric": "metrics",
+    "export_run": "transfer",
     "export_store": "transfer",
     "factcheck": "fact_check.answer",
     "find_metric": "metrics",
@@ -73,6 +74,7 @@ __all__ = [
     "check",
     "claims_frame",
     "estimate_metric",
+    "export_run",
     "export_store",
     "factcheck",
     "find_metric",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from claimwise.demo import list_demo_files
-from claimwise.store import open_store
-from claimwise.transfer import import_files
 from support.app_server import RunningApp, run_app
+from support.copies import Fill, StoreCopies, add_demo, add_nothing
 
 
 @pytest.fixture(autouse=True)
@@ -19,18 +17,14 @@ def _quick_hashes(quick_hashes: None) -> None:
 
 
 @pytest.fixture
-def app(place: str, tmp_path: Path) -> Iterator[RunningApp]:
+def app(copy_store: Callable[[Fill], str], tmp_path: Path) -> Iterator[RunningApp]:
     """The app over an empty store, on each engine in turn."""
-    open_store(place, create=True).close()
-    with run_app(place, tmp_path) as running:
+    with run_app(copy_store(add_nothing), tmp_path) as running:
         yield running
 
 
 @pytest.fixture
-def demo_app(tmp_path: Path) -> Iterator[RunningApp]:
+def demo_app(store_copies: StoreCopies, tmp_path: Path) -> Iterator[RunningApp]:
     """The app over a SQLite file with the demo data."""
-    place = str(tmp_path / "store.db")
-    with open_store(place, create=True) as store:
-        import_files(store, list_demo_files())
-    with run_app(place, tmp_path) as running:
+    with run_app(store_copies.copy("sqlite", add_demo), tmp_path) as running:
         yield running

@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import re
 import threading
+from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,35 @@ def make_call(store: Store, role: Role = "admin", **more: Any) -> Call:
     return Call(store=store, account=account, project=Project(Path("/nowhere")), now=NOW, **more)
 
 
+@pytest.fixture(scope="module")
+def demo_pool(demo_place: str) -> Iterator[StorePool]:
+    """Connections to the demo data: figures that are measured over them are kept for all tests."""
+    pool = StorePool(lambda: open_store(demo_place))
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def call_demo(
+    demo_store: Store, demo_pool: StorePool, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Call]:
+    """Make a call over the demo data that waits for its figures."""
+    monkeypatch.setitem(FigureStore.get.__kwdefaults__ or {}, "patience", DEADLINE)
+    return partial(make_call, demo_store, borrow=demo_pool.borrow)
+
+
+@pytest.fixture(scope="module")
+def read_report(demo_place: str) -> Callable[[str], Report]:
+    """Measure a run of the demo data once."""
+
+    @cache
+    def build(run_id: str) -> Report:
+        with open_store(demo_place) as store:
+            return build_report(store, load_metrics(), run_id, version="0")
+
+    return build
+
+
 def read(response: Response) -> str:
     """Return the words of a page, as one line."""
     body = response.body.decode()
@@ -50,10 +81,12 @@ def fill(store: Store, *records: dict[str, Any]) -> None:
     store.load(to_rows(records), ["file"], lenient=True)
 
 
-def test_overview_leads_with_the_reports_worst_slice(demo_store: Store) -> None:
-    report = build_report(demo_store, load_metrics(), "candidate", version="0")
+def test_overview_leads_with_the_reports_worst_slice(
+    call_demo: Callable[..., Call], read_report: Callable[[str], Report]
+) -> None:
+    report = read_report("candidate")
     worst = sentences.describe_worst(report)[0]
-    told = read(show_dashboard(make_call(demo_store)))
+    told = read(show_dashboard(call_demo()))
     assert f"Surest to be bad: {worst.metric} in {worst.where}" in told
     assert f"{worst.rate} {worst.interval}" in told
     assert worst.explanation in told
@@ -62,18 +95,20 @@ def test_overview_leads_with_the_reports_worst_slice(demo_store: Store) -> None:
     assert "8 of 189, bounds [0.836, 0.878]" in told
 
 
-def test_the_worst_slice_is_the_first_of_the_chart(demo_store: Store) -> None:
+def test_the_worst_slice_is_the_first_of_the_chart(read_report: Callable[[str], Report]) -> None:
     for run_id in ("baseline", "candidate"):
-        report = build_report(demo_store, load_metrics(), run_id, version="0")
+        report = read_report(run_id)
         for worst in sentences.describe_worst(report):
             members = {one.title: one for one in draw_slices(report, worst.row.metric)}
             first = members[say_name(worst.metric)].rows[0]
             assert first.slice == worst.row.slice, worst.metric
 
 
-def test_every_overall_figure_of_a_runs_page_is_the_reports(demo_store: Store) -> None:
-    report = build_report(demo_store, load_metrics(), "baseline", version="0")
-    told = read(show_run(make_call(demo_store, path={"run_id": "baseline"})))
+def test_every_overall_figure_of_a_runs_page_is_the_reports(
+    call_demo: Callable[..., Call], read_report: Callable[[str], Report]
+) -> None:
+    report = read_report("baseline")
+    told = read(show_run(call_demo(path={"run_id": "baseline"})))
     for table in report.tables:
         for row in table.overall:
             assert f"{row.micro:.3f} [{row.low:.3f}, {row.high:.3f}]" in told
@@ -82,8 +117,8 @@ def test_every_overall_figure_of_a_runs_page_is_the_reports(demo_store: Store) -
 
 
 @pytest.mark.parametrize("metric", ["citation_recall", "abstention", "stale_share"])
-def test_metrics_can_be_chosen(demo_store: Store, metric: str) -> None:
-    response = show_dashboard(make_call(demo_store, query={"metric": metric}))
+def test_metrics_can_be_chosen(call_demo: Callable[..., Call], metric: str) -> None:
+    response = show_dashboard(call_demo(query={"metric": metric}))
     assert f'<option value="{metric}" selected>' in response.body.decode()
     told = read(response)
     wanted = {"citation_recall": 1, "abstention": 2, "stale_share": 1}[metric]
@@ -91,9 +126,9 @@ def test_metrics_can_be_chosen(demo_store: Store, metric: str) -> None:
     assert f"/sql/{metric}" in response.body.decode()
 
 
-def test_unknown_choices_fall_back(demo_store: Store) -> None:
+def test_unknown_choices_fall_back(call_demo: Callable[..., Call]) -> None:
     query = {"metric": "'; drop table runs", "system": "<script>"}
-    told = read(show_dashboard(make_call(demo_store, query=query)))
+    told = read(show_dashboard(call_demo(query=query)))
     assert "Surest to be bad: faithfulness" in told
 
 
@@ -102,11 +137,13 @@ def test_labelers_are_sent_to_their_work(store: Store) -> None:
     assert (response.status, response.headers["location"]) == (303, "/label")
 
 
-def test_runs_are_listed_with_their_figures(demo_store: Store) -> None:
-    told = read(show_runs(make_call(demo_store)))
+def test_runs_are_listed_with_their_figures(
+    call_demo: Callable[..., Call], read_report: Callable[[str], Report]
+) -> None:
+    told = read(show_runs(call_demo()))
     assert "ferny-assistant 2 runs" in told
     for name in ("baseline", "candidate"):
-        report = build_report(demo_store, load_metrics(), name, version="0")
+        report = read_report(name)
         row = report.tables[0].overall[0]
         assert f"{row.micro:.3f} [{row.low:.3f}, {row.high:.3f}]" in told
 
@@ -247,34 +284,34 @@ def test_hostile_names_stay_text(store: Store) -> None:
         assert "<script>" not in body
 
 
-def test_sql_is_shown_with_how_to_run_it(demo_store: Store) -> None:
+def test_sql_is_shown_with_how_to_run_it(call_demo: Callable[..., Call]) -> None:
     query = {"run": "can'didate; rm"}
-    told = read(show_query(make_call(demo_store, path={"name": "faithfulness"}, query=query)))
+    told = read(show_query(call_demo(path={"name": "faithfulness"}, query=query)))
     assert load_metrics()["faithfulness"].meaning.split(";")[0] in told
     assert "from deciding_labels as d" in told
     assert "claimwise metrics --metric faithfulness --run 'can'\"'\"'didate; rm'" in told
-    told = read(show_query(make_call(demo_store, path={"name": "deciding_labels"})))
+    told = read(show_query(call_demo(path={"name": "deciding_labels"})))
     assert "create view deciding_labels as" in told
     with pytest.raises(Refusal, match="no metric or view"):
-        show_query(make_call(demo_store, path={"name": "../x"}))
+        show_query(call_demo(path={"name": "../x"}))
 
 
-def test_every_link_to_sql_leads_somewhere(demo_store: Store) -> None:
+def test_every_link_to_sql_leads_somewhere(call_demo: Callable[..., Call]) -> None:
     pages = [
-        show_dashboard(make_call(demo_store)),
-        show_runs(make_call(demo_store)),
-        show_run(make_call(demo_store, path={"run_id": "candidate"})),
+        show_dashboard(call_demo()),
+        show_runs(call_demo()),
+        show_run(call_demo(path={"run_id": "candidate"})),
     ]
     names = {name for page in pages for name in re.findall(r'"/sql/(\w+)', page.body.decode())}
     assert {"faithfulness", "verdict_shares", "quadrant", "abstention"} <= names
     for name in names:
-        assert show_query(make_call(demo_store, path={"name": name})).status == 200
+        assert show_query(call_demo(path={"name": name})).status == 200
 
 
-def test_every_chart_has_its_table(demo_store: Store) -> None:
+def test_every_chart_has_its_table(call_demo: Callable[..., Call]) -> None:
     pages = (
-        show_dashboard(make_call(demo_store)),
-        show_run(make_call(demo_store, path={"run_id": "candidate"})),
+        show_dashboard(call_demo()),
+        show_run(call_demo(path={"run_id": "candidate"})),
     )
     for page in pages:
         panels = page.body.decode().split('<div class="panel">')[1:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,18 +24,24 @@ from claimwise.labelling.desk import (
 )
 from claimwise.labelling.queue import close_round, save_label, take_task
 from claimwise.labelling.values import Choice
-from claimwise.store import open_store
+from claimwise.store import Store, open_store
 from small_data import label, load
 from support.app_server import Person, RunningApp, fill_path, run_app, utc_now
+from support.copies import Fill
 from support.desk_data import TOWER, fill_store, make_round
 
 
+def add_tower_round(store: Store) -> None:
+    fill_store(store)
+    make_round(store, "tower")
+
+
 @pytest.fixture
-def tower(place: str, tmp_path: Path) -> Iterator[tuple[RunningApp, str]]:
+def tower(copy_store: Callable[[Fill], str], tmp_path: Path) -> Iterator[tuple[RunningApp, str]]:
     """The app with a round on the tower, on each engine in turn."""
-    with open_store(place, create=True) as store:
-        fill_store(store)
-        round_id = make_round(store, "tower").round_id
+    place = copy_store(add_tower_round)
+    with open_store(place) as store:
+        round_id = store.query("select round_id from annotation_rounds")[0][0]
     with run_app(place, tmp_path) as app:
         yield app, round_id
 

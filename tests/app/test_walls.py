@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
@@ -14,14 +14,13 @@ import pytest
 from claimwise.app.app import list_routes
 from claimwise.app.requests import PageRoute, load_templates
 from claimwise.app.security import BODY_LIMIT, HEADERS, check_host, check_origin, read_address
-from claimwise.demo import list_demo_files
 from claimwise.labelling.draw import draw_round
 from claimwise.labelling.guide import read_guide
 from claimwise.labelling.rounds import add_guide
-from claimwise.store import Store, open_store
+from claimwise.store import Store
 from claimwise.store.files import SqlFolder
-from claimwise.transfer import import_files
 from support.app_server import PASSWORD, RunningApp, fill_path, run_app, utc_now
+from support.copies import Fill, add_demo
 
 HOSTILE = (
     "'; drop table accounts; --",
@@ -46,16 +45,18 @@ def count_everything(store: Store) -> dict[str, int]:
     return {name: store.query(f"select count(*) from {name}")[0][0] for name in tables}
 
 
+def add_demo_and_round(store: Store) -> None:
+    add_demo(store)
+    guide = read_guide("grounded")
+    add_guide(store, guide.version, guide.text, utc_now())
+    draw_round(store, "baseline", "grounded", title="a round", created_by="admin",
+               guide_version=guide.version, now=utc_now())  # fmt: skip
+
+
 @pytest.fixture
-def labelling(place: str, tmp_path: Path) -> Iterator[RunningApp]:
+def labelling(copy_store: Callable[[Fill], str], tmp_path: Path) -> Iterator[RunningApp]:
     """The app over the demo data with a round, on each engine in turn."""
-    with open_store(place, create=True) as store:
-        import_files(store, list_demo_files())
-        guide = read_guide("grounded")
-        add_guide(store, guide.version, guide.text, utc_now())
-        draw_round(store, "baseline", "grounded", title="a round", created_by="admin",
-                   guide_version=guide.version, now=utc_now())  # fmt: skip
-    with run_app(place, tmp_path) as running:
+    with run_app(copy_store(add_demo_and_round), tmp_path) as running:
         yield running
 
 
@@ -175,7 +176,7 @@ def test_no_path_leads_out_of_the_static_files(app: RunningApp) -> None:
         "/static/base.css%00",
     ):
         request = httpx2.Request("GET", httpx2.URL(app.url).copy_with(raw_path=path.encode()))
-        with httpx2.Client() as web:
+        with httpx2.Client(verify=False) as web:
             answer = web.send(request)
         assert answer.status_code == 404, path
         assert "import" not in answer.text

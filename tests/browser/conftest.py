@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from browser.desk import PEOPLE, Visit, log_in, wait_ready
+from browser.tabs import LendTab, Tab, TabPool
 from claimwise.accounts.queries import create_account
 from claimwise.store import open_store
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
@@ -27,7 +28,9 @@ expect.set_options(timeout=1000 * DEADLINE)  # else five seconds, which a busy m
 Open = Callable[[Path, int, str], Page]
 
 
-@pytest.fixture(scope="module")
+# Not for the whole session: Playwright keeps an event loop running in this thread, and other
+# tests need one of their own.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     assert Path(CHROMIUM).exists(), "Chromium is not installed: `make test` installs it"
     with sync_playwright() as playwright:
@@ -36,30 +39,31 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
+@pytest.fixture(scope="package")
+def _tab_pool(browser: Browser) -> TabPool:
+    """Tabs that one test after the other gets."""
+    return TabPool(browser)
+
+
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Open]:
+def lend_tab(_tab_pool: TabPool) -> Iterator[LendTab]:
+    """Lend empty tabs, each with cookies of its own, until the test ends."""
+    yield _tab_pool.lend
+    _tab_pool.take_back()
+
+
+@pytest.fixture
+def open_page(lend_tab: LendTab) -> Open:
     """Open a file at a width and in a colour scheme: it asks for nothing else and complains not."""
-    pages: list[Page] = []
 
     def open_file(path: Path, width: int, scheme: str) -> Page:
-        page = browser.new_page(
-            viewport={"width": width, "height": 900},
-            color_scheme="dark" if scheme == "dark" else "light",
-        )
-        pages.append(page)
-        requests: list[str] = []
-        problems: list[str] = []
-        page.on("request", lambda request: requests.append(request.url))
-        page.on("console", lambda message: problems.append(message.text))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(path.as_uri())
-        assert requests == [path.as_uri()], "the page is one file"
-        assert problems == []
-        return page
+        tab = lend_tab(width=width, scheme=scheme)
+        tab.page.goto(path.as_uri())
+        assert tab.requests == [path.as_uri()], "the page is one file"
+        assert tab.console + tab.errors == []
+        return tab.page
 
-    yield open_file
-    for page in pages:
-        page.close()
+    return open_file
 
 
 @pytest.fixture(scope="session")
@@ -83,35 +87,20 @@ def desk_app(desk_store: Path, tmp_path: Path) -> Iterator[RunningApp]:
 
 
 @pytest.fixture
-def visit(browser: Browser, desk_app: RunningApp) -> Iterator[Visit]:
+def visit(lend_tab: LendTab, desk_app: RunningApp) -> Iterator[Visit]:
     """Open a page of the app as someone; it asks nobody else for anything and complains not."""
-    contexts: list[BrowserContext] = []
-    problems: list[str] = []
+    tabs: list[Tab] = []
 
-    def open_as(
-        name: str, path: str, *, width: int = 1280, scheme: str = "light", bypass_csp: bool = False
-    ) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": 844},
-            color_scheme="dark" if scheme == "dark" else "light",
-            bypass_csp=bypass_csp,
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("request", lambda asked: _check_request(asked.url, desk_app.url, problems))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        log_in(context, desk_app, name)
-        page.goto(desk_app.url + path)
-        if page.locator("#desk").count():
-            wait_ready(page)
-        return page
+    def open_as(name: str, path: str, *, width: int = 1280, scheme: str = "light") -> Page:
+        tab = lend_tab(width=width, scheme=scheme)
+        tabs.append(tab)
+        log_in(tab.page.context, desk_app, name)
+        tab.page.goto(desk_app.url + path)
+        if tab.page.locator("#desk").count():
+            wait_ready(tab.page)
+        return tab.page
 
     yield open_as
-    for context in contexts:
-        context.close()
-    assert problems == []
-
-
-def _check_request(url: str, base: str, problems: list[str]) -> None:
-    if not url.startswith((f"{base}/", "data:")):
-        problems.append(f"asked for {url}")
+    assert [error for tab in tabs for error in tab.errors] == []
+    ours = (f"{desk_app.url}/", "data:")
+    assert [url for tab in tabs for url in tab.requests if not url.startswith(ours)] == []

@@ -21,7 +21,7 @@ from claimwise.labelling.values import Choice, Task
 from claimwise.store import Store
 from small_data import load
 from support.app_server import RunningApp, utc_now
-from support.axe import find_violations
+from support.axe import find_flaws
 from support.desk_data import TOWER, UNICODE, make_round
 
 
@@ -244,14 +244,10 @@ def test_guide_shows_rules_and_pairs(desk_app: RunningApp, visit: Visit) -> None
 STATES = ("desk", "rules", "skip", "covered", "stale", "action", "closed", "label", "guide",
           "guides", "adjudicate", "disputes", "dispute", "gold", "gold entry", "rounds", "round",
           "people", "audit", "account", "refused", "not found", "login", "finished", "read only",
-          "logged out")  # fmt: skip
+          "logged out", "start")  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_pass_axe(
-    desk_app: RunningApp, visit: Visit, disputed: str, width: int, scheme: str
-) -> None:
+def test_pages_are_accessible_and_fit(desk_app: RunningApp, visit: Visit, disputed: str) -> None:
     add_gold_entry(desk_app)
     with desk_app.open() as store:
         rounds = {
@@ -261,8 +257,8 @@ def test_pages_pass_axe(
             "closed": make_round(store, "tower", "closed_book").round_id,
         }
         dispute = list_disputes(store, disputed)[0].task_id
-    page = visit("ada", "/label?all=1", width=width, scheme=scheme, bypass_csp=True)
-    found: dict[str, list[str]] = {"label": find_violations(page)}
+    page = visit("ada", "/label?all=1")
+    found: dict[str, list[str]] = {"start": find_flaws(page)}
 
     def look(state: str, path: str | None = None, *keys: str) -> None:
         if path:
@@ -270,9 +266,7 @@ def test_pages_pass_axe(
             if page.locator("#desk").count():
                 wait_ready(page)
         press(page, *keys)
-        found[state] = find_violations(page)
-        overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        assert overflow <= 0, state
+        found[state] = find_flaws(page)
 
     look("desk", f"/label/{rounds['tower']}")
     look("rules", None, "?")
@@ -311,7 +305,6 @@ def test_pages_pass_axe(
     press(page, "2")
     expect(page.locator("#logged-out")).to_be_visible()
     look("logged out")
-    page.on("dialog", lambda dialog: dialog.accept())  # it warns of what is not saved
     look("login", "/people")
     assert set(found) == set(STATES)
     assert {state: lines for state, lines in found.items() if lines} == {}

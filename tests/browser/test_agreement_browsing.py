@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
+from browser.desk import log_in
+from browser.tabs import LendTab
 from claimwise.accounts.queries import create_account
 from claimwise.demo import list_demo_files
 from claimwise.labelling.guide import read_guide
@@ -15,7 +17,7 @@ from claimwise.labelling.rounds import add_guide
 from claimwise.store import open_store
 from claimwise.transfer import import_files
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
-from support.axe import find_violations
+from support.axe import find_flaws
 from support.tour import wait_figures
 
 
@@ -35,38 +37,25 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
         yield app
 
 
-def open_agreement(browser: Browser, app: RunningApp, width: int, scheme: str) -> Page:
-    page = browser.new_context(
-        base_url=app.url,
-        bypass_csp=True,
-        viewport={"width": width, "height": 900},
-        color_scheme="dark" if scheme == "dark" else "light",
-    ).new_page()
-    page.goto("/login")
+def test_accessible_and_narrow_enough(lend_tab: LendTab, running: RunningApp) -> None:
+    page = lend_tab().page
+    log_in(page.context, running, "ada")
+    page.goto(f"{running.url}/agreement/baseline")
+    wait_figures(page)
+    for closed in page.locator("details:not([open]) > summary").all()[::-1]:
+        closed.click()
+    assert find_flaws(page) == []
+
+
+def test_a_disagreement_leads_to_its_rule(lend_tab: LendTab, running: RunningApp) -> None:
+    page = lend_tab().page
+    page.goto(f"{running.url}/login")
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     expect(page.locator(".who")).to_contain_text("ada")
-    page.goto("/agreement/baseline")
+    page.goto(f"{running.url}/agreement/baseline")
     wait_figures(page)
-    return page
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_accessible_and_narrow_enough(
-    browser: Browser, running: RunningApp, width: int, scheme: str
-) -> None:
-    page = open_agreement(browser, running, width, scheme)
-    for closed in page.locator("details:not([open]) > summary").all()[::-1]:
-        closed.click()
-    assert find_violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-    page.context.close()
-
-
-def test_a_disagreement_leads_to_its_rule(browser: Browser, running: RunningApp) -> None:
-    page = open_agreement(browser, running, 1280, "light")
     expect(page.get_by_label("What to do")).to_contain_text("Start with supported or stale")
     first = page.locator("details.pair").first
     expect(first).to_contain_text("4 claims")
@@ -74,4 +63,3 @@ def test_a_disagreement_leads_to_its_rule(browser: Browser, running: RunningApp)
     rule = link.inner_text()
     link.click()
     expect(page.locator(f"#{rule}")).to_be_in_viewport()
-    page.context.close()

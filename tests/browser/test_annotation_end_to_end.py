@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import Page, expect
 
+from browser.tabs import LendTab, Tab
+from claimwise.cli.main import run
 from claimwise.store import open_store
 from support.app_process import AppProcess
 from support.tour import (
@@ -32,7 +34,6 @@ from support.tour import (
     make_round,
     wait_figures,
 )
-from support.waiting import DEADLINE
 
 T = TypeVar("T")
 Enter = Callable[[], Page]
@@ -55,29 +56,16 @@ def app(stored: str, tmp_path: Path) -> Iterator[AppProcess]:
 
 
 @pytest.fixture
-def enter(browser: Browser) -> Iterator[Enter]:
+def enter(lend_tab: LendTab) -> Iterator[Enter]:
     """Open a page in a browser of its own, which must not complain."""
-    contexts: list[BrowserContext] = []
-    problems: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        # Chromium also tells, as information, where a focus came too late.
-        if message.type in ("error", "warning"):
-            problems.append(message.text)
+    tabs: list[Tab] = []
 
     def enter_app() -> Page:
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(1000 * DEADLINE)
-        page.on("console", note)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        return page
+        tabs.append(lend_tab())
+        return tabs[-1].page
 
     yield enter_app
-    for context in contexts:
-        context.close()
-    assert problems == []
+    assert [problem for tab in tabs for problem in tab.warnings + tab.errors] == []
 
 
 def aside(work: Callable[..., T], *arguments: Any) -> T:
@@ -88,15 +76,10 @@ def aside(work: Callable[..., T], *arguments: Any) -> T:
 
 def ask(place: str, *arguments: str) -> Any:
     """Return what a command prints as JSON."""
-    command = [sys.executable, "-c", "from claimwise.cli.main import main; main()"]
-    done = subprocess.run(
-        [*command, *arguments, "--store", place, "--format", "json"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    printed = StringIO()
+    with redirect_stdout(printed):
+        assert aside(run, [*arguments, "--store", place, "--format", "json"]) == 0
+    return json.loads(printed.getvalue())
 
 
 def show(figure: dict[str, float]) -> str:

@@ -8,19 +8,16 @@ import pytest
 
 from browser.conftest import Open
 from claimwise.cli.main import run
-from claimwise.demo import list_demo_files
-from claimwise.store import open_store
-from claimwise.transfer import import_files
+from support.copies import StoreCopies, add_demo
 
 
 @pytest.fixture(scope="module")
-def page_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("compare")
-    with open_store(folder / "claimwise.db", create=True) as store:
-        import_files(store, list_demo_files())
-    arguments = ["compare", "baseline", "candidate", "--store", str(folder / "claimwise.db")]
-    assert run([*arguments, "--format", "html", "-o", str(folder / "page.html")]) == 0
-    return folder / "page.html"
+def page_path(tmp_path_factory: pytest.TempPathFactory, store_copies: StoreCopies) -> Path:
+    path = tmp_path_factory.mktemp("compare") / "page.html"
+    place = store_copies.copy("sqlite", add_demo)
+    arguments = ["compare", "baseline", "candidate", "--store", place]
+    assert run([*arguments, "--format", "html", "-o", str(path)]) == 0
+    return path
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -165,7 +165,14 @@ def test_double_click_takes_a_word(desk_app: RunningApp, visit: Visit) -> None:
     page.mouse.dblclick((left + right) / 2, y)
     page.wait_for_selector("#evidence q")
     assert page.locator("#evidence q").inner_text() == "children"
-    page.locator("#evidence-clear").click()
+    # Cleared while the desk still waits for the selection to rest: it must not come back.
+    page.evaluate(
+        """() => new Promise(done => {
+          document.dispatchEvent(new Event('selectionchange'));
+          document.getElementById('evidence-clear').click();
+          setTimeout(done, 400);  // after the desk's own, which take 300
+        })"""
+    )
     assert page.locator("#evidence q").count() == 0
 
 

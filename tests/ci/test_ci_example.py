@@ -58,13 +58,31 @@ def decide(repository: Path, **variables: str) -> subprocess.CompletedProcess[st
     return call(repository, str(ROOT / "scripts/ci-gate"), **{**settings, **variables})
 
 
+@pytest.fixture(scope="module")
+def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unchanged repository, which passes, with its judged store. Copy it; don't write to it."""
+    repository = make_repository(tmp_path_factory.mktemp("decided"))
+    done = decide(repository)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return repository
+
+
+def copy_decided(decided: Path, folder: Path) -> Path:
+    """Copy it with the results that the earlier build has left."""
+    assert (decided / "claimwise-out/junit.xml").exists()
+    return Path(shutil.copytree(decided, folder / "repository"))
+
+
+# What is imported and judged already: a build that only gates.
+GATE_ONLY = {"CLAIMWISE_IMPORT": "", "CLAIMWISE_VERIFY": ""}
+
+
 @pytest.mark.parametrize(
     ("change", "code", "outcome", "tests"),
-    [(None, 0, "pass", "5 passed"), ("passing", 0, "pass", "5 passed"),
-     ("failing", 2, "fail", "3 failed, 2 passed")],
-)  # fmt: skip
+    [("passing", 0, "pass", "5 passed"), ("failing", 2, "fail", "3 failed, 2 passed")],
+)
 def test_changes_pass_or_fail_the_build(
-    tmp_path: Path, change: str | None, code: int, outcome: str, tests: str
+    tmp_path: Path, change: str, code: int, outcome: str, tests: str
 ) -> None:
     repository = make_repository(tmp_path, change)
     summary, told = tmp_path / "summary.md", tmp_path / "output"
@@ -102,11 +120,11 @@ def test_changes_pass_or_fail_the_build(
         assert "FAILED claimwise.toml::faithful" in done.stdout
 
 
-def test_noise_is_inconclusive_and_says_how_many_more(tmp_path: Path) -> None:
-    repository = make_repository(tmp_path)
+def test_noise_is_inconclusive_and_says_how_many_more(tmp_path: Path, decided: Path) -> None:
+    repository = copy_decided(decided, tmp_path)
     settings = repository / "claimwise.toml"
     settings.write_text(settings.read_text("utf-8").replace("min = 0.8", "min = 0.99"), "utf-8")
-    done = decide(repository)
+    done = decide(repository, **GATE_ONLY)
     assert done.returncode == 3
     assert "more items" in done.stdout
     assert done.stdout.rstrip().endswith("claimwise: inconclusive")
@@ -115,33 +133,30 @@ def test_noise_is_inconclusive_and_says_how_many_more(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
-        ({"CLAIMWISE_RUN": "nonsense"}, "nonsense"),
+        ({**GATE_ONLY, "CLAIMWISE_RUN": "nonsense"}, "nonsense"),
         ({"CLAIMWISE_IMPORT": "not-there.jsonl"}, "not-there.jsonl"),
         ({"CLAIMWISE_VERIFY": "nonsense"}, "Unknown run 'nonsense'"),
         # What comes from outside is a name, and never a command or an option.
-        ({"CLAIMWISE_RUN": "$(touch hacked)"}, "$(touch hacked)"),
+        ({**GATE_ONLY, "CLAIMWISE_RUN": "$(touch hacked)"}, "$(touch hacked)"),
         ({"CLAIMWISE_IMPORT": "--help"}, "--help"),
     ],
 )
 def test_what_could_not_run_is_no_pass(
-    tmp_path: Path, variables: dict[str, str], words: str
+    tmp_path: Path, decided: Path, variables: dict[str, str], words: str
 ) -> None:
-    repository = make_repository(tmp_path)
-    stale = repository / "claimwise-out"
-    stale.mkdir()
-    (stale / "junit.xml").write_text("<testsuites/>", encoding="utf-8")
+    repository = copy_decided(decided, tmp_path)
     done = decide(repository, GITHUB_ACTIONS="true", **variables)
     assert done.returncode == 1
     assert words in done.stderr
     assert "claimwise: could not run" in done.stdout
     assert "::error title=claimwise::" in done.stdout
-    assert not (stale / "junit.xml").exists()
+    assert not (repository / "claimwise-out/junit.xml").exists()
     assert not (repository / "hacked").exists()
 
 
-def test_folder_of_results_is_told_wherever_it_is(tmp_path: Path) -> None:
-    repository, out, told = make_repository(tmp_path), tmp_path / "results", tmp_path / "output"
-    done = decide(repository, CLAIMWISE_OUT=str(out), GITHUB_OUTPUT=str(told))
+def test_folder_of_results_is_told_wherever_it_is(tmp_path: Path, decided: Path) -> None:
+    repository, out, told = copy_decided(decided, tmp_path), tmp_path / "out", tmp_path / "told"
+    done = decide(repository, **GATE_ONLY, CLAIMWISE_OUT=str(out), GITHUB_OUTPUT=str(told))
     assert done.returncode == 0, done.stderr
     assert told.read_text("utf-8") == f"outcome=pass\nfolder={out}\n"
 

@@ -49,6 +49,20 @@ def test_json_holds_what_the_text_says(say: Say) -> None:
     assert [len(pair["claims"]) for pair in found["disagreements"]] == [4, 1, 1, 1, 1]
 
 
+def test_several_runs_are_taken_together(say: Say) -> None:
+    names = ("--run", "baseline", "--run", "candidate")
+    code, out, _ = say("agreement", *names, "--by", "", "--format", "json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["runs"] == ["baseline", "candidate"]
+    assert found["several_labels"] > 67
+    _, out, _ = say("agreement", *names, "--by", "run_id")
+    said = " ".join(out.split())
+    assert "How far people agree on the claims of baseline, candidate" in said
+    assert "an item is one cluster across the runs" in said
+    assert "run_id=candidate" in said
+
+
 def test_markdown(say: Say) -> None:
     code, out, _ = say("agreement", "--run", "baseline", "--format", "markdown")
     assert code == 0

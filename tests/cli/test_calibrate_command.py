@@ -59,7 +59,7 @@ def test_reports_name_the_calibration(
 ) -> None:
     run(["calibrate", "--verifier", "overlap"])
     capsys.readouterr()
-    assert run(["report", "--run", "baseline", "--format", form]) == 0
+    assert run(["report", "--run", "baseline", "--full", "--format", form]) == 0
     told = " ".join(capsys.readouterr().out.split()).replace("\\", "")
     assert "verifier:overlap-v0, by its calibration: unknown in domain=assistance" in told
 
@@ -242,7 +242,7 @@ def test_reports_show_probabilities_as_given_and_calibrated(
 ) -> None:
     run(["calibrate", "--verifier", "overlap", "--by", ""])
     capsys.readouterr()
-    assert run(["report", "--run", "baseline", "--format", form]) == 0
+    assert run(["report", "--run", "baseline", "--full", "--format", form]) == 0
     out = capsys.readouterr().out
     if form == "json":
         rows = json.loads(out)["probabilities"]

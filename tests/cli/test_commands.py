@@ -100,15 +100,19 @@ def test_bad_settings_are_one_line(say: Say, tmp_path: Path, text: str) -> None:
     assert err.count("\n") == 1
 
 
-def test_demo_writes_a_project_and_a_report(say: Say, tmp_path: Path) -> None:
-    code, out, err = say("demo", "demo")
-    assert code == 0
-    assert "Worst slice: faithfulness" in out
-    assert "wrote demo/report.html" in err
+def test_demo_writes_a_project_and_a_report_and_can_be_repeated(
+    say: Say, judged_demo: Path, tmp_path: Path
+) -> None:
     for name in ("claimwise.toml", "claimwise.db", "report.html", "data/items.jsonl"):
-        assert (tmp_path / "demo" / name).is_file()
-    again = say("demo", "demo")
-    assert (again[0], again[1]) == (0, out)
+        assert (judged_demo / name).is_file()
+    printed = judged_demo.with_name("printed.txt").read_text("utf-8")
+    assert "Supported     87% of claims (range 76–91.8%)" in printed
+    shutil.copytree(judged_demo, tmp_path / "demo")
+    (tmp_path / "demo/report.html").unlink()
+    code, out, err = say("demo", "demo")
+    assert (code, out) == (0, printed)
+    assert "wrote demo/report.html" in err
+    assert (tmp_path / "demo/report.html").is_file()
 
 
 def test_demo_leaves_other_folders_alone(say: Say, tmp_path: Path) -> None:
@@ -468,3 +472,31 @@ def test_our_own_fault_says_so(say: Say, monkeypatch: pytest.MonkeyPatch) -> Non
     code, _, err = say("runs")
     assert code == 70
     assert "This is a bug in claimwise" in err
+
+
+def test_export_for_a_tool_writes_the_latest_run(demo: Say, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    code, out, err = demo("export", "--to", "ragas", str(path))
+    assert code == 0
+    assert out == f"{path}  84\n"
+    assert err.startswith("Using latest run candidate")
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 84
+    code, out, err = demo("export", "--to", "ragas", "--run", "nope", str(path))
+    assert code == 1
+    assert "Unknown run 'nope'" in err
+
+
+def test_export_refuses_options_that_do_not_go_together(demo: Say, tmp_path: Path) -> None:
+    for options, told in {
+        ("--run", "candidate"): "--run goes with --to",
+        ("--format", "json"): "--format json goes with --to",
+    }.items():
+        code, _, err = demo("export", *options, str(tmp_path / "out"))
+        assert code == 1
+        assert told in err
+    file = tmp_path / "file"
+    file.write_text("mine")
+    code, _, err = demo("export", str(file))
+    assert code == 1
+    assert "a file; name the folder to write to" in err
+    assert file.read_text() == "mine"

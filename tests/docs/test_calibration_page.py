@@ -64,7 +64,7 @@ def test_the_corrected_rate_is_what_the_command_prints(
         for text in (block.group(2), capsys.readouterr().out)
     )
     assert shown in printed
-    assert run(["report", "--run", "candidate"]) == 0
+    assert run(["report", "--run", "candidate", "--full"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "faithfulness 0.842 [0.748, 0.906] (corrected by 89 labels of people" in told
 

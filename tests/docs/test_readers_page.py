@@ -1,3 +1,5 @@
+"""The examples of the page on readers are read as it says."""
+
 from __future__ import annotations
 
 import re
@@ -5,26 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.readers.choose import choose_reader
-from claimwise.types.traces import Trace
+from readers.evalfiles.reading import read_file, write
 
-PAGE = (Path(__file__).parents[2] / "docs/readers.md").read_text(encoding="utf-8")
-TRACES = PAGE.partition("\n## Traces")[2].partition("\n## ")[0]
-EXAMPLES = re.findall(r"### [^\n]*?\(`([\w-]+)`.*?```json\n(.*?)```", TRACES, re.DOTALL)
-
-
-def test_every_tool_has_its_example() -> None:
-    assert len(EXAMPLES) == TRACES.count("\n### ")
+PAGE = (Path(__file__).parents[2] / "docs" / "readers.md").read_text("utf-8")
+_SECTION = re.compile(
+    r"^### (?P<name>[\w-]+)\n\n```(?:csv|json)\n(?P<file>.*?)```\n\n```text\n(?P<said>.*?)\n```",
+    re.MULTILINE | re.DOTALL,
+)
+EXAMPLES = {match["name"]: match for match in _SECTION.finditer(PAGE)}
 
 
-@pytest.mark.parametrize(("reader", "example"), EXAMPLES)
-def test_examples_of_traces_are_read(tmp_path: Path, reader: str, example: str) -> None:
-    path = tmp_path / "example"
-    path.write_text(example, encoding="utf-8")
-    chosen = choose_reader(path, "traces")
-    assert chosen is not None
-    assert chosen.entry.name == reader
-    [(_, trace)] = chosen.reader.read(path, {})
-    assert isinstance(trace, Trace)
-    assert trace.question.endswith("?")
-    assert trace.answer.endswith(".")
+def test_every_reader_of_evaluation_files_has_an_example() -> None:
+    assert set(EXAMPLES) >= {
+        "table", "ragas", "deepeval", "deepeval-run", "promptfoo", "inspect", "openai-evals",
+        "ragchecker", "mlflow-records",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_are_read_as_the_page_says(tmp_path: Path, name: str) -> None:
+    found = read_file(write(tmp_path / "file", EXAMPLES[name]["file"]))
+    assert (found.reader, found.said) == (name, EXAMPLES[name]["said"])
+    [trace] = found.traces
+    assert trace.question.startswith("How deep")
+    assert trace.answer == "It is 12 m deep."
+    texts = [passage.text or "" for passage in trace.passages or ()]
+    assert name == "openai-evals" or "12 m" in texts[0]

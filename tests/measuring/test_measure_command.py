@@ -106,6 +106,22 @@ def test_killed_measuring_goes_on_where_it_ended(
         assert store.query("select count(*) from labels") == [(12,)]
 
 
+def test_any_store_will_do(place: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(folder / "menu.jsonl", ROWS)
+    found = []
+    for _ in range(2):
+        code = run(["--store", place, "measure", path, "--verifier", "lexical"])
+        said = capsys.readouterr()
+        assert code == 0, said.err
+        found.append(said.out)
+    assert found[0] == found[1]
+    assert "67% of claims" in found[0]
+    assert not (folder / "claimwise.db").exists()
+    with open_store(place) as store:
+        assert store.query("select count(*) from labels") == [(12,)]
+        assert store.audit() == []
+
+
 def test_json_has_the_keys_that_scripts_rely_on(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

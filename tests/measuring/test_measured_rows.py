@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from claimwise.checking.run import verify_run
 from claimwise.errors import InputError
+from claimwise.measuring import measure as measuring
 from claimwise.measuring.measure import keep_run
-from claimwise.measuring.rows import MeasuredRun, make_runs
+from claimwise.measuring.rows import MeasuredRun, list_rows, make_runs
 from claimwise.metrics import estimate_metric, load_metrics
-from claimwise.store import Store
+from claimwise.store import Store, open_store
+from claimwise.store.lookup import select_rows
+from claimwise.types.rows import Run
 from claimwise.types.traces import Passage, ToolCall, Trace
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -50,6 +54,13 @@ def test_same_answers_add_nothing_and_others_are_another_run(store: Store) -> No
     assert other != first
     counted = store.count_rows()
     assert (counted["runs"], counted["eval_items"], counted["answers"]) == (2, 2, 4)
+
+
+def test_trace_of_an_answer_is_kept(store: Store) -> None:
+    keep(store, make_trace(trace_id="t-1"), make_trace(question="Is it hot?"))
+    assert store.query("select trace_id from answers order by trace_id is null") == [
+        ("t-1",), (None,)
+    ]  # fmt: skip
 
 
 def test_what_a_file_does_not_tell_is_null(store: Store) -> None:
@@ -137,6 +148,17 @@ def test_answers_without_contexts_are_unscored_even_beside_others(store: Store) 
     assert result.unscored == {"no_contexts": 3}
 
 
+def test_nobody_knows_whether_a_passage_still_holds(store: Store) -> None:
+    """A share of 0.000 would be invented: no document of the file has a date."""
+    run_id = keep(store, make_trace())
+    verify_run(store, run_id, "lexical")
+    metrics = load_metrics()
+    assert estimate_metric(store, metrics["faithfulness"], run_id).overall[0].micro == 1.0
+    table = estimate_metric(store, metrics["stale_share"], run_id)
+    assert table.overall[0].micro is None
+    assert table.needs == ("documents with valid_until or superseded_by",)
+
+
 def test_failed_answers_are_failures(store: Store) -> None:
     keep(store, make_trace("", failure="timeout"))
     assert store.query("select answer_text, failure from answers") == [(None, "timeout")]
@@ -166,6 +188,22 @@ def test_chosen_run_id_of_other_answers_is_refused(store: Store) -> None:
     with pytest.raises(InputError):
         keep(store, make_trace("Tea is free."), run_id="mine")
     assert store.count_rows() == before
+
+
+def test_process_that_comes_second_keeps_what_the_first_stored(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both begin before either has stored anything; each dates the run by its own clock."""
+    with open_store(place, create=True) as first, open_store(place) as second:
+        run = make_run(make_trace())
+        late = list_rows(second, replace(run, started_at=NOW + timedelta(seconds=1)))
+        keep_run(first, run)
+        seen = iter([[], select_rows(first, Run)])
+        monkeypatch.setattr(measuring, "_find_kept", lambda store, run: next(seen))
+        monkeypatch.setattr(measuring, "list_rows", lambda store, run: late)
+        before = first.count_rows()
+        keep_run(second, run)
+        assert first.count_rows() == before
 
 
 def test_turns_of_a_conversation_are_one_cluster(store: Store) -> None:

@@ -90,6 +90,31 @@ def test_labels_of_two_people(store: Store) -> None:
     assert found.matrix[1] == (0, 5, 2, 1, 0)
 
 
+def test_claims_of_several_runs_are_units_of_their_own_in_the_clusters_of_items(
+    store: Store,
+) -> None:
+    """The same claim of two runs counts twice; its item, which both asked, once."""
+    build(store, *tell_both(MIXED))
+    other = [("unlinked", "unlinked")] * 6 + [("unlinked", "contradicted")] * 6
+    load(store, run("r2"),
+          *(answer(f"i{number:02}", *CLAIMS, run_id="r2") for number in range(12)),
+         *({**one, "run_id": "r2"} for one in tell_both(other)))  # fmt: skip
+    first, second = measure_people(store, "r"), measure_people(store, "r2")
+    both = measure_people(store, ["r", "r2"], by=("run_id",))
+    assert (both.run_id, both.runs) == ("r, r2", ("r", "r2"))
+    assert both.several_labels == both.overall.claims == 24
+    assert both.overall.items == first.overall.items == second.overall.items == 12
+    assert both.overall.raw.value == pytest.approx((9 + 6) / 24)
+    assert {one.slice["run_id"]: one.figures.raw.value for one in both.slices} == {
+        "r": first.overall.raw.value,
+        "r2": second.overall.raw.value,
+    }
+    disputed = [claim.run_id for pair in both.disagreements for claim in pair.claims]
+    assert (disputed.count("r"), disputed.count("r2")) == (3, 6)
+    # Once is enough: a run named twice is the same run.
+    assert measure_people(store, ["r", "r"]) == first
+
+
 def test_disagreements_are_grouped_by_verdicts_and_rules(store: Store) -> None:
     decided = tell(9, "overreach", "eve", label_kind="adjudicated")
     build(store, *tell_both(MIXED, guide_version="g1"), decided)
@@ -200,7 +225,7 @@ def test_a_slice_stands_out_for_all_slices_together() -> None:
     seen = set()
     for wrong in range(4, 30, 2):
         units = [
-            _Unit(item_id=f"i{n}", claim_id="c", claim_text="", guide_version=None,
+            _Unit(run_id="r", item_id=f"i{n}", claim_id="c", claim_text="", guide_version=None,
                   key=(str(n % 12),), labels=dict(zip(("ana", "ben"), give(n, wrong), strict=True)))
             for n in range(720)
         ]  # fmt: skip

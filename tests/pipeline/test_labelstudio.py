@@ -414,3 +414,43 @@ def test_what_was_said_before_a_round_or_taken_back_fills_no_slot(
     done = bring(filled, tmp_path, *exported)
     assert done.added == 0
     assert read_progress(filled, made.round_id, NOW).done == 0
+
+
+# One annotation, one person.
+
+
+def test_another_name_makes_no_second_person(filled: Store, tmp_path: Path) -> None:
+    tasks = [annotate(task_of(filled, text), verdict("unlinked"), id=number)
+             for number, text in enumerate(CLAIMS)]  # fmt: skip
+    assert bring(filled, tmp_path, *tasks[:2], **{"7": "ana"}).added == 2
+    again = bring(filled, tmp_path, *tasks[:2], **{"7": "Ana Lopez"})
+    assert (again.added, again.renamed) == (0, {"Ana Lopez": "ana"})
+    # What the same user adds or changes later is by the same person too.
+    later = "2026-02-03T11:00:00.000000Z"
+    changed = annotate(tasks[0], verdict("unlinked"), region_reason("now sure"), id=0,
+                       updated_at=later)  # fmt: skip
+    assert bring(filled, tmp_path, changed, tasks[1], tasks[2]).added == 2
+    assert filled.query("select distinct labeler from labels") == [("ana",)]
+    assert filled.query("select distinct labeler from imported_annotations") == [("ana",)]
+
+
+def test_labels_of_older_versions_are_known_by_their_time(filled: Store, tmp_path: Path) -> None:
+    task = annotate(task_of(filled), verdict("unlinked"))
+    bring(filled, tmp_path, task, **{"7": "ana"})
+    filled.execute_all([("delete from imported_annotations", {})])
+    assert bring(filled, tmp_path, task, **{"7": "Ana Lopez"}).added == 0
+    assert filled.query("select distinct labeler from imported_annotations") == [("ana",)]
+
+
+def test_annotations_of_one_task_by_several_users_stay_apart(filled: Store, tmp_path: Path) -> None:
+    task = annotate(task_of(filled), verdict("unlinked"), id=1)
+    other = annotate(task_of(filled), verdict("unlinked"), id=2, completed_by={"id": 8})
+    assert bring(filled, tmp_path, task, other).added == 2
+    assert bring(filled, tmp_path, task, other, **{"7": "x", "8": "x"}).added == 0
+    found = filled.query("select labeler from labels order by labeler")
+    assert found == [("labelstudio-7",), ("labelstudio-8",)]
+
+
+def region_reason(text: str) -> Task:
+    return {"from_name": "reason", "to_name": "claim", "type": "textarea",
+            "value": {"text": [text]}}  # fmt: skip

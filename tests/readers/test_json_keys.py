@@ -117,8 +117,10 @@ def test_value_of_a_span_with_a_repeated_key_stays_a_text(tmp_path: Path) -> Non
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text('a"\\:{é\n', max_size=2), inner)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text('a"\\:{é\n', max_size=2), inner, max_size=3)
     ),
+    max_leaves=12,
 )
 
 
@@ -128,7 +130,7 @@ def test_keys_that_differ_are_fine(value: object) -> None:
         assert find_repeated_key(text.encode()) is None
 
 
-@given(st.dictionaries(st.text('a"\\:{é\n', max_size=2), JSON, min_size=1), st.data())
+@given(st.dictionaries(st.text('a"\\:{é\n', max_size=2), JSON, min_size=1, max_size=4), st.data())
 def test_repeated_key_is_found_at_its_line(value: dict[str, object], data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(value)))
     text = json.dumps(value, indent=1)[:-2] + f",\n{json.dumps(name)} : 0\n}}"

@@ -167,7 +167,7 @@ def data_sets(draw: st.DrawFn, *, optional_least: int = 0) -> list[Row]:
 
 
 _FEW = settings(
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -37,7 +37,7 @@ def make(kappa: Figure = KAPPA, **more: Any) -> Agreement:
                       alpha=kappa, ac1=Figure(value=0.6, low=0.4, high=0.7))  # fmt: skip
     verdicts = ("supported", "unlinked", "overreach", "contradicted", "stale")
     found = Agreement(
-        run_id="r", judgement="grounded", round_id=None, confidence=0.95,
+        run_id="r", runs=("r",), judgement="grounded", round_id=None, confidence=0.95,
         labelers={"ana": 20, "ben": 20}, guides={"g1": 40}, one_label=3, several_labels=20,
         overall=figures, cohen=kappa,
         verdicts=tuple(VerdictFigures(verdict=verdict, labels=8, prevalence=0.2, kappa=kappa,
@@ -50,8 +50,8 @@ def make(kappa: Figure = KAPPA, **more: Any) -> Agreement:
 
 def dispute(**more: Any) -> DisputedClaim:
     return DisputedClaim(
-        **{"item_id": "i", "claim_id": "c", "claim_text": "It is so.", "guide_version": "g1",
-           "labels": (("ana", "supported"), ("ben", "stale")), **more}
+        **{"run_id": "r", "item_id": "i", "claim_id": "c", "claim_text": "It is so.",
+           "guide_version": "g1", "labels": (("ana", "supported"), ("ben", "stale")), **more}
     )  # fmt: skip
 
 

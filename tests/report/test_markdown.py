@@ -5,8 +5,13 @@ import re
 import pytest
 
 from claimwise.report.markdown import escape
-from claimwise.run_report import render_markdown, render_tables_markdown
+from claimwise.run_report import (
+    render_markdown,
+    render_summary_markdown,
+    render_tables_markdown,
+)
 from claimwise.run_report.values import Report
+from report.conftest import make_summary
 
 
 def test_order(report: Report) -> None:
@@ -100,3 +105,12 @@ def test_slices_have_their_bounds(report: Report) -> None:
     assert "[0.850, 0.870]" in alone
     pair = next(line for line in lines if line.startswith("| mixed"))
     assert pair.count("bounds [0.850, 0.870]") == 1  # of the other member, everything was scored
+
+
+def test_first_screen_is_short_and_harmless() -> None:
+    text = render_summary_markdown(make_summary())
+    assert len(text.splitlines()) < 40
+    assert "- **Supported**: 86% of claims (range 81–90%), so the hallucination rate is 14%" in text
+    assert "- **overreach**: “Claim 2 of a &lt;b&gt;kind&lt;/b&gt;”" in text
+    for raw in ("<script", "<b>", "\x1b", "\u202e", "**bold**", "(http:", " @all"):
+        assert raw not in text

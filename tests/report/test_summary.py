@@ -230,6 +230,14 @@ def test_small_groups_are_not_ranked(files: Store) -> None:
     assert not groups[0].clearly_worse
 
 
+def test_says_why_no_group_is_listed(files: Store) -> None:
+    load_run(files, {"ana": ()})
+    text = format_summary(build_summary(files, "r"))
+    assert "Worst groups  none: every group is as good as the whole run" in text
+    text = format_summary(build_summary(files, "r", by=()))
+    assert "Worst groups  not enough groups of 5 items or more to compare" in text
+
+
 def test_worst_claims_come_with_quote_and_reason(files: Store) -> None:
     load_run(files, {"ana": range(7)})
     summary = build_summary(files, "r")

@@ -22,7 +22,13 @@ from claimwise.report.format import (
     slice_cell,
     slice_name,
 )
-from claimwise.run_report import print_report, print_tables, render_html, render_markdown
+from claimwise.run_report import (
+    print_report,
+    print_summary,
+    print_tables,
+    render_html,
+    render_markdown,
+)
 from claimwise.run_report.values import Report
 from claimwise.types.results import Estimate
 from report.conftest import make_summary
@@ -131,6 +137,18 @@ def test_bare(bare: Report) -> None:
     assert "Worst group: none: the run was not grouped" in text
     assert "Not measured: faithfulness, abstention" in text
     assert "Nobody has labelled this run." in text
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_first_screen_on_every_console(encoding: str) -> None:
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    print_summary(make_summary(), Console(file=file, width=80, color_system=None))
+    text = raw.getvalue().decode(encoding)
+    dash = "–" if encoding == "utf-8" else "-"
+    assert f"86% of claims (range 81{dash}90%), so the hallucination rate is 14%" in text
+    assert "\x1b" not in text
+    assert all(cell_len(line) <= 80 for line in text.splitlines())
 
 
 def test_ascii(report: Report) -> None:

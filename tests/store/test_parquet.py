@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from claimwise.disk.duckdb_files import connect_duckdb
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store import Store, list_views, open_store
 from claimwise.transfer import export_store
@@ -81,6 +82,16 @@ def test_parquet_store_without_a_file_is_refused(folder: Path) -> None:
             assert str(caught.value) == f"{path}: no such file; export the store to Parquet again"
     with open_store(folder) as store:
         assert store.count_rows()["runs"] == 1
+
+
+def test_column_that_is_newer_than_its_file_is_null(folder: Path) -> None:
+    path = folder / "answers.parquet"
+    with connect_duckdb("a test") as db:
+        db.execute(f"create table a as select * exclude (trace_id) from '{path}'")
+        db.execute(f"copy a to '{path}' (format parquet)")
+    with open_store(folder) as store:
+        assert store.query("select run_id, trace_id from answers") == [("r1", None)]
+        assert store.query("select run_id from answers where trace_id = 'x'") == []
 
 
 def test_folder_without_runs_is_refused(tmp_path: Path) -> None:

@@ -82,6 +82,6 @@ def test_metrics_say_what_they_need(store: Store) -> None:
 def test_unknown_is_one_group(store: Store, column: str) -> None:
     load_unknown(store)
     table = estimate_metric(store, load_metrics()["faithfulness"], "r1", [column])
-    groups = {row.slice[column]: row.items for row in table.slices}
-    assert groups[None] == 2
+    groups = {row.slice[column]: (row.items, row.claims) for row in table.slices}
+    assert groups[None] == (1, 2)  # of one conversation
     assert len(groups) == 2

@@ -2,29 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import axe_playwright_python
 from playwright.sync_api import Page
 
 _SCRIPT = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
-_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_ALL_RULES = {
+    "type": "tag",
+    "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+}
+_COLOUR_RULES = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+_HEIGHT = 844
+# Wide and narrow, light and dark. A scheme changes variables of colours alone, and a width none of
+# them (browser/test_axe.py), so the fourth combination has nothing of its own.
+_LOOKS: tuple[tuple[int, Literal["light", "dark"], Mapping[str, object]], ...] = (
+    (1280, "light", _ALL_RULES),
+    (1280, "dark", _COLOUR_RULES),
+    (390, "dark", _ALL_RULES),
+)
 
 
 def find_violations(page: Page) -> list[str]:
-    """Return what axe finds wrong with a page: rule, element and what to mend, a line each.
+    """Return what axe finds wrong with a page: rule, element and what to mend, a line each."""
+    page.evaluate(_SCRIPT)
+    return _run_rules(page, _ALL_RULES)
 
-    The page's context must bypass the content security policy, which refuses foreign scripts.
+
+def find_flaws(page: Page) -> list[str]:
+    """Return what is wrong with a page in any width and colour scheme, a line each.
+
+    That is what axe finds, and a page that is wider than its window. The page stays as it is, not
+    loaded again: open menus and dialogs are looked at too. In the end it is wide and light.
     """
     page.evaluate(_SCRIPT)
-    # Violations alone are told in full: describing all that is right takes most of the time.
+    found = []
+    for width, scheme, rules in _LOOKS:
+        _set_look(page, width, scheme)
+        overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        wrong = [f"the page is {overflow} pixels too wide"] if overflow > 0 else []
+        found += [f"{width} {scheme}: {line}" for line in wrong + _run_rules(page, rules)]
+    _set_look(page, *_LOOKS[0][:2])
+    return found
+
+
+def _set_look(page: Page, width: int, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": _HEIGHT})
+
+
+def _run_rules(page: Page, rules: Mapping[str, object]) -> list[str]:
+    # Violations alone are told in full, and sent: all that is right takes most of the time.
     found = page.evaluate(
-        "tags => axe.run(document,"
-        " {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})",
-        _TAGS,
+        "rules => axe.run(document, {runOnly: rules, resultTypes: ['violations']})"
+        ".then(results => results.violations)",
+        rules,
     )
     return [
         f"{rule['id']}: {node['target']}: {node['failureSummary']}"
-        for rule in found["violations"]
+        for rule in found
         for node in rule["nodes"]
     ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import sys
-import time
+from collections.abc import Callable
 
 import nupunkt
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.text import find_sentences, sentences
+from support.growth import grows_evenly
 
 
 def record_what_nupunkt_is_given(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -146,32 +146,14 @@ def test_sentences_are_in_order_and_hold_all_that_is_not_space(text: str) -> Non
     assert all(inside or char.isspace() for inside, char in zip(covered, text, strict=True))
 
 
-def seconds(text: str) -> float:
-    """Return the processor's time: what others run at the same time is not counted.
+def grows_with(unit: str, size: int, *, times: int = 4) -> bool:
+    """Tell whether the time for a text of so many units grows with their number only."""
 
-    Nor is the collector of garbage, which in a long run of tests looks through all that they left.
-    """
-    gc.disable()
-    try:
-        begun = time.thread_time()
-        find_sentences(text)
-        return time.thread_time() - begun
-    finally:
-        gc.enable()
+    def repeat(number: int) -> Callable[[], object]:
+        text = unit * number
+        return lambda: find_sentences(text)
 
-
-def grows_evenly(unit: str, size: int, times: int) -> bool:
-    """Tell whether more of a text takes about as much more time, in the best of five tries.
-
-    Half of the excess of a quadratic method is let pass: it would take times² as long. So is a
-    fiftieth of a second, under which times are noise.
-    """
-    seconds(unit)  # loads the library
-    for _ in range(5):
-        small = min(seconds(unit * size) for _ in range(5))  # the first ones may be slow
-        if seconds(unit * size * times) < (times + times**2) / 2 * small + 0.02:
-            return True
-    return False
+    return grows_evenly(repeat, size, times=times)
 
 
 UNITS = [
@@ -184,7 +166,7 @@ UNITS = [
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_time_grows_with_length_only(unit: str) -> None:
-    assert grows_evenly(unit, 20_000 // len(unit), times=4)
+    assert grows_with(unit, 20_000 // len(unit))
 
 
 STOPS = re.compile("[.!?…]")
@@ -235,20 +217,13 @@ def test_an_enumerator_is_looked_for_once_at_a_place(monkeypatch: pytest.MonkeyP
     assert 0 < looked <= len(text)
 
 
-def test_a_quadratic_method_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test above can fail: a pattern that tries every start again takes too long."""
-    slow = re.compile(r"\w[\w ]*!")
-    monkeypatch.setitem(globals(), "find_sentences", slow.search)
-    assert not grows_evenly("word ", 600, times=8)
-
-
-def test_a_line_of_100_000_words_and_a_text_of_10_megabytes() -> None:
+def test_a_line_of_100_000_words_and_a_text_of_a_megabyte() -> None:
     sentence = "The tower of Dr. Hill is 139.5 m tall and was opened in the U.S. style in 1990. "
-    assert grows_evenly("word ", 25_000, times=4)
-    assert grows_evenly(sentence, 1_500, times=4)
+    assert grows_with("word ", 25_000)
+    assert grows_with(sentence, 1_500)
     page = sentence * 5 + "\n\n- an item of a list\n"
-    assert len(page) * 24_000 > 10_000_000
-    assert grows_evenly(page, 2_400, times=10)
+    assert len(page) * 2_400 > 1_000_000
+    assert grows_with(page, 600)
 
 
 PLAIN_SENTENCE = st.builds(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from claimwise.agreement.people import measure_people
@@ -29,7 +31,13 @@ from claimwise.types.rows import Judgement
 
 
 @click.command("agreement", short_help="Measure labeler agreement; find the guideline to clarify.")
-@click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
+@click.option(
+    "--run",
+    "runs",
+    metavar="RUN",
+    multiple=True,
+    help="The run (default: the latest); repeat it to take several together.",
+)
 @click.option("--round", "round_id", metavar="ROUND", help="Only claims of this round.")
 @click.option("--closed-book", is_flag=True, help="Use labels given without sources.")
 @click.option("--by", metavar="A,B", help="Columns to group by, such as claim_type; '' for none.")
@@ -38,7 +46,7 @@ from claimwise.types.rows import Judgement
 @store_option
 @format_option("text", "markdown", "json")
 def command(
-    run_id: str | None,
+    runs: tuple[str, ...],
     round_id: str | None,
     closed_book: bool,
     by: str | None,
@@ -60,7 +68,7 @@ def command(
     columns = read_columns(by, project.config.metrics.by)
     check_confidence(confidence)
     with open_project_store(project, store) as opened, opened.snapshot():
-        chosen, judgement = choose_labels(opened, run_id, round_id, closed_book=closed_book)
+        chosen, judgement = choose_labels(opened, runs, round_id, closed_book=closed_book)
         agreement = measure_people(
             opened,
             chosen,
@@ -79,14 +87,16 @@ def command(
 
 
 def choose_labels(
-    store: Store, run_id: str | None, round_id: str | None, *, closed_book: bool
-) -> tuple[str, Judgement]:
-    """Return the run and the kind of labels: a round's own, where one is named."""
+    store: Store, runs: Sequence[str], round_id: str | None, *, closed_book: bool
+) -> tuple[tuple[str, ...], Judgement]:
+    """Return the runs and the kind of labels: a round's own, where one is named."""
     if round_id is None:
-        return choose_run(store, run_id), "closed_book" if closed_book else "grounded"
+        chosen = tuple(runs) or (choose_run(store, None),)
+        return chosen, "closed_book" if closed_book else "grounded"
     found = read_round(store, round_id)
-    if run_id not in (None, found.run_id):
+    other = [run_id for run_id in runs if run_id != found.run_id]
+    if other:
         raise MetricError(
-            f"round {round_id} belongs to run {found.run_id!r}, not {run_id!r}; leave out --run"
+            f"round {round_id} belongs to run {found.run_id!r}, not {other[0]!r}; leave out --run"
         )
-    return found.run_id, found.judgement
+    return (found.run_id,), found.judgement

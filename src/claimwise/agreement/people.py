@@ -1,8 +1,9 @@
-"""What people said of the same claims of a run, and how far they agree.
+"""What people said of the same claims of one run or several, and how far they agree.
 
 What counts: labels that stand, given by people on their own (adjudications don't count), each
 person's latest of a claim. Labels by different versions of the guide are never compared with each
-other: a claim that was labelled by two versions is two units of one item.
+other: a claim that was labelled by two versions is two units of one item. So is a claim that two
+runs make: each run's claims are units of their own, and an item is one cluster across all runs.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _GUIDE = "guide_version"
 _OWN_COLUMNS: Final = ("claim_type", _GUIDE)
 NO_GUIDE: Final = "none"
 
-ClaimKey = tuple[str, str]
+ClaimKey = tuple[str, str, str]  # run, item, claim
 
 Advice = Literal["unknown", "fix the guide", "usable", "strong"]
 FindRules = Callable[[str, str, str], Sequence[str]]
@@ -66,6 +67,7 @@ FindRules = Callable[[str, str, str], Sequence[str]]
 class _Told(NamedTuple):
     """One person's label, as the database returns it."""
 
+    run_id: str
     item_id: str
     claim_id: str
     claim_text: str
@@ -80,12 +82,18 @@ class _Told(NamedTuple):
 class _Unit:
     """A claim with the labels that people gave it by one version of the guide."""
 
+    run_id: str
     item_id: str
     claim_id: str
     claim_text: str
     guide_version: str | None
     key: SliceKey
     labels: dict[str, str]  # labeler to verdict
+
+    @property
+    def place(self) -> ClaimKey:
+        """The claim."""
+        return self.run_id, self.item_id, self.claim_id
 
 
 def advise_on(figures: Figures) -> Advice:
@@ -117,7 +125,7 @@ def is_prevalence_trap(figures: Figures) -> bool:
 
 def measure_people(
     store: Store,
-    run_id: str,
+    run_id: str | Sequence[str],
     *,
     judgement: Judgement = "grounded",
     round_id: str | None = None,
@@ -125,14 +133,14 @@ def measure_people(
     confidence: float = 0.95,
     find_rules: FindRules | None = None,
 ) -> Agreement:
-    """Measure how far people agree on a run's claims, overall, by verdict, pair and slice.
+    """Measure how far people agree on claims of runs, overall, by verdict, pair and slice.
 
     Slices are each column of ``by`` alone and, of several, their combinations; the version of
     the guide is added when there are several. The lowest kappa comes first.
 
     Args:
         store: where the labels are.
-        run_id: the run.
+        run_id: the run, or several whose claims are taken together.
         judgement: whether claims were judged against sources or without.
         round_id: only claims that this round asked for.
         by: columns of items, runs or attributes, ``claim_type`` or ``guide_version``.
@@ -142,27 +150,30 @@ def measure_people(
     Raises:
         MetricError: the run, the round or a column is unknown.
     """
-    check_run(store, run_id)
+    runs = (run_id,) if isinstance(run_id, str) else tuple(dict.fromkeys(run_id))
+    for one_run in runs:
+        check_run(store, one_run)
     by = tuple(dict.fromkeys(by))
-    rounds = _read_rounds(store, run_id, judgement)
+    rounds = _read_rounds(store, runs, judgement)
     columns = by if _GUIDE in by else (*by, _GUIDE)
-    told = list(_read_labels(store, run_id, judgement, columns))
+    told = [one for run in runs for one in _read_labels(store, run, judgement, columns)]
     if round_id is not None:
-        _check_round(rounds, run_id, round_id)
-        told = [one for one in told if round_id in rounds[one.item_id, one.claim_id]]
+        _check_round(rounds, runs, round_id)
+        told = [one for one in told if round_id in rounds[one.run_id, one.item_id, one.claim_id]]
     units = _gather_units(told)
     table = _Table(units, CHOICES[judgement])
     guides = Counter(one.guide_version or NO_GUIDE for one in told)
     sliced = columns if len(guides) > 1 else by
-    several = {(unit.item_id, unit.claim_id) for unit in units if len(unit.labels) > 1}
+    several = {unit.place for unit in units if len(unit.labels) > 1}
     return Agreement(
-        run_id=run_id,
+        run_id=", ".join(runs),
+        runs=runs,
         judgement=judgement,
         round_id=round_id,
         confidence=confidence,
         labelers=dict(sorted(Counter(one.labeler for one in told).items())),
         guides=dict(sorted(guides.items())),
-        one_label=len({(unit.item_id, unit.claim_id) for unit in units} - several),
+        one_label=len({unit.place for unit in units} - several),
         several_labels=len(several),
         overall=measure_figures(table.rate(), confidence),
         cohen=measure_cohen(table.rate(), confidence),
@@ -172,7 +183,7 @@ def measure_people(
         by=sliced,
         slices=_measure_slices(table, columns, sliced, confidence),
         disagreements=_group_disputes(
-            table, rounds, _read_decided(store, run_id, judgement), find_rules
+            table, rounds, _read_decided(store, runs, judgement), find_rules
         ),
         warnings=tuple(_find_warnings(told, units)),
     )
@@ -295,49 +306,56 @@ def _read_labels(
     )
     for _, same in groupby(rows, key=lambda row: (row[0], row[1], row[3])):
         *_, latest = same
-        yield _Told._make((*latest[:7], tuple(latest[7:])))
+        yield _Told._make((run_id, *latest[:7], tuple(latest[7:])))
 
 
-def _read_decided(store: Store, run_id: str, judgement: Judgement) -> dict[ClaimKey, str]:
+def _read_decided(store: Store, runs: Sequence[str], judgement: Judgement) -> dict[ClaimKey, str]:
     """Return what was adjudicated."""
     view, column = (
         ("deciding_labels", "verdict")
         if judgement == "grounded"
         else ("deciding_closed_book_labels", "label")
     )
-    rows = store.query(
-        f"select item_id, claim_id, {column} from {view} "
-        "where run_id = :run_id and label_kind = 'adjudicated'",
-        {"run_id": run_id},
-    )
-    return {(item_id, claim_id): verdict for item_id, claim_id, verdict in rows}
+    return {
+        (run_id, item_id, claim_id): verdict
+        for run_id in runs
+        for item_id, claim_id, verdict in store.query(
+            f"select item_id, claim_id, {column} from {view} "
+            "where run_id = :run_id and label_kind = 'adjudicated'",
+            {"run_id": run_id},
+        )
+    }
 
 
 def _read_rounds(
-    store: Store, run_id: str, judgement: Judgement
+    store: Store, runs: Sequence[str], judgement: Judgement
 ) -> defaultdict[ClaimKey, list[str]]:
     """Return the rounds that ask for each claim, the latest last; Parquet files hold none."""
     found: defaultdict[ClaimKey, list[str]] = defaultdict(list)
     if store.schema_version is not None:
-        for item_id, claim_id, round_id in store.query(
-            _SQL["asked"], {"run_id": run_id, "judgement": judgement}
-        ):
-            found[item_id, claim_id].append(round_id)
+        for run_id in runs:
+            params = {"run_id": run_id, "judgement": judgement}
+            for item_id, claim_id, round_id in store.query(_SQL["asked"], params):
+                found[run_id, item_id, claim_id].append(round_id)
     return found
 
 
-def _check_round(rounds: Mapping[ClaimKey, Sequence[str]], run_id: str, round_id: str) -> None:
+def _check_round(
+    rounds: Mapping[ClaimKey, Sequence[str]], runs: Sequence[str], round_id: str
+) -> None:
     known = sorted({one for asked in rounds.values() for one in asked})
     if round_id not in known:
-        raise MetricError(describe_unknown("round", round_id, known, where=f"run {run_id!r}"))
+        where = f"run {', '.join(map(repr, runs))}"
+        raise MetricError(describe_unknown("round", round_id, known, where=where))
 
 
 def _gather_units(told: Iterable[_Told]) -> list[_Unit]:
-    units: dict[tuple[str, str, str | None], _Unit] = {}
+    units: dict[tuple[str, str, str, str | None], _Unit] = {}
     for one in told:
-        place = (one.item_id, one.claim_id, one.guide_version)
+        place = (one.run_id, one.item_id, one.claim_id, one.guide_version)
         if place not in units:
             units[place] = _Unit(
+                run_id=one.run_id,
                 item_id=one.item_id,
                 claim_id=one.claim_id,
                 claim_text=one.claim_text,
@@ -359,10 +377,11 @@ def _group_disputes(
     pairs: dict[tuple[str, str], list[DisputedClaim]] = defaultdict(list)
     for unit in table.units:
         given = [verdict for verdict in table.verdicts if verdict in unit.labels.values()]
-        place = (unit.item_id, unit.claim_id)
+        place = unit.place
         for pair in combinations(given, 2):
             pairs[pair].append(
                 DisputedClaim(
+                    run_id=unit.run_id,
                     item_id=unit.item_id,
                     claim_id=unit.claim_id,
                     claim_text=unit.claim_text,
@@ -397,7 +416,7 @@ def _name_rules(
 def _find_warnings(told: Sequence[_Told], units: Sequence[_Unit]) -> Iterator[str]:
     guides = sorted({one.guide_version or NO_GUIDE for one in told})
     if len(guides) > 1:
-        versions = Counter((unit.item_id, unit.claim_id) for unit in units)
+        versions = Counter(unit.place for unit in units)
         mixed = sum(count > 1 for count in versions.values())
         yield (
             f"Labels were given by {len(guides)} versions of the guide ({', '.join(guides)}). Only "

@@ -70,6 +70,8 @@ def describe_pair_basis(agreement: Agreement) -> Iterator[str]:
     yield f"{several}; only the former tell how far people agree."
     if people:
         yield f"Labels: {people}. Guide: {guides}."
+    if len(agreement.runs) > 1:
+        yield "Each run's claims count by themselves; an item is one cluster across the runs."
     yield (
         f"{show_confidence(agreement.confidence)} intervals over items; adjudications and labels "
         "that were taken back don't count."
@@ -120,7 +122,9 @@ def _describe_start(disagreements: Sequence[VerdictPair]) -> Iterator[str]:
     if not disagreements:
         return
     first = disagreements[0]
-    disputed = {(one.item_id, one.claim_id) for pair in disagreements for one in pair.claims}
+    disputed = {
+        (one.run_id, one.item_id, one.claim_id) for pair in disagreements for one in pair.claims
+    }
     rules = f" Rules: {', '.join(clean(rule) for rule in first.rules)}." if first.rules else ""
     yield (
         f"Start with {name_pair(first)}: {len(first.claims):,} of the "

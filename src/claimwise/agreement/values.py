@@ -63,6 +63,7 @@ class SliceFigures(msgspec.Struct, frozen=True, kw_only=True):
 class DisputedClaim(msgspec.Struct, frozen=True, kw_only=True):
     """A claim that people differ on; of the latest round that asked for it, if one did."""
 
+    run_id: str
     item_id: str
     claim_id: str
     claim_text: str
@@ -85,9 +86,10 @@ class VerdictPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How far people agree on one run's claims."""
+    """How far people agree on the claims of one run, or of several together."""
 
-    run_id: str
+    run_id: str  # of several, all, with commas between them
+    runs: tuple[str, ...]
     judgement: Judgement
     round_id: str | None
     confidence: float

@@ -19,7 +19,6 @@ from rich.console import Console
 
 from claimwise.claims.frame import flatten_claim, list_columns
 from claimwise.claims.values import UNSCORED, ClaimRow
-from claimwise.readers.cells import guard_cell
 from claimwise.report.columns import Writer
 from claimwise.report.format import clean, clean_value, pluralize
 from claimwise.report.marked import (
@@ -30,6 +29,7 @@ from claimwise.report.marked import (
     write_answer,
     write_claims,
 )
+from claimwise.text.formulas import guard_cell
 from claimwise.types.rows import Judgement
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it

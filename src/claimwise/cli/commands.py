@@ -115,7 +115,7 @@ HEADINGS = {
             "Import items, sources, runs, answers, labels and more.",
         ),
         "export": CommandEntry(
-            "claimwise.transfer.export_command", "Export everything in the store to files."
+            "claimwise.transfer.export_command", "Export the store, or a run for another tool."
         ),
         "runs": CommandEntry("claimwise.cli.runs", "List the runs, latest first."),
         "sql": CommandEntry("claimwise.cli.sql", "Print or run the SQL of a metric."),

@@ -17,8 +17,8 @@ from claimwise.command.options import (
 )
 from claimwise.errors import MetricError
 from claimwise.metrics import check_run, find_metric, load_metrics
-from claimwise.readers.cells import guard_cell
 from claimwise.store import list_views
+from claimwise.text.formulas import guard_cell
 
 
 @click.command("sql", short_help="Print or run the SQL of a metric.")

@@ -272,7 +272,7 @@ def describe_claim(claim: ShownClaim) -> str:
     evidence = ""
     if claim.span:
         source = f"{clean(claim.source_id)} " if claim.source_id else ""
-        evidence = f" [{source}«{_quote(claim.span)}»]"
+        evidence = f" [{source}“{_quote(claim.span)}”]"
     return f"{sign} {word}: {_quote(claim.text)}{evidence}"
 
 

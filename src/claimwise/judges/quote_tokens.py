@@ -45,6 +45,12 @@ _TOKEN = re.compile(
     rf"|<?(?:(?<!\w)[.,](?=\d))?{_RUN}(?:{_INSIDE}{_RUN}){{0,50}}"
     rf"|[<{_PUNCTUATION}]"
 )
+# A place that no token but a tag can enclose: white space beside it that is not a number's, a stop
+# behind a letter, or an end of the text.
+_BORDER = re.compile(
+    r"\A|\Z"
+    r"|(?<![\d€£$¥\s])(?=\s)|(?<=\s)(?<![\d€£$¥]\s)(?=\S)|(?<=[^\W\d_])(?=[.,;:!?](?![.\w]))"
+)
 _MEASURE = re.compile(r"\d[^\W\d_]+$")
 
 # Markdown that shows nothing: pairs of marks around whole words, and what begins a line. A bullet
@@ -94,6 +100,8 @@ def read_quote_tokens(text: str) -> list[Word]:
 def cuts_token(text: str, at: int) -> bool:
     """Tell whether a place lies inside a token: the 5 of “15”, “-5” and “5.50” is not one."""
     low = max(0, at - _REACH)
+    if _BORDER.match(text, at) and "<" not in text[low:at]:
+        return False  # as nearly always, and found in a fraction of the time
     around = _TOKEN.finditer(text[low : at + _REACH])
     return any(match.start() < at - low < match.end() for match in around)
 

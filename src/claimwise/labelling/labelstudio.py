@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from claimwise.errors import Problem, RefusedError
 from claimwise.labelling.labelstudio_files import (
@@ -49,6 +53,7 @@ class Imported(NamedTuple):
     read: int
     added: int
     cancelled: int
+    renamed: dict[str, str]  # names given now that people had other ones for before
 
 
 class _Shown(NamedTuple):
@@ -169,7 +174,8 @@ def import_annotations(store: Store, path: Path, run_id: str, names: Mapping[str
 
     Labels keep the rules that the app's labels keep. Those of a round's task carry its guide and
     its chance of being drawn, as the store has them, and take a slot of the task. The same file
-    again adds nothing.
+    again adds nothing, under whatever names: an annotation stays the label of the person that it
+    was first imported for, and so do others by the same user.
 
     Args:
         store: where the run is.
@@ -182,7 +188,8 @@ def import_annotations(store: Store, path: Path, run_id: str, names: Mapping[str
         StoreError: there is no such run.
     """
     find_run(store, run_id)
-    told = read_annotations(path, names)
+    read = read_annotations(path, names)
+    told = read._replace(labels=_keep_people(store, run_id, read.labels))
     places = _find_places(store, run_id, told.labels)
     problems, rows = [], []
     for number, one in enumerate(told.labels, start=1):
@@ -198,9 +205,73 @@ def import_annotations(store: Store, path: Path, run_id: str, names: Mapping[str
             expected = "a label that keeps the rules; fix it in Label Studio and export again"
             problems.append(make_file_problem(path, one.place, str(error), expected))
     refuse_problems(problems)
-    counts = store.load(rows, [str(path)])
-    _fill_slots(store, told.labels, places)
-    return Imported(len(told.labels), sum(count.added for count in counts), told.cancelled)
+
+    def finish() -> None:
+        _fill_slots(store, told.labels, places)
+        _remember_people(store, run_id, told.labels)
+
+    counts = store.load(rows, [str(path)], then=finish)
+    renamed = {
+        given.labeler: kept.labeler
+        for given, kept in zip(read.labels, told.labels, strict=True)
+        if given.labeler != kept.labeler
+    }
+    added = sum(count.added for count in counts)
+    return Imported(len(told.labels), added, told.cancelled, renamed)
+
+
+def _keep_people(store: Store, run_id: str, told: Sequence[Told]) -> list[Told]:
+    """Give annotations that were imported before, and others by the same users, their people."""
+    known = {
+        (judgement, item_id, claim_id, annotation_id): labeler
+        for judgement, item_id, claim_id, annotation_id, labeler in store.query(
+            query_of("imported"), {"run_id": run_id}
+        )
+    }
+    unnamed = _read_unnamed(store, run_id, {one.judgement for one in told})
+    before = [known.get(_name_annotation(one)) or _find_unnamed(one, unnamed) for one in told]
+    people = {
+        one.user: labeler for one, labeler in zip(told, before, strict=True) if labeler is not None
+    }
+    return [
+        one._replace(labeler=labeler or people.get(one.user, one.labeler))
+        for one, labeler in zip(told, before, strict=True)
+    ]
+
+
+_Unnamed = dict[tuple[Judgement, str, str, datetime], set[str]]
+
+
+def _read_unnamed(store: Store, run_id: str, judgements: Iterable[Judgement]) -> _Unnamed:
+    """Return who labelled which claim when: older versions kept no ids of annotations."""
+    found: _Unnamed = defaultdict(set)
+    for judgement in judgements:
+        rows = store.query(query_of(f"given_{judgement}"), {"run_id": run_id})
+        for item_id, claim_id, labeler, told, *_ in rows:
+            found[judgement, item_id, claim_id, msgspec.convert(told, datetime)].add(labeler)
+    return found
+
+
+def _find_unnamed(one: Told, unnamed: _Unnamed) -> str | None:
+    """Return who labelled the claim at that very moment, if it was one person."""
+    if one.annotation_id is None or one.kind != "human":
+        return None
+    people = unnamed.get((one.judgement, one.item_id, one.claim_id, one.labeled_at), set())
+    return next(iter(people)) if len(people) == 1 else None
+
+
+def _name_annotation(one: Told) -> tuple[Judgement, str, str, str | None]:
+    return one.judgement, one.item_id, one.claim_id, one.annotation_id
+
+
+def _remember_people(store: Store, run_id: str, told: Sequence[Told]) -> None:
+    """Keep whose labels annotations became."""
+    for one in told:
+        if one.annotation_id is not None:
+            names = ("judgement", "item_id", "claim_id", "annotation_id")
+            params = dict(zip(names, _name_annotation(one), strict=True))
+            params |= {"run_id": run_id, "labeler": one.labeler}
+            store.execute(query_of("add_imported"), params)
 
 
 _Places = dict[tuple[Judgement, str | None, str, str], StoredClaim]
@@ -266,18 +337,17 @@ def _make_row(store: Store, one: Told, claim: StoredClaim) -> Label | ClosedBook
 
 def _fill_slots(store: Store, told: Sequence[Told], places: _Places) -> None:
     """Mark what a round no longer has to ask: nobody labels twice by accident."""
-    with store.write():
-        for one in told:
-            claim = _find_place(one, places)
-            if not isinstance(claim, StoredTask) or one.kind != "human":
-                continue
-            # What was said before the round, an export shows too; the round asks for it anew.
-            if one.labeled_at >= claim.round_created_at:
-                store.execute(
-                    query_of("fill_slot", claim.judgement),
-                    {
-                        "task_id": claim.task_id,
-                        "labeler": one.labeler,
-                        "labeled_at": one.labeled_at,
-                    },
-                )
+    now = datetime.now(UTC).replace(tzinfo=None)
+    for one in told:
+        claim = _find_place(one, places)
+        if not isinstance(claim, StoredTask) or one.kind != "human":
+            continue
+        # What was said before the round, an export shows too; the round asks for it anew.
+        if one.labeled_at >= claim.round_created_at:
+            params = {
+                "task_id": claim.task_id,
+                "labeler": one.labeler,
+                "labeled_at": one.labeled_at,
+                "now": now,
+            }
+            store.execute(query_of("fill_slot", claim.judgement), params)

@@ -14,6 +14,7 @@ from claimwise.command.options import (
     store_option,
     write_output,
 )
+from claimwise.errors import make_printable
 from claimwise.labelling.labelstudio import export_round, export_run, import_annotations
 from claimwise.labelling.rounds import find_round
 from claimwise.types.rows import Judgement
@@ -82,7 +83,8 @@ def export_command(
 def import_command(file: Path, run_id: str, labelers: tuple[str, ...], store: str | None) -> None:
     """Import a Label Studio export (format “JSON”) into a run, all of it or nothing.
 
-    Cancelled annotations are counted but left out. Importing the same file again adds nothing.
+    Cancelled annotations are counted but left out. Importing the same file again adds nothing,
+    and nobody becomes a second person: a user keeps the name of the first import.
     """
     names = _read_names(labelers)
     with open_project_store(current_project(), store) as opened:
@@ -91,6 +93,9 @@ def import_command(file: Path, run_id: str, labelers: tuple[str, ...], store: st
         f"{done.read:,} labels read: {done.added:,} added, {done.read - done.added:,} known "
         f"already; {done.cancelled:,} annotations were cancelled and are left out"
     )
+    for given, kept in done.renamed.items():
+        told = f"{given} was imported as {kept} before, and stays {kept}"
+        click.echo(f"warning: {make_printable(told)}", err=True)
 
 
 def _read_names(given: Sequence[str]) -> dict[str, str]:

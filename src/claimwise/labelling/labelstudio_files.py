@@ -40,6 +40,8 @@ class Told(NamedTuple):
     judgement: Judgement
     run_id: str | None  # as the task has it; files of others have none
     round_id: str | None
+    annotation_id: str | None  # files of our own have none
+    user: str | None  # who it is by, as the file says it
     labeler: str
     labeled_at: datetime
     kind: LabelKind
@@ -167,6 +169,8 @@ class _Region(msgspec.Struct, frozen=True):
 
 
 class _Annotation(msgspec.Struct, frozen=True):
+    id: int | str | None = None
+    unique_id: str | None = None  # of newer versions: the same on every server
     result: list[_Region] = []
     completed_by: int | str | dict[str, Any] | None = None
     labeler: str | None = None  # ours: Label Studio drops it
@@ -274,6 +278,8 @@ def _read_annotation(
         judgement=judgement,
         run_id=_find_text(task, "run_id"),
         round_id=_find_text(task, "round_id"),
+        annotation_id=_read_id(annotation),
+        user=next(iter(_list_user_keys(annotation)), None),
         labeler=_read_labeler(annotation, names),
         labeled_at=_read_time(annotation),
         kind="adjudicated" if annotation.ground_truth else "human",
@@ -295,11 +301,22 @@ def _read_text(task: _Task, name: str) -> str:
     return value
 
 
-def _read_labeler(annotation: _Annotation, names: Mapping[str, str]) -> str:
-    """Return who it is by: a name given for the id or e-mail, the e-mail, or the id."""
+def _read_id(annotation: _Annotation) -> str | None:
+    """Return what tells an annotation from others of its task, whoever it is said to be by."""
+    given = annotation.unique_id or annotation.id
+    return None if given in (None, "") else f"labelstudio:{given}"
+
+
+def _list_user_keys(annotation: _Annotation) -> list[str]:
+    """Return what the file has of the person, the e-mail before the id."""
     by = annotation.completed_by
     keys = [by.get("email"), by.get("id")] if isinstance(by, dict) else [by]
-    known = [str(key) for key in keys if key not in (None, "")]
+    return [str(key) for key in keys if key not in (None, "")]
+
+
+def _read_labeler(annotation: _Annotation, names: Mapping[str, str]) -> str:
+    """Return who it is by: a name given for the id or e-mail, the e-mail, or the id."""
+    known = _list_user_keys(annotation)
     if known:
         named = next((names[key] for key in known if key in names), None)
         name = named or (known[0] if "@" in known[0] else f"labelstudio-{known[0]}")

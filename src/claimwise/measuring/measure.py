@@ -20,7 +20,7 @@ from claimwise.checking.run import verify_rounds, verify_run
 from claimwise.claims.queries import count_claims, list_claims
 from claimwise.claims.values import UNSUPPORTED
 from claimwise.config import Project
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, InputError
 from claimwise.measuring.gather import ReadAnswers, read_answers
 from claimwise.measuring.records import write_records
 from claimwise.measuring.rows import MeasuredRun, list_rows, make_runs, read_attributes
@@ -222,7 +222,7 @@ def keep_run(store: Store, run: MeasuredRun) -> None:
     One transaction holds all of it, so a run that is there is whole. An id that somebody chose may
     be another run's: then the loader says which answer differs.
     """
-    known = select_rows(store, Run, "where run_id = :run_id", run_id=run.run_id)
+    known = _find_kept(store, run)
     if known and not run.is_named:
         return
     rows = list_rows(store, run)
@@ -231,7 +231,16 @@ def keep_run(store: Store, run: MeasuredRun) -> None:
             replace_row(row, started_at=known[0].started_at) if isinstance(row, Run) else row
             for row in rows
         ]
-    store.load((Placed(row, 0, 0) for row in rows), [f"run {run.run_id}"])
+    try:
+        store.load((Placed(row, 0, 0) for row in rows), [f"run {run.run_id}"])
+    except InputError:
+        # Another process may have been faster: its run has the same content, and began earlier.
+        if run.is_named or not _find_kept(store, run):
+            raise
+
+
+def _find_kept(store: Store, run: MeasuredRun) -> list[Run]:
+    return select_rows(store, Run, "where run_id = :run_id", run_id=run.run_id)
 
 
 def _sum_up(

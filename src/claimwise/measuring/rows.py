@@ -175,6 +175,7 @@ def _list_answer(
         answer_text=None if trace.failure else trace.answer,
         failure=trace.failure,
         context_count=len(names) or None,
+        trace_id=trace.trace_id,
     )
     for position, (passage, name) in enumerate(zip(list_texts(trace), names, strict=True)):
         text = passage.text or ""
@@ -243,7 +244,7 @@ class _Sources:
     def make_version(self) -> str:
         """Return the corpus version: the same texts always have the same."""
         texts = {name: document.text for name, document in sorted(self._documents.items())}
-        return _make_id("measured", texts)
+        return f"{CORPUS}-{_make_id('m1', texts).partition(':')[2][:12]}"
 
     def list_rows(self, corpus_ver: str) -> Iterator[Source]:
         """Yield the sources."""

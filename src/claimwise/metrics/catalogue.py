@@ -75,6 +75,7 @@ _NEEDS: Final = {
     "citations": "citations",
     "citation_required": "claims of type citation_required",
     "closed_book_labels": "closed-book labels",
+    "validity": "documents with valid_until or superseded_by",
 }
 
 # The views that a metric may take labels from, with their other names.

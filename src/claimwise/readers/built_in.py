@@ -86,6 +86,57 @@ TRACE = Plugin(
     load=_load_any_trace,
     card="docs/incidents.md",
 )
+OTLP = Plugin(
+    description="OpenTelemetry: OTLP as JSON, also one request per line",
+    load=_load_traces("otel", "OTLP"),
+    card=_READERS_CARD,
+)
+OTLP_PROTOBUF = Plugin(
+    description="OpenTelemetry: OTLP as protobuf (extra: otlp)",
+    load=_load_protobuf,
+    find_missing=_find_missing_otlp,
+    card=_READERS_CARD,
+)
+SPANS = Plugin(
+    description="spans with OpenTelemetry or OpenInference attributes, as JSON or JSON Lines",
+    load=_load_traces("otel", "SPANS"),
+    card=_READERS_CARD,
+)
+LANGFUSE = Plugin(
+    description="Langfuse: downloaded traces, and observations as JSON Lines, CSV or Parquet",
+    load=_load_traces("langfuse", "LANGFUSE"),
+    card=_READERS_CARD,
+)
+PHOENIX = Plugin(
+    description="Phoenix: spans of its API, or its data frame as JSON Lines, CSV or Parquet",
+    load=_load_traces("phoenix", "PHOENIX"),
+    card=_READERS_CARD,
+)
+MLFLOW_TRACES = Plugin(
+    description="MLflow: traces as JSON",
+    load=_load_traces("mlflow", "MLFLOW"),
+    card=_READERS_CARD,
+)
+LANGSMITH = Plugin(
+    description="LangSmith: runs with their children, or one run per row",
+    load=_load_traces("langsmith", "LANGSMITH"),
+    card=_READERS_CARD,
+)
+OPIK = Plugin(
+    description="Opik: the files of “opik export”",
+    load=_load_traces("opik", "OPIK"),
+    card=_READERS_CARD,
+)
+TRULENS = Plugin(
+    description="TruLens: spans of its event table",
+    load=_load_traces("trulens", "TRULENS"),
+    card=_READERS_CARD,
+)
+OPENAI_AGENTS = Plugin(
+    description="OpenAI Agents: exported traces and spans",
+    load=_load_traces("openai_agents", "OPENAI_AGENTS"),
+    card=_READERS_CARD,
+)
 TABLE = Plugin(
     description="a table with a question, an answer and contexts: JSON Lines, JSON, CSV, Parquet",
     load=_load_evaluations("table", "load_table"),
@@ -126,7 +177,7 @@ RAGCHECKER = Plugin(
     load=_load_evaluations("table", "load_ragchecker"),
     card=_READERS_CARD,
 )
-MLFLOW_RECORDS = Plugin(
+MLFLOW = Plugin(
     description="MLflow evaluation records: inputs, outputs, expectations",
     load=_load_evaluations("table", "load_mlflow"),
     card=_READERS_CARD,
@@ -134,56 +185,5 @@ MLFLOW_RECORDS = Plugin(
 HUGGINGFACE = Plugin(
     description="a folder with a Hugging Face data set: Parquet, JSON Lines, CSV; Arrow by pyarrow",
     load=_load_evaluations("huggingface", "FolderReader"),
-    card=_READERS_CARD,
-)
-OTLP = Plugin(
-    description="OpenTelemetry: OTLP as JSON, also one request per line",
-    load=_load_traces("otel", "OTLP"),
-    card=_READERS_CARD,
-)
-OTLP_PROTOBUF = Plugin(
-    description="OpenTelemetry: OTLP as protobuf (extra: otlp)",
-    load=_load_protobuf,
-    find_missing=_find_missing_otlp,
-    card=_READERS_CARD,
-)
-SPANS = Plugin(
-    description="spans with OpenTelemetry or OpenInference attributes, as JSON or JSON Lines",
-    load=_load_traces("otel", "SPANS"),
-    card=_READERS_CARD,
-)
-LANGFUSE = Plugin(
-    description="Langfuse: downloaded traces, and observations as JSON Lines, CSV or Parquet",
-    load=_load_traces("langfuse", "LANGFUSE"),
-    card=_READERS_CARD,
-)
-PHOENIX = Plugin(
-    description="Phoenix: spans of its API, or its data frame as JSON Lines, CSV or Parquet",
-    load=_load_traces("phoenix", "PHOENIX"),
-    card=_READERS_CARD,
-)
-MLFLOW = Plugin(
-    description="MLflow: traces as JSON",
-    load=_load_traces("mlflow", "MLFLOW"),
-    card=_READERS_CARD,
-)
-LANGSMITH = Plugin(
-    description="LangSmith: runs with their children, or one run per row",
-    load=_load_traces("langsmith", "LANGSMITH"),
-    card=_READERS_CARD,
-)
-OPIK = Plugin(
-    description="Opik: the files of “opik export”",
-    load=_load_traces("opik", "OPIK"),
-    card=_READERS_CARD,
-)
-TRULENS = Plugin(
-    description="TruLens: spans of its event table",
-    load=_load_traces("trulens", "TRULENS"),
-    card=_READERS_CARD,
-)
-OPENAI_AGENTS = Plugin(
-    description="OpenAI Agents: exported traces and spans",
-    load=_load_traces("openai_agents", "OPENAI_AGENTS"),
     card=_READERS_CARD,
 )

@@ -1,9 +1,4 @@
-"""Gives the texts of a CSV file the types that JSON would have given them.
-
-A spreadsheet takes a cell that begins like a formula for one, and runs it. So a text that does
-is written with an apostrophe before it, as OWASP advises, and read without; a text that begins
-with apostrophes and then like a formula gets one more, so that nothing is lost.
-"""
+"""Gives the texts of a CSV file the types that JSON would have given them."""
 
 from __future__ import annotations
 
@@ -13,9 +8,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from claimwise.text.formulas import unguard_cell
 from claimwise.types.rows import Row, column_types
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _WHOLE = re.compile(r"-?\d{1,18}\Z")
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -33,7 +28,7 @@ def cell_types(row_type: type[Row]) -> dict[str, CellType]:
     return {
         # A required text may be empty; anything else that is empty is left out, and missed.
         field.name: CellType(
-            nullable=not field.required, parse=_PARSERS.get(types[field.name], _parse_text)
+            nullable=not field.required, parse=_PARSERS.get(types[field.name], unguard_cell)
         )
         for field in msgspec.structs.fields(row_type)
     }
@@ -53,16 +48,6 @@ def parse_cells(cells: dict[str, str], types: dict[str, CellType]) -> dict[str, 
         elif text or not kind.nullable:
             record[name] = kind.parse(text)
     return record
-
-
-def guard_cell(value: object) -> object:
-    """Return a value as a cell that no spreadsheet runs: numbers stay as they are."""
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
-
-
-def _parse_text(text: str) -> object:
-    """Return what :func:`guard_cell` was given."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def _parse_whole(text: str) -> object:

@@ -13,6 +13,7 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -104,10 +105,17 @@ def _read_line(file: BinaryIO, path: Path, number: int) -> bytes:
     return data
 
 
-def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line where each row of a CSV file begins, and its cells by the header's names."""
+def read_csv(path: Path, *, delimiters: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line where each row of a CSV file begins, and its cells by the header's names.
+
+    Of several ``delimiters`` the one that the first line has most of is meant: spreadsheets of
+    many countries write semicolons.
+    """
+    lines = read_lines(path, blank=True)
+    head = list(islice(lines, 1))
+    chosen = max(delimiters, key=lambda mark: sum(data.count(mark.encode()) for _, data in head))
     header: list[str] | None = None
-    for line, row in read_cells(path):
+    for line, row in read_cells(path, chain(head, lines), delimiter=chosen):
         if header is None:
             header = _check_header(path, row)
         elif len(row) != len(header):

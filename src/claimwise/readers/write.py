@@ -20,7 +20,7 @@ import msgspec
 
 from claimwise.disk.duckdb_files import connect_duckdb, open_for_duckdb, writing_errors
 from claimwise.disk.output import move_into_place, work_folder
-from claimwise.readers.cells import guard_cell
+from claimwise.text.formulas import guard_cell
 from claimwise.types.rows import Row, column_types
 
 if TYPE_CHECKING:

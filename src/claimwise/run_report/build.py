@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from claimwise.calibration.correction import correct_run
@@ -46,13 +46,10 @@ def build_report(
         unscored = estimate_metric(
             store, find_metric(metrics, "unscored_reasons"), run_id, (), settings
         ).overall
-        contested = estimate_metric(
-            store, find_metric(metrics, "contested_share"), run_id, (), settings
-        ).overall[0]
         corrected = _correct(store, run_id, settings)
         run = read_run(store, run_id)
         bare, failed = count_gaps(store, run_id)
-        against_guide = store.count_labels_against_guide(run_id)
+        warnings = _find_warnings(store, metrics, run_id, settings, instruments)
     return Report(
         run=run,
         store=store.place,
@@ -65,7 +62,7 @@ def build_report(
         unscored=tuple(row for row in unscored if row.numerator),
         answers_without_claims=bare,
         failed_answers=failed,
-        warnings=_find_warnings(instruments, contested, against_guide, settings),
+        warnings=warnings,
         corrected=corrected,
         probabilities=probabilities,
     )
@@ -207,26 +204,37 @@ def _excludes(row: Estimate, value: float) -> bool:
 
 
 def _find_warnings(
-    instruments: tuple[JudgeSummary, ...],
-    contested: Estimate,
-    against_guide: int,
+    store: Store,
+    metrics: dict[str, Metric],
+    run_id: str,
     settings: Settings,
+    instruments: Sequence[JudgeSummary],
 ) -> tuple[str, ...]:
-    found = []
-    if against_guide:
-        found.append(f"{describe_stored_breaches(against_guide)}.")
-    # With one labeler or instruments alone deciding, what people disagree on decides nothing.
-    if contested.numerator and settings.labels in ("default", "human"):
-        found.append(
-            f"{_count(round(contested.numerator), 'claim')} on which people disagree and nobody "
-            "adjudicated: the latest label decides."
-        )
+    found = list(find_label_warnings(store, metrics, run_id, settings))
     for instrument in instruments:
         measured = instrument.agreement or instrument.calibration
         unknown = instrument.kind == "verifier" and not measured
         if unknown and instrument.deciding_labels:
             found.append(f"{instrument.labeler}: not yet checked against people.")
     return tuple(found)
+
+
+def find_label_warnings(
+    store: Store, metrics: dict[str, Metric], run_id: str, settings: Settings
+) -> Iterator[str]:
+    """Yield what is wrong with a run's labels as a whole: broken rules, and open disagreements."""
+    against_guide = store.count_labels_against_guide(run_id)
+    if against_guide:
+        yield f"{describe_stored_breaches(against_guide)}."
+    # With one labeler or judges alone deciding, what people disagree on decides nothing.
+    if settings.labels in ("default", "human"):
+        metric = find_metric(metrics, "contested_share")
+        contested = estimate_metric(store, metric, run_id, (), settings).overall[0]
+        if contested.numerator:
+            yield (
+                f"{_count(round(contested.numerator), 'claim')} on which people disagree and "
+                "nobody adjudicated: the latest label decides."
+            )
 
 
 def _count(number: int, noun: str) -> str:

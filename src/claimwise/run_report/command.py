@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from claimwise.command.options import (
     MeasureOptions,
@@ -22,7 +23,6 @@ from claimwise.command.options import (
 from claimwise.metrics import load_metrics
 from claimwise.run_report import (
     build_report,
-    format_summary,
     print_report,
     print_summary,
     render_html,
@@ -80,33 +80,29 @@ def command(
                 opened, project, run_id, by=by, settings=settings, most_claims=most
             )
     if form == "text" and output is None:
-        _print(report, summary)
+        _print(console(), report, summary)
     else:
         write_output(_render(form, report, summary), output)
 
 
-def _print(report: Report | None, summary: Summary | None) -> None:
+def _print(console: Console, report: Report | None, summary: Summary | None) -> None:
     if summary is not None:
-        print_summary(summary, console())
+        print_summary(summary, console)
     elif report is not None:
-        print_report(report, console())
+        print_report(report, console)
 
 
 def _render(form: str, report: Report | None, summary: Summary | None) -> str:
     """Write what was gathered: both for HTML and JSON, one of them for the others."""
-    if report is None:
-        assert summary is not None
-        short = render_summary_markdown if form == "markdown" else format_summary
-        return short(summary)
-    if summary is None:
-        return render_markdown(report) if form == "markdown" else _render_text(report)
-    if form == "html":
-        return render_html(report, summary)
-    return json.dumps(to_document(report, summary), ensure_ascii=False, indent=2)
-
-
-def _render_text(report: Report) -> str:
-    recorder = console()
-    with recorder.capture() as captured:
-        print_report(report, recorder)
-    return captured.get()
+    if report is not None and summary is not None:
+        if form == "html":
+            return render_html(report, summary)
+        return json.dumps(to_document(report, summary), ensure_ascii=False, indent=2)
+    if form == "text":
+        recorder = console()
+        with recorder.capture() as captured:
+            _print(recorder, report, summary)
+        return captured.get()
+    if report is not None:
+        return render_markdown(report)
+    return "" if summary is None else render_summary_markdown(summary)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import hypot
-from typing import Final
+from typing import Final, NamedTuple
 
 from claimwise.calibration.headline import METRIC_OF, Headline, find_headline
 from claimwise.claims.queries import count_claims, list_claims
@@ -19,7 +19,13 @@ from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
 from claimwise.metrics.counting import list_items
 from claimwise.metrics.judge_agreement import find_agreement
 from claimwise.metrics.paired import compare_items
-from claimwise.run_report.build import DEFAULT_BY, count_gaps, rank_slice, read_run
+from claimwise.run_report.build import (
+    DEFAULT_BY,
+    count_gaps,
+    find_label_warnings,
+    rank_slice,
+    read_run,
+)
 from claimwise.run_report.sentences import is_clearly_worse
 from claimwise.run_report.summary_text import LEAST_ITEMS, WORST_CLAIMS, format_summary
 from claimwise.run_report.values import Change, Group, JudgeNote, Summary
@@ -105,6 +111,7 @@ def build_summary(
     settings = settings or Settings()
     with store.snapshot():
         headline = find_headline(store, metrics, run_id, settings)
+        groups = _list_groups(store, metrics, run_id, by, headline, settings)
         counted = count_claims(store, run_id, labels=settings.labels)
         bare, failed = count_gaps(store, run_id)
         return Summary(
@@ -114,13 +121,15 @@ def build_summary(
             change=_find_change(store, metrics, run_id, headline, settings, baseline),
             gates=gates,
             gate_problem=gate_problem,
-            groups=tuple(_find_groups(store, metrics, run_id, by, headline, settings)),
+            groups=tuple(groups.worse[:WORST_GROUPS]),
+            compared=groups.compared,
             claims=tuple(_list_worst(store, run_id, settings, most_claims)),
             errors=tuple((word, counted[word]) for word in UNSUPPORTED if counted.get(word)),
             unscored=tuple(_list_unscored(store, metrics, run_id, headline)),
             failed_answers=failed,
             answers_without_claims=bare,
             judges=tuple(_list_judges(store, run_id, headline)),
+            warnings=tuple(find_label_warnings(store, metrics, run_id, settings)),
         )
 
 
@@ -128,34 +137,39 @@ def _list_worst(store: Store, run_id: str, settings: Settings, most: int) -> lis
     return list_claims(store, run_id, verdicts=UNSUPPORTED, labels=settings.labels, limit=most)
 
 
-def _find_groups(
+class _Groups(NamedTuple):
+    worse: list[Group]  # than the whole run, the surest first
+    compared: int
+
+
+def _list_groups(
     store: Store,
     metrics: dict[str, Metric],
     run_id: str,
     by: Sequence[str],
     headline: Headline,
     settings: Settings,
-) -> list[Group]:
+) -> _Groups:
     """Return the groups that are surest to be worse than the run, each by one column."""
     if headline.basis is None or not by:
-        return []
+        return _Groups([], 0)
     metric = find_metric(metrics, METRIC_OF[headline.judgement])
     policy = replace(settings, labels=headline.labels)
     table = estimate_metric(store, metric, run_id, by, policy, margins=True)
     whole = table.overall[0]
-    if whole.micro is None:
-        return []
     overall = whole.micro
-    worse = [
+    if overall is None:
+        return _Groups([], 0)
+    large = [
         row
         for row in table.slices
-        if len(row.slice) == 1
-        and row.micro is not None
-        and row.micro < overall
-        and LEAST_ITEMS <= row.items < whole.items
+        if len(row.slice) == 1 and row.micro is not None and LEAST_ITEMS <= row.items < whole.items
     ]
-    worse.sort(key=lambda row: rank_slice(row, overall))
-    return [
+    worse = sorted(
+        (row for row in large if row.micro is not None and row.micro < overall),
+        key=lambda row: rank_slice(row, overall),
+    )
+    found = [
         Group(
             slice=row.slice,
             rate=row.micro or 0.0,
@@ -165,8 +179,9 @@ def _find_groups(
             claims=row.claims,
             clearly_worse=is_clearly_worse(row, overall),
         )
-        for row in worse[:WORST_GROUPS]
+        for row in worse
     ]
+    return _Groups(found, len(large))
 
 
 def _find_change(

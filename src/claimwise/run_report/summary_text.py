@@ -171,7 +171,9 @@ def describe_no_groups(summary: Summary) -> str:
     """Say why no group is listed."""
     if summary.headline.basis is None:
         return "not measured: needs labels"
-    return "none below the whole run, of those with at least five items"
+    if summary.compared < 2:
+        return f"not enough groups of {LEAST_ITEMS} items or more to compare"
+    return "none: every group is as good as the whole run"
 
 
 def describe_evidence(claim: ClaimRow) -> str:
@@ -261,6 +263,7 @@ def describe_facts(summary: Summary) -> list[tuple[str, str]]:
 def describe_rest(summary: Summary) -> list[tuple[str, str]]:
     """List what the screen says after the claims: what is missing, who judged, what would help."""
     found: list[tuple[str, str | None]] = [("Not scored", describe_unscored(summary))]
+    found += [("Warning", clean(warning)) for warning in summary.warnings]
     if summary.judges:
         found.append(("Judge", describe_judge(summary.judges[0])))
     step = suggest_next(summary)

@@ -90,8 +90,9 @@ def print_report(report: Report, console: Console) -> None:
 
 def print_summary(summary: Summary, console: Console) -> None:
     """Print one screen about a run, the names of its lines bold."""
-    for line in format_summary(summary, min(console.width, _ROOMY)).splitlines():
-        text = Text(line, overflow="ignore", no_wrap=True)
+    writer = Writer(console)
+    for line in format_summary(summary, min(writer.width, _ROOMY)).splitlines():
+        text = writer.text(line)
         if not line.startswith(" "):
             text.stylize("bold", 0, len(line.split("  ")[0]))
         console.print(text, soft_wrap=True)

@@ -91,7 +91,9 @@ class Summary:
     unscored: tuple[tuple[str, int], ...]  # reason, claims
     failed_answers: int
     answers_without_claims: int
-    judges: tuple[JudgeNote, ...]  # most claims first
+    judges: tuple[JudgeNote, ...]  # the headline's own first, then by claims
+    warnings: tuple[str, ...] = ()
+    compared: int = 0  # groups that were large enough to compare
 
     @property
     def unsupported(self) -> int:

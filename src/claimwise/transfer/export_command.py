@@ -2,48 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from claimwise.calibration.queries import list_calibrations
-from claimwise.command.options import (
-    current_project,
-    format_option,
-    open_project_store,
-    store_option,
-)
+from claimwise.calibration.status import Standings, read_standings
+from claimwise.command.options import choose_run, current_project, open_project_store, store_option
 from claimwise.errors import ClaimwiseError, StoreError, make_printable
 from claimwise.readers import FORMATS
 from claimwise.store import Store
-from claimwise.transfer import export_store
+from claimwise.transfer import export_run, export_store
+from claimwise.transfer.export_run import TARGETS
 
 
-@click.command("export", short_help="Export everything in the store to files.")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@format_option(*FORMATS)
+@click.command("export", short_help="Export the store, or a run for another tool.")
+@click.argument("output", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(TARGETS),
+    help="Write one run, with its verdicts, as this tool reads it (docs/export.md).",
+)
+@click.option("--run", "run_id", metavar="RUN", help="Run to write with --to (default: latest).")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*FORMATS, "json"]),
+    help="Output format (default: jsonl; with --to, what the tool usually reads).",
+)
 @store_option
-def command(folder: Path, form: str, store: str | None) -> None:
-    """Write one file per kind of record to FOLDER, ready to be imported again.
+def command(
+    output: Path, target: str | None, run_id: str | None, form: str | None, store: str | None
+) -> None:
+    """Write everything in the store to the folder OUTPUT, ready to be imported again.
 
-    A folder of Parquet files is itself a store: `claimwise metrics --store FOLDER` runs the same
-    SQL on it with DuckDB.
+    One file per kind of record. A folder of Parquet files is itself a store: `claimwise metrics
+    --store FOLDER` runs the same SQL on it with DuckDB.
+
+    With --to, write one run to the file OUTPUT instead: questions, answers and contexts, the
+    verdict on each claim with evidence and reason, and each answer's share of supported claims.
+    Every figure names its judge and how far that judge agrees with people; claims without a
+    verdict are marked as unscored. Nothing is sent anywhere. For huggingface, OUTPUT is a folder.
     """
+    if target is None and run_id is not None:
+        raise click.UsageError("--run goes with --to; without --to the whole store is exported")
+    if target is None and form == "json":
+        raise click.UsageError("--format json goes with --to; choose jsonl, csv or parquet")
     with open_project_store(current_project(), store) as opened:
-        try:
-            written = export_store(opened, folder, form, calibrated=_can_calibrate(opened))
-        except OSError as error:
-            raise ClaimwiseError(f"{folder}: {error.strerror}; nothing was written") from error
+        standings = _read_standings(opened)
+        if target is None:
+            written = _export_all(opened, output, form or "jsonl", calibrated=standings is not None)
+        else:
+            chosen = choose_run(opened, run_id)
+            result = export_run(opened, chosen, target, output, form=form, standings=standings)
+            written = result.files
+            for note in result.notes:
+                click.echo(f"note: {make_printable(note)}", err=True)
     for path, count in written:
         click.echo(f"{path}  {count:,}")
 
 
-def _can_calibrate(store: Store) -> bool:
-    """Tell whether the store's calibrations can be read; one that can't keeps no data back."""
+def _export_all(
+    store: Store, folder: Path, form: str, *, calibrated: bool
+) -> Iterable[tuple[Path, int]]:
+    if folder.exists() and not folder.is_dir():
+        raise ClaimwiseError(f"{folder}: a file; name the folder to write to")
     try:
-        list_calibrations(store)
+        return export_store(store, folder, form, calibrated=calibrated)
+    except OSError as error:
+        raise ClaimwiseError(f"{folder}: {error.strerror}; nothing was written") from error
+
+
+def _read_standings(store: Store) -> Standings | None:
+    """Return how judges stand; calibrations that can't be read keep no data back."""
+    try:
+        return read_standings(store)
     except StoreError as error:
         told = make_printable(str(error))
         click.echo(f"warning: probabilities are not calibrated: {told}", err=True)
-        return False
-    return True
+        return None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from claimwise.command.options import (
+    choose_run,
     current_project,
     format_option,
     open_project_store,
@@ -16,7 +20,12 @@ from claimwise.command.options import (
 )
 from claimwise.errors import make_printable
 from claimwise.readers import KINDS
-from claimwise.transfer import ImportResult, import_files
+from claimwise.report.format import pluralize
+from claimwise.store import LoadCount
+from claimwise.transfer import import_files
+
+if TYPE_CHECKING:
+    from claimwise.labelling.sheet_import import SheetImport
 
 
 @click.command("import", short_help="Import items, sources, runs, answers, labels and more.")
@@ -31,6 +40,33 @@ from claimwise.transfer import ImportResult, import_files
 )
 @click.option("--update", is_flag=True, help="Update stored sources, items and runs that differ.")
 @click.option(
+    "--run", "run_id", metavar="RUN", help="Labels from a spreadsheet: the run that was labelled."
+)
+@click.option(
+    "--map",
+    "columns",
+    metavar="FIELD=COLUMN,…",
+    multiple=True,
+    help="Labels from a spreadsheet: which column is the claim, label, who, evidence, source, "
+    "reason, date, question or item.",
+)
+@click.option(
+    "--values",
+    metavar="WORD=VERDICT,…",
+    multiple=True,
+    help="Labels from a spreadsheet: what its words mean, such as OK=supported.",
+)
+@click.option(
+    "--labeler",
+    metavar="NAME",
+    help="Labels from a spreadsheet: who labelled, if no column says so.",
+)
+@click.option(
+    "--skip-unmatched",
+    is_flag=True,
+    help="Labels from a spreadsheet: leave out rows that match no claim, or several.",
+)
+@click.option(
     "--lenient", is_flag=True, help="Accept labels that break the labelling guide, and count them."
 )
 @click.option("--dry-run", is_flag=True, help="Check everything without writing anything.")
@@ -41,6 +77,11 @@ def command(
     kind: str | None,
     reader: str | None,
     update: bool,
+    run_id: str | None,
+    columns: tuple[str, ...],
+    values: tuple[str, ...],
+    labeler: str | None,
+    skip_unmatched: bool,
     lenient: bool,
     dry_run: bool,
     store: str | None,
@@ -52,8 +93,29 @@ def command(
     are skipped, so you can repeat an import. docs/data-format.md describes the records.
     Plug-ins can read other formats; a file named after what it holds (labels.jsonl) is not given
     to them.
+
+    With --run, --map, --values, --labeler or --skip-unmatched, the files are spreadsheets of
+    labels: one row per label, matched to the claims of a run by their text (docs/label-import.md).
+
+    \b
+    claimwise import labels.csv --run candidate --map claim=statement,who=annotator \\
+      --values OK=supported,"not in docs"=unlinked
     """
     project = current_project()
+    if run_id or columns or values or labeler or skip_unmatched:
+        if kind or reader or update:
+            raise click.UsageError("--kind, --reader and --update are not for spreadsheets.")
+        _import_sheets(
+            paths,
+            run_id,
+            (columns, values, labeler),
+            skip_unmatched=skip_unmatched,
+            lenient=lenient,
+            dry_run=dry_run,
+            store=store,
+            form=form,
+        )
+        return
     with open_project_store(project, store) as opened:
         result = import_files(
             opened,
@@ -73,20 +135,88 @@ def command(
                 "warnings": list(result.warnings),
             }
         )
-    else:
-        _print_counts(result, dry_run=dry_run)
+        return
+    _print_counts(result.counts, dry_run=dry_run)
+    _print_warnings(result.warnings)
+    if not result.counts:
+        click.echo("the files are empty: nothing to import")
 
 
-def _print_counts(result: ImportResult, *, dry_run: bool) -> None:
+def _import_sheets(
+    paths: Sequence[Path],
+    run_id: str | None,
+    said: tuple[Sequence[str], Sequence[str], str | None],
+    *,
+    skip_unmatched: bool,
+    lenient: bool,
+    dry_run: bool,
+    store: str | None,
+    form: str,
+) -> None:
+    """Import labels from spreadsheets, and say what became of them."""
+    # Loaded when needed: finding quotes takes more than other imports should wait for.
+    from claimwise.labelling.sheet_import import import_sheets
+    from claimwise.labelling.sheets import SheetOptions, read_pairs
+
+    columns, values, labeler = said
+    options = SheetOptions(
+        columns=read_pairs("--map", columns),
+        values=read_pairs("--values", values),
+        labeler=labeler,
+    )
+    with open_project_store(current_project(), store) as opened:
+        done = import_sheets(
+            opened,
+            paths,
+            choose_run(opened, run_id),
+            options,
+            datetime.now(UTC).replace(tzinfo=None),
+            skip_unmatched=skip_unmatched,
+            lenient=lenient,
+            dry_run=dry_run,
+        )
+    if form == "json":
+        print_json(
+            {
+                "dry_run": dry_run,
+                "columns": done.columns,
+                "rows": done.rows,
+                "known": done.known,
+                "unmatched": [str(problem) for problem in done.unmatched],
+                "slots_filled": done.filled,
+                "kinds": [asdict(c) for c in done.counts],
+                "warnings": list(done.warnings),
+            }
+        )
+        return
+    _print_sheets(done, dry_run=dry_run)
+
+
+def _print_sheets(done: SheetImport, *, dry_run: bool) -> None:
+    used = ", ".join(f"{field}={column}" for field, column in done.columns.items())
+    if used:
+        click.echo(make_printable(f"Columns used: {used}"))
+    _print_counts(done.counts, dry_run=dry_run)
+    if done.known:
+        click.echo(f"There already: {pluralize(done.known, 'label')}")
+    if done.filled:
+        click.echo(f"Places of open rounds filled: {done.filled:,}")
+    _print_warnings(done.warnings)
+    if not done.rows:
+        click.echo("no labels in the files: nothing to import")
+
+
+def _print_counts(counts: Sequence[LoadCount], *, dry_run: bool) -> None:
     verb = "would add" if dry_run else "added"
-    for count in result.counts:
+    for count in counts:
         parts = [f"{verb} {count.added:,}"]
         if count.updated:
             parts.append(f"changed {count.updated:,}")
         if count.unchanged:
             parts.append(f"{count.unchanged:,} there already")
         click.echo(f"{count.kind:<20} {', '.join(parts)}")
-    for warning in result.warnings:
+
+
+def _print_warnings(warnings: Sequence[str]) -> None:
+    for warning in warnings:
         click.echo(f"warning: {make_printable(warning)}", err=True)
-    if not result.counts:
-        click.echo("the files are empty: nothing to import")

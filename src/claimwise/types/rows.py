@@ -339,6 +339,12 @@ class Answer(Row, kw_only=True):
         Offset | None,
         Meta(description="how many contexts were retrieved; null when nobody recorded them"),
     ] = None
+    trace_id: Annotated[
+        str | None,
+        Meta(
+            description="the trace that the answer was read from; verdicts can be sent back to it"
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse an answer that neither says something nor says why not."""

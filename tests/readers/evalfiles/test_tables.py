@@ -220,6 +220,8 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
     testset = "user_input,reference_contexts,reference,synthesizer_name\nq,['c'],r,hop\n"
     with pytest.raises(InputError, match=r"a test set without responses \(columns: user_input"):
         read_file(write(tmp_path / "testset.csv", testset))
+    with pytest.raises(InputError, match=r"found rows without questions \(1 in all\), expected a"):
+        read_file(write_lines(tmp_path / "x.jsonl", [{"question": " ", "answer": "a"}]))
     golden = {"input": "q", "actual_output": None, "expected_output": "e", "source_file": None}
     with pytest.raises(InputError, match=r"found goldens without answers \(1 in all\)"):
         read_file(write_json(tmp_path / "goldens.json", [golden]))

@@ -138,6 +138,13 @@ def test_promptfoo_with_vars_of_other_names(tmp_path: Path) -> None:
     assert [(t.question, list_texts(t)) for t in mapped.traces] == [("x", ["y"])]
 
 
+def test_promptfoo_with_several_prompts(tmp_path: Path) -> None:
+    labels = ["brief", "You are careful.\nAnswer: {{query}}"]
+    results = [make_result(promptIdx=n, prompt={"label": label}) for n, label in enumerate(labels)]
+    found = read_file(write_lines(tmp_path / "x", results))
+    assert [t.system for t in found.traces] == ["openai:gpt-5 · brief", "openai:gpt-5 · prompt 2"]
+
+
 def test_promptfoo_csv_has_a_column_per_prompt(tmp_path: Path) -> None:
     newer = (
         "query,context,[openai:a] P,Status,Score,Grader Reason,[b] P,Status,Score,Grader Reason\n"

@@ -30,6 +30,7 @@ export class Judge {
     }
     this.reason.addEventListener("input", () => this.changed());
     byId("evidence-clear")?.addEventListener("click", () => {
+      getSelection().removeAllRanges(); // else it is taken again once it has rested
       this.sources.clearSpan();
       this.entry = null;
       this.fillLog();

@@ -1,16 +1,21 @@
--- A label that came in by a file, and stands, takes the first free slot of its task.
+-- A label that came in by a file, and stands, takes its labeler's slot of the task, else the first
+-- one that is free or whose lease has ended.
 update annotation_slots
-set state = 'done', labeler = :labeler, labeled_at = :labeled_at
+set state = 'done', labeler = :labeler, labeled_at = :labeled_at, leased_until = null
 where task_id = :task_id
-    and slot = (
-        select min(f.slot)
-        from annotation_slots as f
-        where f.task_id = :task_id and f.state = 'open'
-    )
-    and not exists (
-        select 1
-        from annotation_slots as o
-        where o.task_id = :task_id and o.labeler = :labeler
+    and state <> 'done'
+    and slot = coalesce(
+        (
+            select min(o.slot)
+            from annotation_slots as o
+            where o.task_id = :task_id and o.labeler = :labeler
+        ),
+        (
+            select min(f.slot)
+            from annotation_slots as f
+            where f.task_id = :task_id
+                and (f.state = 'open' or (f.state = 'leased' and f.leased_until < :now))
+        )
     )
     and exists (
         select 1

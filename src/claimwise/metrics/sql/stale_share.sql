@@ -1,10 +1,12 @@
 -- title: Stale share
--- meaning: share of scored claims that only a superseded or expired source supports
+-- meaning: share of scored claims that only a superseded or expired source supports; of passages
+--   without their documents nobody knows whether they hold
 -- grain: one row per item
 -- role: main
 -- order: 100
 -- unit: claim
 -- labels: deciding_labels
+-- needs: validity
 -- better: lower
 with counted as (
     select c.item_id, count(*) as asked, 0 as scored, 0 as stale
@@ -31,4 +33,10 @@ select
     sum(n.asked) as asked
 from counted as n
 join eval_items as e on e.item_id = n.item_id
+where exists (
+    select 1
+    from runs as r
+    left join sources as s on s.corpus_ver = r.corpus_ver
+    where r.run_id = :run_id and s.source_kind is null
+)
 group by e.query_type, e.stakes, e.item_id

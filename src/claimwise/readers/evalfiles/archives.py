@@ -51,7 +51,7 @@ def read_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[st
                         yield member.filename, data
         except NotImplementedError as error:
             found = "Zstandard compression, which this Python can't unpack"
-            advice = "a log as JSON (inspect log convert --to json), or: pip install zstandard"
+            advice = "JSON (inspect log convert --to json), or: pip install 'claimwise[inspect]'"
             raise refuse(path, found, advice) from error
         except (
             zipfile.BadZipFile,

@@ -31,6 +31,7 @@ _FIELDS = {
     "contexts": "tool messages and metadata",
     "reference": "target",
 }
+_HEADER = "eval"  # what is said of the whole evaluation
 _REFERENCES = ("attachment://", "tc://")
 _MOST_ATTRIBUTES = 24
 _MOST_LETTERS = 80
@@ -48,7 +49,9 @@ class InspectReader:
         if sketch.form == "zip":
             members = (b"_journal/start.json", b"header.json", b"samples/", b"summaries.json")
             return 0.9 if any(name in head for name in members) else None
-        known = sketch.has("eval.task", "status") or sketch.has("eval.task_id", "eval.model")
+        known = sketch.has("status", f"{_HEADER}.task") or sketch.has(
+            f"{_HEADER}.task_id", f"{_HEADER}.model"
+        )
         return 0.9 if sketch.form == "json" and known else None
 
     def read(self, path: Path, options: Mapping[str, str]) -> Records:
@@ -80,7 +83,7 @@ def _list_samples(path: Path) -> Iterator[tuple[_Record, _Record]]:
     samples = log.get("samples") if isinstance(log, Mapping) else None
     if not isinstance(samples, list):
         raise refuse(path, "a log without samples", "one written with its samples (log_samples)")
-    header = _object(log, "eval")
+    header = _object(log, _HEADER)
     yield from ((header, one) for one in samples if isinstance(one, Mapping))
 
 
@@ -94,7 +97,7 @@ def _read_header(path: Path) -> _Record:
     for name, data in read_members(path, {"header.json", "_journal/start.json"}.__contains__):
         log = decode_json(path, data, name=name)
         if isinstance(log, Mapping):
-            found[name] = _object(log, "eval")
+            found[name] = _object(log, _HEADER)
     return found.get("header.json") or found.get("_journal/start.json") or {}
 
 

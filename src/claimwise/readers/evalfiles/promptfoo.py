@@ -35,6 +35,7 @@ _REFERENCES = frozenset({"equals", "similar", "factuality", "model-graded-factua
                          "answer-relevance", "context-recall", "iequals"})  # fmt: skip
 _PROMPT_COLUMN = re.compile(r"\[(?P<provider>[^\]]+)\] ?(?P<label>.*)\Z", re.DOTALL)
 _CELL = re.compile(r"\[(?P<status>PASS|FAIL|ERROR)\]\s*(\(\d+(\.\d+)?\)\s*)?", re.DOTALL)
+_LONGEST_LABEL = 60
 _MARKS = ("Status", "Score", "Named Scores", "Grader Reason", "Comment", "Latency (ms)")
 
 
@@ -217,8 +218,10 @@ class _ResultReader:
         inner = to_text(output, ("answer", "response", "output", "text", "content"))
         text, thoughts = strip_reasoning((inner if isinstance(output, dict) else answer) or "")
         self._dropped["reasoning parts"] += thoughts
-        failed = record.get("failureReason") == _FAILED_TO_ANSWER or not text.strip()
-        error = to_text(response.get("error")) or to_text(record.get("error"))
+        said_so = to_text(response.get("error"))
+        # An error beside an answer is one of grading it, unless the provider reports it.
+        failed = not text.strip() or (record.get("failureReason") == _FAILED_TO_ANSWER and said_so)
+        error = said_so or to_text(record.get("error"))
         return (None, error) if failed and error else (text if text.strip() else None, None)
 
     def _find_passages(
@@ -248,12 +251,20 @@ class _ResultReader:
         if isinstance(provider, Mapping):
             provider = provider.get("label") or provider.get("id")
         name = to_id(provider)
-        label = _find_label(record) if self._several_prompts else None
+        label = _name_prompt(record) if self._several_prompts else None
         return " · ".join(filter(None, (name, label))) or None
 
 
 def _find_label(record: _Record) -> str | None:
     return to_id(_object(record, "prompt").get("label"))
+
+
+def _name_prompt(record: _Record) -> str | None:
+    """Return a prompt's label; where that is the prompt itself, its number."""
+    label, number = _find_label(record), record.get("promptIdx")
+    if label is None or (len(label) <= _LONGEST_LABEL and "\n" not in label):
+        return label
+    return f"prompt {number + 1}" if isinstance(number, int) else f"{label[:_LONGEST_LABEL]}…"
 
 
 def _read_attributes(record: _Record) -> dict[str, str]:

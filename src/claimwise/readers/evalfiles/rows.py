@@ -215,9 +215,11 @@ class _RowReader:
                 else:
                     yield line, trace
         if not answers:
-            raise explain_goldens(
-                self._path, f"{self._layout.without_answers} ({rows:,} in all)", ()
-            )
+            if self._dropped["rows without a question"]:
+                expected = "a question in each, or --map question=COLUMN"
+                raise refuse(self._path, f"rows without questions ({rows:,} in all)", expected)
+            what = f"{self._layout.without_answers} ({rows:,} in all)"
+            raise explain_goldens(self._path, what, ())
         for what, count in self._dropped.items():
             yield 1, Dropped(what=what, count=count)
 

@@ -1,0 +1,1 @@
+"""One module per tool that ``claimwise export --to`` writes for."""
