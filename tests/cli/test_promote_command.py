@@ -69,7 +69,7 @@ LANGFUSE = {
     "trace": {"id": "9f2c41", "sessionId": "s", "input": json.dumps(TRACE["question"]),
               "output": json.dumps(TRACE["answer"])},
     "observations": [
-        {"id": "o1", "traceId": "9f2c41", "type": "RETRIEVER", "name": "search", "input": "umbrella",
+        {"id": "o1", "traceId": "9f2c41", "type": "RETRIEVER", "name": "search", "input": "keep",
          "output": json.dumps([{"page_content": "Found things are kept for 90 days.",
                                 "metadata": {"source": "lost-property"}}])},
     ],

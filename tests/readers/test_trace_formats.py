@@ -334,6 +334,23 @@ def test_an_answer_that_is_handed_over_as_a_tools_argument(tmp_path: Path) -> No
     assert (found.answer, found.actions) == (SAID, ())
 
 
+def test_a_model_answers_where_the_root_returns_only_data(tmp_path: Path) -> None:
+    root = {"openinference.span.kind": "CHAIN", "output.value": json.dumps({"status": 200}),
+            "input.value": json.dumps({"retriever": {"query": ASKED}, "top_k": 3})}  # fmt: skip
+    model = {"openinference.span.kind": "LLM", "input.value": "Context: … Question: …",
+             "output.value": SAID}  # fmt: skip
+    both = [make_span(root, spanId="root"), make_span(model, spanId="m", parentSpanId="root")]
+    assert read(tmp_path, request(*both)).one.answer == SAID
+    assert read(tmp_path, request(*both)).one.question == ASKED
+    assert read(tmp_path, request(both[0])).one.answer == '{"status": 200}'
+
+
+def test_json_that_a_model_was_asked_for_is_its_answer(tmp_path: Path) -> None:
+    said = json.dumps({"metres": 1280, "sure": True})
+    span = {"openinference.span.kind": "LLM", "input.value": ASKED, "output.value": said}
+    assert read(tmp_path, request(make_span(span))).one.answer == said
+
+
 # Turns.
 
 TALK: list[dict[str, Any]] = [
@@ -400,7 +417,13 @@ def test_a_session_in_one_trace_has_the_turns_that_it_generated(tmp_path: Path) 
 
 
 def test_a_voice_agent_has_many_turns_in_one_trace(tmp_path: Path) -> None:
-    spans = [make_span({"lk.job_id": "j"}, spanId="root", name="agent_session")]
+    spans = [
+        make_span({"lk.job_id": "j"}, spanId="root", name="agent_session"),
+        make_span({"lk.instructions": "Greet."}, spanId="g", parentSpanId="root",
+                  name="agent_turn"),
+        make_span({"lk.response.text": "Welcome!"}, spanId="gl", parentSpanId="g",
+                  name="llm_node"),
+    ]  # fmt: skip
     for n, (asked, said) in enumerate([("Is it open?", "Yes."), ("Until when?", "Until six.")]):
         inner = {"parentSpanId": f"turn{n}", "at": 10 * n + 3}
         spans += [
@@ -417,6 +440,7 @@ def test_a_voice_agent_has_many_turns_in_one_trace(tmp_path: Path) -> None:
     assert [(t.question, t.answer, texts(t, "tool_output")) for t in found.traces] == [
         ("Is it open?", "Yes.", ["result 0"]), ("Until when?", "Until six.", ["result 1"]),
     ]  # fmt: skip
+    assert found.dropped == {"turns without a question or an answer": 1}
     assert {trace.conversation_id for trace in found.traces} == {"t1"}
 
 
@@ -504,6 +528,8 @@ def test_shapes_of_tool_calls(call: Any) -> None:
         {"type": "function_call_output", "call_id": "c", "name": "f", "output": "out"},
         {"role": "user", "parts": [{"function_response": {"id": "c", "name": "f",
                                                           "response": {"result": "out"}}}]},
+        {"role": "tool", "content": json.dumps([{"toolResult": {
+            "toolUseId": "c", "name": "f", "status": "success", "content": [{"text": "out"}]}}])},
         {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "c", "toolName": "f",
                                       "output": {"type": "text", "value": "out"}}]},
     ],
@@ -575,6 +601,21 @@ def test_langfuse_without_input_and_output_takes_the_last_generation(tmp_path: P
     bare = {**LANGFUSE, "trace": {**LANGFUSE["trace"], "input": None, "output": None}}
     trace = read(tmp_path, [bare]).one
     assert (trace.question, trace.answer) == (ASKED, SAID)
+
+
+def test_langfuse_rows_of_traces_alone(tmp_path: Path) -> None:
+    rows = [{"id": f"t{n}", "timestamp": "2026-11-01T10:00:00Z", "name": "chat", "userId": "u",
+             "sessionId": "s", "input": json.dumps({"messages": HISTORY}),
+             "output": json.dumps({"role": "assistant", "content": f"{SAID} {n}"})}
+            for n in range(2)]  # fmt: skip
+    for form in ("jsonl", "csv"):
+        path = tmp_path / f"rows.{form}"
+        write_rows(path, rows, form)
+        found = read_file(path)
+        assert found.reader == "langfuse"
+        assert [(t.trace_id, t.question, t.answer) for t in found.traces] == [
+            ("t0", ASKED, f"{SAID} 0"), ("t1", ASKED, f"{SAID} 1"),
+        ]  # fmt: skip
 
 
 ROWS = [
@@ -657,9 +698,11 @@ def test_phoenix_spans_of_its_api(tmp_path: Path) -> None:
 
 
 def test_spans_as_the_sdk_prints_them(tmp_path: Path) -> None:
-    span = {"name": "answer", "context": {"trace_id": "0x1", "span_id": "0x2"}, "parent_id": None,
-            "kind": "SpanKind.INTERNAL", "start_time": "2026-11-01T10:00:00.000000Z",
-            "attributes": DIALECTS["OpenInference"], "events": []}  # fmt: skip
+    span: dict[str, Any] = {
+        "name": "answer", "context": {"trace_id": "0x1", "span_id": "0x2"}, "parent_id": None,
+        "kind": "SpanKind.INTERNAL", "start_time": "2026-11-01T10:00:00.000000Z",
+        "attributes": DIALECTS["OpenInference"], "events": [],
+    }  # fmt: skip
     found = read(tmp_path, to_lines([span]))
     assert (found.reader, found.one.question, found.one.answer) == ("spans", ASKED, SAID)
 
@@ -676,6 +719,17 @@ def test_phoenix_spans_as_otlp(tmp_path: Path) -> None:
 
 
 # The other tools.
+
+
+def test_mlflow_rows_of_a_search(tmp_path: Path) -> None:
+    trace = (FILES / "mlflow.json").read_text("utf-8")
+    row = {"trace_id": "tr-1", "trace": trace, "state": "OK", "request": "q", "response": "a"}
+    for form in ("jsonl", "csv"):
+        path = tmp_path / f"rows.{form}"
+        write_rows(path, [row], form)
+        found = read_file(path)
+        assert found.reader == "mlflow"
+        assert found.one.passages == read_file(FILES / "mlflow.json").one.passages
 
 
 def test_langsmith_runs_with_children_inside(tmp_path: Path) -> None:

@@ -66,6 +66,8 @@ class Exchange(NamedTuple):
     answer: str | None
     waits_for: str | None
     reasoning: int
+    # What a step returned that is no text and has no name that says “answer”.
+    perhaps: str | None = None
 
 
 # Conversations.
@@ -127,7 +129,9 @@ def read_exchange(span: Span) -> Exchange:
     last = turns[-1]
     question = last.question or (None if heard else _first(map(find_question, span.inputs)))
     answer, reasoning = _find_spoken(span, said, last, heard)
-    return Exchange(turns, question, answer, last.waits_for if said else None, reasoning)
+    perhaps = None if said or answer else _first(find_answer(v, sure=False) for v in span.outputs)
+    waits_for = last.waits_for if said else None
+    return Exchange(turns, question, answer, waits_for, reasoning, perhaps)
 
 
 def _find_spoken(
@@ -138,7 +142,9 @@ def _find_spoken(
     if named is None and said:
         # Thoughts in what was heard are those of spans before this one.
         return last.answer or None, split_turns(said)[-1].reasoning
-    plain = named or _first(find_answer(v) for v in span.outputs if not read_messages(v))
+    # What a model writes is its answer, also where it is JSON.
+    sure = span.kind != "generation"
+    plain = named or _first(find_answer(v, sure=sure) for v in span.outputs if not read_messages(v))
     if plain is None:
         return None, 0
     asked = any(_FINAL in m.text for m in heard if m.role in ("system", "user"))
@@ -273,6 +279,9 @@ class _Trace:
         for number in [*outer[: waiting + 1], *last]:
             if self.read(number).answer:
                 return self.read(number).answer, number, None
+        for number in outer[:waiting]:
+            if self.read(number).perhaps:
+                return self.read(number).perhaps, number, None
         return None, None, _first(self.read(n).waits_for for n in [*outer, *last])
 
     def _has_output(self, number: int) -> bool:

@@ -165,6 +165,8 @@ def _unwrap_arguments(value: Any) -> str | None:
     found = decode(value)
     if isinstance(found, dict) and isinstance(found.get("kwargs"), dict) and not found.get("args"):
         return to_text(found["kwargs"])
+    if isinstance(found, dict) and found.get("role") == "tool" and "content" in found:
+        return _unwrap_arguments(found["content"])
     if isinstance(found, dict) and len(found) == 1:
         ((name, inner),) = found.items()
         if name in ("input", "args", "arguments", "input_str") and isinstance(inner, dict):

@@ -96,4 +96,5 @@ def _is_document(part: Table) -> bool:
     inner = find_table(part, "kwargs") or find_table(part, "node") or part
     if "page_content" in inner or "pageContent" in inner:
         return True
-    return "metadata" in inner and _has_text(inner) and "role" not in inner
+    described = "metadata" in inner or "meta" in inner
+    return described and _has_text(inner) and "role" not in inner

@@ -1,4 +1,4 @@
-"""Langfuse: downloaded traces, and rows of ``observations_v2`` as JSON Lines, CSV or Parquet."""
+"""Langfuse: downloaded traces, and rows of traces or observations (``observations_v2``)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def _is_langfuse(shape: Shape) -> bool:
     rows = shape.has_any(*_PARENT, *(f"data.{name}" for name in _PARENT))
     whole = shape.has("observations", "trace") or shape.has("observations.traceId")
     listed = shape.has("data.observations.traceId")
-    return whole or rows or listed
+    traces = shape.has("id", "timestamp", "input", "output", "sessionId", "userId")
+    return whole or rows or listed or traces
 
 
 def _to_spans(record: Any, line: int) -> Iterator[Span]:
@@ -41,7 +42,7 @@ def _to_spans(record: Any, line: int) -> Iterator[Span]:
             continue
         trace = find_table(part, "trace") or part
         found = find_list(part, "observations") or find_list(trace, "observations")
-        if "observations" not in part and "observations" not in trace:
+        if not found and find_text(trace, _TRACE):
             yield _read_observation(part, line)
             continue
         yield _read_trace(trace, line)

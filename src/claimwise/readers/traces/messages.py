@@ -164,7 +164,7 @@ def _read_message(value: Table) -> Message | None:
     more = find_table(value, "additional_kwargs")
     for name in ("tool_calls", "toolCalls", "function_call"):
         parts.take_calls(value.get(name) or more.get(name))
-    if value.get("reasoning_content") or value.get("reasoning"):
+    if any(value.get(name) for name in ("reasoning_content", "reasoning", "thinking")):
         parts.reasoning += 1
     return parts.make_message(role)
 
@@ -365,23 +365,28 @@ def read_result(value: Table) -> ToolResult | None:
 def unwrap_result(value: Any, depth: int = 0) -> str | None:
     """Return the text that a tool returned, without what protocols put around it."""
     found = decode(value)
-    if depth > _DEEPEST:
-        return to_text(value)
     if isinstance(found, list) and found and all(_is_text_part(part) for part in found):
         return "\n".join(_part_text(part) for part in found) or None
-    if isinstance(found, dict):
-        if "value" in found and found.get("type") in ("json", "text", "content"):
-            return unwrap_result(found["value"], depth + 1)
-        wrapped = found.get("type") == "tool" or set(found) <= _PROTOCOL
-        if wrapped and found.get("content") is not None:
-            return unwrap_result(found["content"], depth + 1)
-        if "response" in found and set(found) <= {"id", "name", "response"}:
-            return unwrap_result(found["response"], depth + 1)
-        if len(found) == 1 and set(found) <= {"result", "output"}:
-            return unwrap_result(next(iter(found.values())), depth + 1)
-    if isinstance(value, str) and isinstance(found, list | dict) and not found:
+    inner = _find_returned(found) if isinstance(found, dict) and depth < _DEEPEST else None
+    if inner is not None:
+        return unwrap_result(inner, depth + 1)
+    if isinstance(found, list | dict) and not found:
         return None
     return to_text(value if isinstance(value, str) and not isinstance(found, str) else found)
+
+
+def _find_returned(table: Table) -> Any:
+    """Return what stands inside the object of a protocol; None for an object of the tool's own."""
+    names = set(table)
+    if "value" in names and table.get("type") in ("json", "text", "content"):
+        return table["value"]
+    if table.get("type") == "tool" or names <= _PROTOCOL:
+        return table.get("content")
+    if names <= {"id", "message"} and isinstance(_decode_parts(table.get("message")), list):
+        return table["message"]
+    if names <= {"id", "name", "response"} or (len(names) == 1 and names <= {"result", "output"}):
+        return table.get("response", table.get("result", table.get("output")))
+    return None
 
 
 def _is_text_part(part: Any) -> bool:

@@ -10,14 +10,16 @@ from claimwise.readers.traces.messages import is_tool_definition
 from claimwise.readers.traces.values import Table, decode, to_text
 
 _QUESTION = ("question", "query", "user_input", "user_query", "user_message", "user_prompt",
-             "query_str", "query_bundle", "str_or_query_bundle", "input", "inputs", "prompt",
-             "task", "request", "message", "text", "user", "input_text", "new_message", "content",
-             "topic", "args", "kwargs", "chat_input", "human_input", "instruction",
+             "user_msg", "query_str", "query_bundle", "str_or_query_bundle", "input", "inputs",
+             "prompt", "task", "request", "message", "text", "user", "input_text", "new_message",
+             "content", "topic", "args", "kwargs", "chat_input", "human_input", "instruction",
              "arguments")  # fmt: skip
 _ANSWER = ("answer", "answer_text", "final_answer", "final_output", "final_result", "response",
            "actual_output", "actualOutput", "output", "outputs", "result", "raw", "completion",
            "text", "content", "generated_text", "output_text", "message", "response_text",
            "reply", "replies", "return_values", "value", "llm", "generation")  # fmt: skip
+# In a pipeline's input each part has an object of its own: these names say enough in any.
+_SURE_QUESTION = ("question", "query", "user_input", "user_query", "query_str")
 # Where an object has one of these beside a chat, it is the answer, and the chat its history.
 _SURE_ANSWER = ("answer", "final_answer", "final_output", "final_result", "answer_text")
 _DEEPEST = 6
@@ -29,16 +31,28 @@ def find_question(value: Any, *, sure: bool = True) -> str | None:
     A text is one; in an object, a field with a known name. Where ``sure`` is False, the only field
     of an object will do, or all of its short ones.
     """
-    return _find(value, _QUESTION, 0) or (None if sure else _find_anything(value))
+    found = _find(value, _QUESTION, 0) or _find_within(value)
+    return found or (None if sure else _find_anything(value))
 
 
-def find_answer(value: Any) -> str | None:
-    """Return the answer in a value that is no chat; a structured one as JSON."""
+def _find_within(value: Any) -> str | None:
+    value = decode(value)
+    parts = value.values() if isinstance(value, dict) else ()
+    tables = [part for part in parts if isinstance(part, dict)]
+    found = (_find(table.get(name), _QUESTION, 1) for table in tables for name in _SURE_QUESTION)
+    return next((text for text in found if text), None)
+
+
+def find_answer(value: Any, *, sure: bool = True) -> str | None:
+    """Return the answer in a value that is no chat: a text, or a field with a known name.
+
+    Where ``sure`` is False, any object will do, as JSON: a model may have been asked for one.
+    """
     found = decode(value)
     if looks_like_documents(found) or is_tool_definition(found):
         return None
     text = _find(found, _ANSWER, 0)
-    if text is not None:
+    if text is not None or sure:
         return text
     if isinstance(value, str) and isinstance(found, dict | list):
         return value if found else None  # JSON was asked for, and is the answer

@@ -112,7 +112,7 @@ class _Writer:
                 if span.kind == "skipped":
                     self._dropped[span.what] += 1
             yield from self._write_trace(trace_id, spans, found)
-        for what, count in sorted(self._dropped.items()):
+        for what, count in sorted((+self._dropped).items()):
             yield 1, Dropped(what=what, count=count)
 
     def _understand(self, spans: list[Span]) -> list[Understood]:
@@ -127,10 +127,11 @@ class _Writer:
         line = min(span.line for span in spans)
         name = f"trace {trace_id}: " if trace_id else ""
         several = len(found) > 1
-        if several and any(one.turns for one in found):
-            for one in found:
-                self._dropped["turns without an answer"] += not one.turns
-            found = [one for one in found if one.turns]
+        whole = [one for one in found if one.problem is None]
+        if several and whole:
+            # A greeting answers no question; a turn that was cut short has no answer.
+            self._dropped["turns without a question or an answer"] += len(found) - len(whole)
+            found = whole
         for number, one in enumerate(found, start=1):
             if one.problem is not None:
                 yield line, _tell(self._path, line, f"{name}{one.problem}")
