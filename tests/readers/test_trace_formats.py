@@ -893,7 +893,13 @@ def test_time_grows_with_the_file(tmp_path: Path) -> None:
         ]
         chain = [make_span(OTEL, traceId="deep", spanId=f"d{n}", parentSpanId=f"d{n - 1}")
                  for n in range(count)]  # fmt: skip
-        path.write_text(json.dumps(request(*spans, *chain)), "utf-8")
+        kinds = (("user_turn", "lk.user_transcript"), ("agent_turn", "lk.speech_id"))
+        talk = [
+            make_span({name: ASKED}, traceId="talk", spanId=f"{kind}{n}", name=kind, at=10 * n)
+            for n in range(count)
+            for kind, name in kinds
+        ]
+        path.write_text(json.dumps(request(*spans, *chain, *talk)), "utf-8")
         return lambda: list(AnyTraceReader().read(path, {}))
 
     assert grows_evenly(prepare, 300)

@@ -7,8 +7,9 @@ returned in it; what the user said is none.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -165,12 +166,14 @@ def understand(spans: Sequence[Span]) -> list[Understood]:
     roots = _find_turn_roots(tree)
     if len(roots) < 2 and not any(tree.spans[root].turn for root in roots):
         return [_Trace(tree).understand()]
-    heard: str | None = None
+    # A voice agent records what the user said in a span of its own, before the answer's.
+    spoken = [n for n, span in enumerate(tree.spans) if span.name == "user_turn" and span.inputs]
     found = []
     groups = tree.split(roots)
     for root in roots:
-        # A voice agent records what the user said in a span of its own, before the answer's.
-        heard = _find_spoken_before(tree, root) or heard
+        before = bisect_left(spoken, root)
+        said = tree.spans[spoken[before - 1]].inputs if before else []
+        heard = _first(map(find_question, said))
         one = _Trace(Tree(groups[root])).understand()
         if one.question is None and heard and one.turns:
             one.turns[-1].question = heard
@@ -190,11 +193,6 @@ def _find_turn_roots(tree: Tree) -> list[int]:
     talks = [n for n in roots if n in talking or tree.spans[n].outputs]
     asks = [n for n in talks if tree.spans[n].kind != "skipped" and tree.spans[n].inputs]
     return [] if whole or len(asks) < len(talks) else asks
-
-
-def _find_spoken_before(tree: Tree, root: int) -> str | None:
-    said = [s for s in tree.spans[:root] if s.name == "user_turn"]
-    return _first(map(find_question, said[-1].inputs)) if said else None
 
 
 class _Trace:
@@ -324,11 +322,10 @@ class _Trace:
         ends = self._find_ends(earlier)
         gathered = [_Evidence(turn) for turn in [*earlier, last]]
         for number, span in enumerate(self.spans):
-            place = next((n for n, end in enumerate(ends) if number <= end), len(earlier))
-            gathered[place].take_span(span)
+            gathered[bisect_left(ends, number)].take_span(span)
         for number in self.generations:
-            place = next((n for n, end in enumerate(ends) if number <= end), len(earlier))
-            self._take_messages(gathered[place], number)
+            # Tool messages of the turn, not of what came before it.
+            gathered[bisect_left(ends, number)].take_turn(self.read(number).turns[-1])
         for one in gathered:
             one.give()
 
@@ -339,11 +336,6 @@ class _Trace:
         for turn in earlier:
             ends.append(max(said.get(turn.answer, -1), ends[-1] if ends else -1))
         return ends
-
-    def _take_messages(self, evidence: _Evidence, number: int) -> None:
-        """Add tool messages of a generation that are of the turn, not of what came before it."""
-        turn = self.read(number).turns[-1]
-        evidence.take_turn(turn)
 
 
 class _Evidence:
@@ -447,10 +439,3 @@ def _canonical(text: str | None) -> str:
     """Return a text as it is the same however JSON is spaced."""
     found = decode(text)
     return (to_text(found) or "").strip()
-
-
-def iterate_dropped(turns: Iterable[Turn]) -> Iterator[tuple[str, int]]:
-    """Yield what was left out of turns, with its count."""
-    thoughts = sum(turn.reasoning for turn in turns)
-    if thoughts:
-        yield "reasoning parts", thoughts

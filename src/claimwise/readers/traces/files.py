@@ -12,7 +12,6 @@ from zlib import error as ZlibError
 import msgspec
 
 from claimwise.disk.input import check_length, describe_failure, refuse
-from claimwise.errors import Problem
 from claimwise.readers.documents import MAX_TEXT_BYTES, STDIN
 from claimwise.readers.files import open_file, read_csv
 from claimwise.readers.json_keys import find_repeated_key
@@ -107,8 +106,3 @@ def _decode(path: Path, data: bytes, first_line: int) -> Any:
         name, line = show(repeated.name), first_line - 1 + repeated.line
         raise refuse(path, f"the key {name} twice", "each key once", line=line)
     return found
-
-
-def is_problem(record: Any) -> bool:
-    """Tell whether a record could not be loaded."""
-    return isinstance(record, Problem)

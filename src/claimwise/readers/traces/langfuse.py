@@ -128,4 +128,4 @@ def _find_comment(trace: Table) -> str | None:
     return None
 
 
-LANGFUSE = TraceFormat("langfuse", _is_langfuse, _to_spans)
+LANGFUSE = TraceFormat(_is_langfuse, _to_spans)

@@ -82,4 +82,4 @@ def _read_root(run: Table) -> str | None:
     return order.partition(".")[0].partition("Z")[2] or None if order else None
 
 
-LANGSMITH = TraceFormat("langsmith", _is_langsmith, _to_spans)
+LANGSMITH = TraceFormat(_is_langsmith, _to_spans)

@@ -67,4 +67,4 @@ def _read_span(span: Table, line: int, trace_id: str | None) -> Span:
     return found
 
 
-MLFLOW = TraceFormat("mlflow", _is_mlflow, _to_spans)
+MLFLOW = TraceFormat(_is_mlflow, _to_spans)

@@ -57,4 +57,4 @@ def _read_span(part: Table, line: int) -> Span:
     return span
 
 
-OPENAI_AGENTS = TraceFormat("openai-agents", _is_agents, _to_spans)
+OPENAI_AGENTS = TraceFormat(_is_agents, _to_spans)

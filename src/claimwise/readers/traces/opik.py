@@ -48,4 +48,4 @@ def _read(part: Table, line: int, trace_id: str | None) -> Span:
     )
 
 
-OPIK = TraceFormat("opik", _is_opik, _to_spans)
+OPIK = TraceFormat(_is_opik, _to_spans)

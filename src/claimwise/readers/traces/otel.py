@@ -108,8 +108,8 @@ def _find_id(span: Table, context: Table, *names: str) -> str | None:
     return None
 
 
-OTLP = TraceFormat("otlp", is_otlp, to_spans)
-SPANS = TraceFormat("spans", is_span_list, to_spans)
+OTLP = TraceFormat(is_otlp, to_spans)
+SPANS = TraceFormat(is_span_list, to_spans)
 
 
 def list_records(record: Any) -> list[Any]:

@@ -97,4 +97,4 @@ def _cut(path: Path, data: bytes) -> list[bytes]:
     return parts
 
 
-_FORMAT = TraceFormat("otlp-protobuf", lambda shape: False, to_spans, _parse)
+_FORMAT = TraceFormat(lambda shape: False, to_spans, _parse)

@@ -56,4 +56,4 @@ def _read_row(row: Table, line: int) -> Span:
     )
 
 
-PHOENIX = TraceFormat("phoenix", _is_phoenix, _to_spans)
+PHOENIX = TraceFormat(_is_phoenix, _to_spans)

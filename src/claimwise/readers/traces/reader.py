@@ -26,7 +26,6 @@ _SURE = 0.9
 class TraceFormat(NamedTuple):
     """A format: how it is told from others, and how one of its records becomes spans."""
 
-    name: str
     is_it: Callable[[Shape], bool]
     to_spans: Callable[[Any, int], Iterable[Span]]
     # Turns bytes that are no text into a record; None: the file is JSON, CSV or Parquet.

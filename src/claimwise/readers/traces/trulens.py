@@ -62,4 +62,4 @@ def _list_filled(table: Table, *names: str) -> list[Any]:
     return [table[name] for name in names if table.get(name)]
 
 
-TRULENS = TraceFormat("trulens", _is_trulens, _to_spans)
+TRULENS = TraceFormat(_is_trulens, _to_spans)
