@@ -30,7 +30,7 @@ _CELLS = frozenset({"td", "th"})
 # Runs and quotes are taken whole and given back never, so that no tag is looked at twice.
 _TAG = re.compile(
     r"<(?P<closing>/?)(?P<name>[a-zA-Z][a-zA-Z0-9:-]{0,60})"
-    r"""(?>[^<>"']++|"[^"]{0,20000}+"|'[^']{0,20000}+'){0,500}+>"""
+    r"""(?>(?:[^<>"']++|"[^"]{0,20000}+"|'[^']{0,20000}+'){0,500})>"""
 )
 _START = re.compile(
     r"\s*(<\?xml[^>]*\?>\s*)?(<!--.*?-->\s*)*<(!doctype html|html)\b", re.IGNORECASE | re.DOTALL
