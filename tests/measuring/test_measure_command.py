@@ -13,6 +13,8 @@ from claimwise.checking import engine
 from claimwise.cli.main import run
 from claimwise.errors import ClaimwiseError
 from claimwise.measuring.records import write_records
+from claimwise.measuring.report import describe_left_out, describe_read
+from claimwise.measuring.values import Reading
 from claimwise.store import open_store
 
 DISHES = (
@@ -54,7 +56,7 @@ def test_one_command_makes_one_screen(folder: Path, capsys: pytest.CaptureFixtur
     code, out, err = call(capsys, path, "--verifier", "lexical")
     assert code == 0, err
     lines = out.splitlines()
-    assert lines[0].startswith("Read 12 answers, read as table: question ← question")
+    assert lines[0].startswith("Read 12 answers as table: question ← question")
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 80
     assert "67% of claims" in out
@@ -353,3 +355,17 @@ def test_what_is_no_data_is_told(data: object) -> None:
 def test_measure_without_contexts_is_told() -> None:
     with pytest.raises(ClaimwiseError, match="none with contexts"):
         claimwise.measure([{"question": "Why?", "answer": "Because."}])
+
+
+@pytest.mark.parametrize(
+    ("dropped", "said"),
+    [
+        ({"score columns": 1, "rows without an answer": 3}, "1 score column, 3 rows without"),
+        ({"scores": 1, "gold contexts": 1}, "1 score, 1 gold context"),
+    ],
+)
+def test_what_was_left_out_is_counted_in_english(dropped: dict[str, int], said: str) -> None:
+    reading = Reading(reader="table", recognised=(), answers=3, dropped=dropped, unread=())
+    [line] = describe_left_out(reading)
+    assert line.startswith(f"left out: {said}")
+    assert describe_read(reading) == "Read 3 answers as table"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from claimwise.run_report.summary_text import format_summary
 from claimwise.types.traces import Trace
 
 _NAME: Final = 28
+_PLURAL: Final = re.compile(r"(?<=[^\Ws])s\b")
 
 
 def to_preview(found: ReadAnswers, reading: Reading) -> dict[str, Any]:
@@ -71,10 +73,8 @@ def _show_answer(trace: Trace) -> dict[str, Any]:
 
 def describe_read(reading: Reading) -> str:
     """Say in one line what was read, and as what."""
-    told = "; ".join(clean(one) for one in reading.recognised)
-    if not told:
-        told = f"read as {clean(reading.reader)}"
-    return f"Read {pluralize(reading.answers, 'answer')}, {told}"
+    told = "; ".join(clean(one.removeprefix("read ")) for one in reading.recognised)
+    return f"Read {pluralize(reading.answers, 'answer')} {told or f'as {clean(reading.reader)}'}"
 
 
 def _wrap(text: str, width: int) -> list[str]:
@@ -87,10 +87,15 @@ def _wrap(text: str, width: int) -> list[str]:
 def describe_left_out(reading: Reading) -> Iterator[str]:
     """Say what was dropped, what looks wrong, and what can't be read."""
     if reading.dropped:
-        parts = [f"{show_count(n)} {clean(what)}" for what, n in reading.dropped.items()]
+        parts = [_count_dropped(clean(what), n) for what, n in reading.dropped.items()]
         yield f"left out: {', '.join(parts)}"
     yield from (f"warning: {clean(one)}" for one in reading.warnings)
     yield from (f"can't be read: {clean(one)}" for one in reading.unread)
+
+
+def _count_dropped(what: str, count: int) -> str:
+    """Say how much of something was dropped; readers name it in the plural: “score columns”."""
+    return f"{show_count(count)} {what if count != 1 else _PLURAL.sub('', what, count=1)}"
 
 
 def write_screen(measured: Measurement, width: int = 80) -> str:

@@ -86,9 +86,13 @@ def _find_cut_contexts(traces: Sequence[Trace]) -> str | None:
 
 
 def _find_unread_lists(traces: Sequence[Trace]) -> str | None:
-    """Look for answers with one context that begins and ends like a list."""
+    """Look for answers with one context that begins and ends like a list; tools return such."""
     single = [trace.passages for trace in traces if trace.passages is not None]
-    texts = [passages[0].text for passages in single if len(passages) == 1]
+    texts = [
+        passages[0].text
+        for passages in single
+        if len(passages) == 1 and passages[0].kind == "passage"
+    ]
     lists = sum(_looks_like_list(text) for text in texts if text)
     if not lists:
         return None

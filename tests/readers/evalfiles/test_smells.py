@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from claimwise.readers.smells import find_smells
 from claimwise.types.traces import Passage, Trace
 
@@ -37,6 +39,9 @@ def test_contexts_that_are_missing_empty_or_lists() -> None:
     ]
     [warning] = find_smells([*traces, make(7, texts=["['cut off', 'list"])])
     assert warning.startswith("1 of 7 answers have one context that looks like a list written")
+    returned = Passage(text='[{"title": "what a tool found"}]', kind="tool_output")
+    tool = msgspec.structs.replace(make(8), passages=(returned,))
+    assert find_smells([*traces, tool]) == []
 
 
 def test_rows_that_are_alike() -> None:
