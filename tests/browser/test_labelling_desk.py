@@ -320,7 +320,7 @@ def test_covered_part_by_mouse(desk_app: RunningApp, visit: Visit) -> None:
     page.mouse.down()
     page.mouse.move(right, y, steps=3)
     page.mouse.up()
-    expect(page.locator("#covered-shown")).to_have_text("«4 eu»")
+    expect(page.locator("#covered-shown")).to_have_text("“4 eu”")
     page.locator("#covered-save").click()
     page.wait_for_selector("#finished:not([hidden])")
     label = read_labels(desk_app, round_id, "ana")["Entry costs 4 euros."]
@@ -603,7 +603,7 @@ def test_stale_only_for_sources_that_no_longer_held(desk_app: RunningApp, visit:
     assert "fares-2025 has replaced it" in page.locator(".source-stale").inner_text()
     press(page, "]")
     press(page, "s", "Control+Shift+ArrowRight", "Enter", "5")
-    assert "«Fares 2025» did" in page.locator("#status").inner_text()
+    assert "“Fares 2025” did" in page.locator("#status").inner_text()
     press(page, "[", "s", "Control+Shift+ArrowRight", "Enter", "1")
     assert "choose stale" in page.locator("#status").inner_text()
     press(page, "5")

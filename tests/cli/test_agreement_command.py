@@ -31,7 +31,7 @@ def test_the_figures_lead_to_the_sentence_to_mend(say: Say) -> None:
     assert "Start with supported or stale: 4 of the 8 claims that people differ on." in said
     assert "Mind the prevalence: 81% of the labels are supported" in said
     assert "query_type=ambiguous" in said
-    assert "lookup-13: «The Thornwick ticket office" in said
+    assert "lookup-13: “The Thornwick ticket office" in said
 
 
 def test_json_holds_what_the_text_says(say: Say) -> None:

@@ -51,7 +51,7 @@ def test_shortest_path(say: Say) -> None:
     code, out, err = say("--answer", "answer.txt", "--source", "policy.md")
     assert (code, err) == (0, "")
     assert out.startswith("⟦1✗ The tower is 200 m tall.⟧ ⟦2✓ Dogs may come in.⟧\n")
-    assert "policy.md:0–23 «The tower is 139 m tall»" in out
+    assert "policy.md:0–23 “The tower is 139 m tall”" in out
     assert "2 claims: 1 supported, 1 contradicted · rate 0.50" in out
     assert "judged by verifier:exact-1, agreement unknown" in out
 

@@ -73,7 +73,7 @@ def test_openbook_as_text(say: Say) -> None:
     code, out, err = say(*OPEN, "--verifier", "lexical")
     assert code == 0
     assert "✓ supported" in out
-    assert "docs/tower.md:0–24 «The tower is 139 m tall.»" in out
+    assert "docs/tower.md:0–24 “The tower is 139 m tall.”" in out
     assert "the source says 5 euros, the claim 9 euros" in out
     assert "– no passage  Zeppelins flew to Quito." in out
     assert "factual precision 0.500 (supported / (supported + contradicted))" in out

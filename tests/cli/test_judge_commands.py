@@ -59,7 +59,7 @@ def test_check_says_who_judged_and_what_it_took(say: Say, server: FaultyServer) 
     code, out, err = say(*CHECK, *JUDGE, "--price", "1,2")
     assert code == 0
     assert "⟦1✓ The tower is 139 m tall [1].⟧" in out
-    assert "policy.md:25–44 «Entry costs 5 euros»" in out
+    assert "policy.md:25–44 “Entry costs 5 euros”" in out
     assert out.endswith(
         "3 claims: 1 supported, 1 unlinked, 1 contradicted · rate 0.33 (supported / judged, micro)"
         f" · judged by judge:grounded@2:{MODEL}, agreement unknown\n"

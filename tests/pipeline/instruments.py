@@ -60,7 +60,7 @@ class ExactVerifier:
         for source in request.sources:
             span = _find_pattern(_core(claim.wording), source)
             if span is not None:
-                return self._say(claim, "contradicted", span, f"the source says «{span.text}»")
+                return self._say(claim, "contradicted", span, f"the source says “{span.text}”")
         return self._say(claim, "unlinked", None, "no source says it")
 
     def _judge_action(self, claim: AnswerClaim, request: CheckRequest) -> ClaimVerdict:

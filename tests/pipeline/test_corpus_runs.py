@@ -147,7 +147,7 @@ def test_a_run_goes_through_the_cascade(place: str) -> None:
         left = [(claim.claim_text, claim.why) for claim in result.queue]
         assert sorted(left) == [
             ("Entry costs 9 euros.",
-             "the judge says true, the corpus says false: the source says «Entry costs 5 euros»"),
+             "the judge says true, the corpus says false: the source says “Entry costs 5 euros”"),
             ("Zeppelins flew to Quito.",
              "the corpus neither backs nor contradicts it: no source says it"),
         ]  # fmt: skip

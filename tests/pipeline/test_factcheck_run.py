@@ -193,7 +193,7 @@ def test_a_part_decides_for_its_claim_and_is_named(store: Store) -> None:
     }
     with FaultyServer(lambda asked: json.dumps(reply)) as server, connect(server) as client:
         judge_run(store, client)
-    assert labels(store, "label, decision_basis") == [("false", "«The tower has 3 floors.»: seen")]
+    assert labels(store, "label, decision_basis") == [("false", "“The tower has 3 floors.”: seen")]
 
 
 def test_an_answer_that_states_nothing_is_split_and_not_sent(store: Store) -> None:

@@ -70,7 +70,7 @@ def test_answers_are_split_and_judged(store: Store) -> None:
     assert store.query("select labeler_kind, version from labelers") == [("verifier", "1")]
     assert store.audit() == []
     confidence, reason, kind = labels(store, "confidence, reason, label_kind")[1]
-    assert (confidence, reason, kind) == (0.9, "the source says «Entry costs 5 euros»", "verifier")
+    assert (confidence, reason, kind) == (0.9, "the source says “Entry costs 5 euros”", "verifier")
 
 
 def test_stored_claims_are_judged_as_they_are(store: Store) -> None:
@@ -253,7 +253,7 @@ def test_reworded_passage_is_named_without_a_span(store: Store) -> None:
     verify_run(store, "r", ExactVerifier())
     assert labels(store) == [("Cats are tolerated", "supported", None, "doc", None)]
     [(reason,)] = labels(store, "reason")
-    assert reason == "it stands there; in a reworded passage: «Cats are tolerated»"
+    assert reason == "it stands there; in a reworded passage: “Cats are tolerated”"
     assert store.audit() == []
 
 

@@ -60,8 +60,8 @@ def test_meaning_survives_without_colours() -> None:
         "\n"
         "  1 ✗ contradicted 0.91  It is 200 m tall [1].\n"
         "      the source says 139 m, the claim 200 m\n"
-        "      policy.md:4–27 «The tower is 139 m tall»\n"
-        "      but old.md:0–5 «200 m»\n"
+        "      policy.md:4–27 “The tower is 139 m tall”\n"
+        "      but old.md:0–5 “200 m”\n"
         "  2 ? not scored (timeout)  Dogs may come in.\n"
         "\n"
         "1 claim: 1 contradicted · rate 0.00 (supported / judged, micro) · 1 claim not scored: "
@@ -105,9 +105,9 @@ def test_hostile_text_stays_text(options: dict[str, Any]) -> None:
 def test_long_spans_lose_their_middle() -> None:
     span = Span(source_id="s", start=0, end=9_999, text="begin " + "x " * 5_000 + "end")
     shown = show(make_result(judged("Dogs may come in.", "supported", span=span)))
-    assert "«begin x x" in shown
+    assert "“begin x x" in shown
     assert "[…]" in shown
-    assert "x end»" in shown
+    assert "x end”" in shown
     assert len(shown) < 1_500
 
 

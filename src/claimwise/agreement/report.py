@@ -270,7 +270,7 @@ def describe_claim(claim: DisputedClaim) -> str:
     """Say in one line what people said of a claim."""
     said = ", ".join(f"{clean(name)} {say_name(verdict)}" for name, verdict in claim.labels)
     decided = f"; decided: {say_name(claim.decided)}" if claim.decided else "; not decided"
-    return f"{clean(claim.item_id)}: «{clean(claim.claim_text)}» {said}{decided}"
+    return f"{clean(claim.item_id)}: “{clean(claim.claim_text)}” {said}{decided}"
 
 
 def describe_pair(pair: VerdictPair) -> str:

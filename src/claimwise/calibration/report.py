@@ -28,7 +28,7 @@ _STYLES: Final[dict[Status, str]] = {
 READING: Final = (
     "Balanced accuracy is the mean of sensitivity (supported claims that it calls supported) and "
     "specificity (other claims that it does not): guessing gives 0.5, whatever the claims. A score "
-    "is the confidence of «supported», or one minus the confidence of another verdict."
+    "is the confidence of “supported”, or one minus the confidence of another verdict."
 )
 
 

@@ -174,7 +174,7 @@ def _describe_claim(judged: ClaimVerdict) -> Iterator[Text]:
     if judged.reason:
         yield Text(_one_line(judged.reason))
     if judged.exceeds and judged.exceeds not in judged.reason:
-        yield Text(f"beyond the source: «{_quote(judged.exceeds)}»")
+        yield Text(f"beyond the source: “{_quote(judged.exceeds)}”")
     if judged.span:
         yield _show_span(judged.span)
     for conflict in judged.conflicts:
@@ -188,7 +188,7 @@ def _describe_claim(judged: ClaimVerdict) -> Iterator[Text]:
 
 def _show_span(span: Span) -> Text:
     place = f"{_one_line(span.source_id)}:{span.start}–{span.end}"
-    return Text.assemble((place, "bold"), f" «{_quote(span.text)}»")
+    return Text.assemble((place, "bold"), f" “{_quote(span.text)}”")
 
 
 def _print_indented(console: Console, text: Text, indent: int, *, hang: int | None = None) -> None:

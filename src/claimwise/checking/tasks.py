@@ -346,11 +346,11 @@ class Labels:
         """Put everything into words that a label has no column for."""
         parts = [verdict.reason]
         if verdict.exceeds and verdict.exceeds not in verdict.reason:
-            parts.append(f"beyond the span: «{_shorten(verdict.exceeds)}»")
+            parts.append(f"beyond the span: “{_shorten(verdict.exceeds)}”")
         if verdict.span and span.text is None:
-            parts.append(f"in a reworded passage: «{_shorten(verdict.span.text)}»")
+            parts.append(f"in a reworded passage: “{_shorten(verdict.span.text)}”")
         for conflict in verdict.conflicts:
-            parts.append(f"{conflict.source_id} says otherwise: «{_shorten(conflict.text)}»")
+            parts.append(f"{conflict.source_id} says otherwise: “{_shorten(conflict.text)}”")
         if verdict.instrument and verdict.instrument not in self._names:
             parts.append(f"judged by {verdict.instrument}")
         return "; ".join(part for part in parts if part)

@@ -37,7 +37,7 @@ _LOOKS: Final = {
 _FLAGS: Final = {
     "compound": "may hold more than one fact: half of it may be wrong",
     "opinion": "reads like a value judgement",
-    "second_look": "«true» with a number or a date: look again",
+    "second_look": "“true” with a number or a date: look again",
 }
 
 

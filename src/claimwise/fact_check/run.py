@@ -293,7 +293,7 @@ class ClosedBookSession:
 def _word_basis(own: Sequence[FactClaim], label: FactLabel) -> str:
     """Return why a claim has its label; where it was taken apart, which part decides."""
     part = next(part for part in own if part.label == label)
-    named = f"«{part.text}»: " if len(own) > 1 else ""
+    named = f"“{part.text}”: " if len(own) > 1 else ""
     return f"{named}{part.decision_basis}"
 
 

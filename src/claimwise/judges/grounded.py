@@ -375,7 +375,7 @@ class _Hearing:
         if not read_telling(wording):
             return _fail(piece, BAD_ENTRY)
         if not self._wordings.own(wording, piece.wording):
-            reason = f"the judge read «{wording}» into it, which it does not say"
+            reason = f"the judge read “{wording}” into it, which it does not say"
             return ClaimVerdict(claim=piece, unscored=FOREIGN_CLAIM, reason=reason)
         return replace(piece, wording=wording, compound=())
 

@@ -238,7 +238,7 @@ def refuse_problems(problems: Sequence[Problem]) -> None:
 
 
 def _read_tasks(path: Path) -> list[_Task]:
-    expected = "a list of tasks, as Label Studio exports it («JSON», not «JSON-MIN»)"
+    expected = "a list of tasks, as Label Studio exports it (“JSON”, not “JSON-MIN”)"
     try:
         data = read_whole(path, LARGEST_FILE, "export in parts")
         tasks = msgspec.json.decode(data, type=list[_Task])

@@ -57,7 +57,7 @@ def _print_claim(number: int, claim: CascadeClaim, console: Console) -> None:
         print_line(console, 6, "", f"judge: {first}{flagged}; corpus: {outcome}")
         span = claim.corpus.judged.span
         if span is not None:
-            print_line(console, 6, "", f"{span.source_id}:{span.start}–{span.end} «{span.text}»")
+            print_line(console, 6, "", f"{span.source_id}:{span.start}–{span.end} “{span.text}”")
 
 
 def _make_table(stages: Sequence[StageReport]) -> Table:

@@ -85,7 +85,7 @@ def _show_span(span: Span) -> str:
     text = " ".join(span.text.split())
     if len(text) > _QUOTE:
         text = f"{text[: _QUOTE // 2].rstrip()} […] {text[-_QUOTE // 2 :].lstrip()}"
-    return f"{span.source_id}:{span.start}–{span.end} «{text}»"
+    return f"{span.source_id}:{span.start}–{span.end} “{text}”"
 
 
 def describe_openbook(result: OpenBookResult) -> str:

@@ -172,10 +172,10 @@ export class Judge {
     if (this.isAction) return this.lackEntry(verdict);
     if (!span) return ["needs a span", `${verdict} needs a span: select it in a source, or press s.`];
     if (verdict === "stale" && !span.stale) {
-      return ["its source holds", `stale is for sources that no longer held; «${span.title}» did.`];
+      return ["its source holds", `stale is for sources that no longer held; “${span.title}” did.`];
     }
     if (verdict === "supported" && span.stale) {
-      return ["its source is stale", `«${span.title}» no longer held (${span.stale}): choose stale, or a span in a source that holds.`];
+      return ["its source is stale", `“${span.title}” no longer held (${span.stale}): choose stale, or a span in a source that holds.`];
     }
     return null;
   }
@@ -267,7 +267,7 @@ export class Judge {
     if (!text.trim()) return false;
     this.covered = text;
     paint("covered", this.claim.firstChild, [[start, end]]);
-    byId("covered-shown").textContent = `«${text}»`;
+    byId("covered-shown").textContent = `“${text}”`;
     this.changed();
     return true;
   }

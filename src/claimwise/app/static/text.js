@@ -111,7 +111,7 @@ export function graphemeAfter(text, start) {
 }
 
 // All places of some words, whatever their case and the white space between them. A regular
-// expression keeps the offsets, which lower-casing would not («İ» grows).
+// expression keeps the offsets, which lower-casing would not (“İ” grows).
 const MOST_HITS = 5000;
 
 export function findAll(text, words) {
@@ -119,7 +119,7 @@ export function findAll(text, words) {
   if (!asked) return [];
   const escaped = asked.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&").replace(/\s+/g, "\\s+");
   const found = [];
-  // Without «u», escaped marks such as «\-» are allowed; pairs still match as they are written.
+  // Without “u”, escaped marks such as “\-” are allowed; pairs still match as they are written.
   for (const hit of text.matchAll(new RegExp(escaped, "gi"))) {
     found.push([hit.index, hit.index + hit[0].length]);
     if (found.length === MOST_HITS) break;
