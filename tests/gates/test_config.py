@@ -9,7 +9,7 @@ import pytest
 from claimwise.config import Project, read_config
 from claimwise.errors import ClaimwiseError, ConfigError, MetricError
 from claimwise.gates import resolve_gate
-from claimwise.gates.settings import read_gates
+from claimwise.gates.settings import name_twin, read_gates
 from claimwise.gates.values import Gate
 from claimwise.metrics import load_metrics
 
@@ -70,17 +70,20 @@ def test_two_gates_may_not_share_a_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gate", "other"),
+    ("gate", "twin"),
     [
         ('metric = "correct_abstention"\nmin = 0.8', "over_refusal"),
         ('metric = "over_refusal"\nmax = 0.1', "correct_abstention"),
         ('metric = "abstention"\nmember = "over_refusal"\nmax = 0.1', "correct_abstention"),
         ('metric = "over_refusal"\nbaseline = "previous"', "correct_abstention"),
+        ('metric = "faithfulness"\nmin = 0.8', None),
     ],
 )
-def test_one_half_of_the_abstention_pair_is_refused(tmp_path: Path, gate: str, other: str) -> None:
-    with pytest.raises(ConfigError, match=f'add .* metric = "{other}"'):
-        read(tmp_path, gate)
+def test_one_half_of_the_abstention_pair_may_stand_alone(
+    tmp_path: Path, gate: str, twin: str | None
+) -> None:
+    (found,) = read(tmp_path, gate)
+    assert name_twin(found) == twin
 
 
 def test_both_halves_are_read(tmp_path: Path) -> None:

@@ -14,11 +14,12 @@ from claimwise.gates.bounds import bound_to_pass
 from claimwise.gates.counts import GateCounts, ItemRow
 from claimwise.gates.rules import GateRule
 from claimwise.gates.trust import Trust, describe_standing
-from claimwise.gates.values import Gate
+from claimwise.gates.values import Gate, Twin
 from claimwise.metrics import Metric, find_metric, load_metrics
 from claimwise.metrics.catalogue import parse_metric
 from claimwise.metrics.counting import ItemCounts, SliceKey, list_attributes, list_items
 from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.intervals import wilson_interval
 from claimwise.store import Store
 from claimwise.types.rows import Item
 
@@ -72,6 +73,31 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
         doubts=reader.doubts,
         notes=tuple(reader.notes),
     )
+
+
+def measure_twin(store: Store, rule: GateRule, member: str, run_id: str) -> Twin:
+    """Measure another member of a gate's metric on the items that the gate is about."""
+    rows = [
+        row
+        for row in list_items(store, rule.metric, run_id, rule.columns, rule.labels)
+        if _has(rule.columns, row.key, {rule.metric.series or "": member, **rule.gate.where})
+    ]
+    counted = Histogram.from_pairs((row.numerator, row.denominator, 1) for row in rows)
+    interval = wilson_interval(counted, rule.gate.confidence)
+    return Twin(
+        member=member,
+        rate=counted.hits / counted.units if counted.items else None,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        items=counted.items,
+        units=round(counted.units),
+    )
+
+
+def _has(columns: Sequence[str], key: SliceKey, wanted: Mapping[str, str]) -> bool:
+    """Return whether a slice has the wanted values, as far as it has those columns."""
+    values = dict(zip(columns, key, strict=True))
+    return all(values[name] == value for name, value in wanted.items() if name in values)
 
 
 _Counted = dict[SliceKey, dict[str, ItemRow]]
@@ -206,10 +232,7 @@ class _Reader:
         return chosen
 
     def _matches(self, columns: Sequence[str], key: SliceKey) -> bool:
-        values = dict(zip(columns, key, strict=True))
-        return all(
-            values[name] == value for name, value in self._rule.gate.where.items() if name in values
-        )
+        return _has(columns, key, self._rule.gate.where)
 
     def _slice_of(self, columns: Sequence[str], key: SliceKey) -> SliceKey:
         values = dict(zip(columns, key, strict=True))

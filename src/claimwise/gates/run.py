@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 
+import msgspec
+
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ConfigError, describe_unknown
-from claimwise.gates import decide_gate, gather_gate, resolve_gate
-from claimwise.gates.settings import name_abstention, read_gates
-from claimwise.gates.values import Gate, GateReport
+from claimwise.gates import GateRule, decide_gate, gather_gate, resolve_gate
+from claimwise.gates.gather import measure_twin
+from claimwise.gates.settings import name_abstention, name_twin, read_gates
+from claimwise.gates.values import Gate, GateDecision, GateReport
 from claimwise.metrics import check_run, load_metrics
 from claimwise.metrics.estimate import check_labeler
 from claimwise.store import Store
@@ -25,7 +28,8 @@ def run_gates(
         store: where the rows are.
         project: whose gates and metrics.
         run_id: the run.
-        names: the gates; none for all. One half of the abstention pair brings the other.
+        names: the gates; none for all. One half of the abstention pair brings the other's gate,
+            where there is one; where there is none, its rate stands beside.
 
     Raises:
         ConfigError: there are no gates, or none of that name, or one does not fit its metric.
@@ -39,8 +43,18 @@ def run_gates(
         check_run(store, run_id)
         for rule in rules:
             check_labeler(store, rule.labels)
-        decided = tuple(decide_gate(gather_gate(store, rule, run_id)) for rule in rules)
+        gated = {name_abstention(gate) for gate in gates}
+        decided = tuple(_decide(store, rule, run_id, gated) for rule in rules)
     return GateReport(run_id=run_id, store=store.place, version=version("claimwise"), gates=decided)
+
+
+def _decide(store: Store, rule: GateRule, run_id: str, gated: set[str | None]) -> GateDecision:
+    decision = decide_gate(gather_gate(store, rule, run_id))
+    twin = name_twin(rule.gate)
+    if twin is None or twin in gated:
+        return decision
+    found = measure_twin(store, rule, twin, run_id)
+    return msgspec.structs.replace(decision, twin=found)
 
 
 def _choose_gates(project: Project, names: Sequence[str]) -> list[Gate]:

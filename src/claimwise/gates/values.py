@@ -7,7 +7,8 @@ has three outcomes; what can't be told is inconclusive, and never a pass.
 
 from __future__ import annotations
 
-from typing import Literal
+from datetime import datetime
+from typing import Any, Literal
 
 import msgspec
 
@@ -80,6 +81,21 @@ class SliceDecision(msgspec.Struct, frozen=True, kw_only=True):
     unpaired: int = 0
 
 
+class Twin(msgspec.Struct, frozen=True, kw_only=True):
+    """The other half of the abstention pair, on the same items: it decides nothing.
+
+    A system that never abstains has no over-refusal, and one that always does has perfect correct
+    abstention; only together do the two say something. Without a rate nothing was measured.
+    """
+
+    member: str
+    rate: float | None
+    low: float | None
+    high: float | None
+    items: int
+    units: int
+
+
 class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a gate: it fails if a slice fails, and passes if all pass."""
 
@@ -95,6 +111,7 @@ class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
     fail_confidence: float  # of each slice, so that all hold together
     slices: tuple[SliceDecision, ...]  # what fails first
     notes: tuple[str, ...] = ()
+    twin: Twin | None = None  # of a gate on one half of the abstention pair without the other
 
     @property
     def blocks(self) -> bool:
@@ -126,3 +143,22 @@ class GateReport(msgspec.Struct, frozen=True, kw_only=True):
         if "fail" in blocking:
             return FAILED
         return INCONCLUSIVE if blocking else PASSED
+
+
+class GateEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One gate as it was applied once, kept for good.
+
+    ``inputs`` is what it was decided by: the gate's settings as they were, the metric and the
+    digest of its SQL, which labels decided. ``decision`` is the `GateDecision` of that moment.
+    """
+
+    event_id: str
+    decided_at: datetime
+    gate: str
+    run_id: str
+    baseline_id: str | None
+    outcome: Outcome
+    blocks: bool
+    version: str
+    inputs: dict[str, Any]
+    decision: dict[str, Any]
