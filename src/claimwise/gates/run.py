@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 
 import msgspec
@@ -10,7 +11,8 @@ import msgspec
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ConfigError, describe_unknown
 from claimwise.gates import GateRule, decide_gate, gather_gate, resolve_gate
-from claimwise.gates.gather import measure_twin
+from claimwise.gates.decide import add_slide, find_slide
+from claimwise.gates.gather import PREVIOUS, find_anchor, measure_twin
 from claimwise.gates.settings import name_abstention, name_twin, read_gates
 from claimwise.gates.values import Gate, GateDecision, GateReport
 from claimwise.metrics import check_run, load_metrics
@@ -50,11 +52,22 @@ def run_gates(
 
 def _decide(store: Store, rule: GateRule, run_id: str, gated: set[str | None]) -> GateDecision:
     decision = decide_gate(gather_gate(store, rule, run_id))
+    if rule.gate.baseline == PREVIOUS:
+        decision = _hold_anchor(store, rule, decision)
     twin = name_twin(rule.gate)
     if twin is None or twin in gated:
         return decision
     found = measure_twin(store, rule, twin, run_id)
     return msgspec.structs.replace(decision, twin=found)
+
+
+def _hold_anchor(store: Store, rule: GateRule, decision: GateDecision) -> GateDecision:
+    """Hold a run against an earlier one as well: many small drops may each pass."""
+    anchor = find_anchor(store, rule, decision.run_id, decision.baseline_id or "")
+    if anchor is None:
+        return decision
+    held = replace(rule, gate=msgspec.structs.replace(rule.gate, baseline=anchor))
+    return add_slide(decision, find_slide(gather_gate(store, held, decision.run_id)), anchor)
 
 
 def _choose_gates(project: Project, names: Sequence[str]) -> list[Gate]:

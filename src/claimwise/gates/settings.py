@@ -57,6 +57,8 @@ def _check_limits(gate: Gate) -> str | None:
         return "has both min and max; write two gates, each with one"
     if gate.baseline is None and gate.margin is not None:
         return 'has margin but no baseline; add baseline = "previous" or a run'
+    if gate.anchor != "best" and gate.baseline != "previous":
+        return 'has anchor without baseline = "previous"; add it, or remove anchor'
     if gate.baseline is not None and given:
         return f"has both baseline and {min(given)}; write two gates, one with each"
     if gate.baseline is None and not given:

@@ -32,10 +32,12 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max: float | None = None
     baseline: str | None = None  # a run, or "previous"
     margin: float | None = None  # the drop that is tolerated; see DEFAULT_MARGIN
+    # With baseline = "previous": the earlier run that many small drops together are held against.
+    anchor: str = "best"  # of the earlier runs; or a run, or "none"
     confidence: float = 0.95
     min_items: int = 2  # a slice with fewer is inconclusive
     labels: str | None = None  # which may decide; else the project's
-    min_agreement: float = 0.8  # of an instrument with people; 0 trusts it unmeasured
+    min_agreement: float = 0.8  # 0 takes a judge's verdicts for the truth, unmeasured
     # A calibration decides first, is the only thing that may, or decides nothing.
     calibration: Literal["use", "require", "ignore"] = "use"
     on_inconclusive: Literal["fail", "warn"] = "fail"
@@ -71,8 +73,10 @@ class SliceDecision(msgspec.Struct, frozen=True, kw_only=True):
     items: int
     units: int
     unscored: int
-    # Units that an instrument judged whose agreement with people is unknown or too low.
+    # Units that a judge judged which may decide nothing: nobody knows its error on such items.
     untrusted: int = 0
+    # What the rate and its bounds rest on; None: no label plays a part, or only trusted ones.
+    basis: Literal["people", "corrected", "judge_only"] | None = None
     baseline_rate: float | None = None
     change: float | None = None
     # About how many more items would decide, if the rate stayed; None: not that kind of doubt.
@@ -111,6 +115,7 @@ class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
     fail_confidence: float  # of each slice, so that all hold together
     slices: tuple[SliceDecision, ...]  # what fails first
     notes: tuple[str, ...] = ()
+    anchor_id: str | None = None  # the run that a slow slide was held against
     twin: Twin | None = None  # of a gate on one half of the abstention pair without the other
 
     @property
