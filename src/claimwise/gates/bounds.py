@@ -17,7 +17,7 @@ from typing import Final, Literal
 from scipy import special
 
 from claimwise.metrics.histogram import Histogram
-from claimwise.metrics.intervals import design_effect, korn_graubard_bound
+from claimwise.metrics.intervals import carried_by, design_effect, korn_graubard_bound
 
 Side = Literal["lower", "upper"]
 
@@ -54,11 +54,8 @@ def bound_to_fail(h: Histogram, confidence: float, side: Side) -> float | None:
         return bound_to_pass(h, confidence, side)
     if (h.hits < h.units / 2) == (side == "lower"):
         return korn_graubard_bound(h, confidence, side)
-    residuals = (h.numerator - h.hits / h.units * h.denominator) ** 2
-    spread, squares = float(h.clusters @ residuals), float(h.clusters @ residuals**2)
-    carried = min(h.items - 1.0, spread**2 / squares) if squares else h.items - 1.0
     weight = _assumed_share(h)
-    return _bound(h, confidence, side, weight * (h.items - 1) + (1 - weight) * carried)
+    return _bound(h, confidence, side, weight * (h.items - 1) + (1 - weight) * carried_by(h))
 
 
 def _bound(h: Histogram, confidence: float, side: Side, freedom: float) -> float | None:
