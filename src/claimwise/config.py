@@ -40,6 +40,7 @@ class MetricsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     confidence: float = Settings().confidence
     resamples: int = Settings().resamples
     seed: int = Settings().seed
+    cluster: str | None = Settings().cluster
 
 
 class VocabularySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,6 +106,7 @@ class Project(msgspec.Struct, frozen=True):
             resamples=section.resamples,
             seed=section.seed,
             labels=section.labels,
+            cluster=section.cluster,
         )
 
     @property

@@ -11,6 +11,7 @@ import click
 
 from claimwise.command.options import (
     change_settings,
+    cluster_option,
     console,
     current_project,
     format_option,
@@ -55,6 +56,7 @@ from claimwise.metrics.catalogue import list_metrics
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write to this file instead of the terminal.",
 )
+@cluster_option
 @store_option
 @format_option("text", "markdown", "html", "json")
 def command(
@@ -66,6 +68,7 @@ def command(
     confidence: float | None,
     most: int,
     output: Path | None,
+    cluster: str | None,
     store: str | None,
     form: str,
 ) -> None:
@@ -77,7 +80,7 @@ def command(
     project = current_project()
     metrics = load_metrics(project.metrics_folder)
     chosen = choose_metrics(metrics, names)
-    settings = change_settings(project, labels, confidence)
+    settings = change_settings(project, labels, confidence, cluster)
     columns = read_columns(by, project.config.metrics.by)
     with open_project_store(project, store) as opened, opened.snapshot():
         comparison = compare_runs(

@@ -11,6 +11,7 @@ import msgspec
 
 from claimwise.command.options import (
     choose_run,
+    cluster_option,
     console,
     current_project,
     format_option,
@@ -36,6 +37,7 @@ from claimwise.gates.report import (
 from claimwise.gates.run import run_gates
 from claimwise.gates.values import GateReport
 from claimwise.metrics import load_metrics
+from claimwise.metrics.counting import describe_shared
 from claimwise.store import Store
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -54,6 +56,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--junit", type=_FILE, help="Also write JUnit XML to this file.")
 @click.option("--markdown", type=_FILE, help="Also write Markdown to this file.")
 @click.option("--json", "json_", type=_FILE, help="Also write JSON to this file.")
+@cluster_option
 @store_option
 @format_option("text", "markdown", "json", "junit", "github")
 @click.pass_context
@@ -65,6 +68,7 @@ def command(
     junit: Path | None,
     markdown: Path | None,
     json_: Path | None,
+    cluster: str | None,
     store: str | None,
     form: str,
 ) -> None:
@@ -79,7 +83,11 @@ def command(
         _show_history(project, store, run_id, names, form)
         return
     with open_project_store(project, store) as opened:
-        report = run_gates(opened, project, choose_run(opened, run_id), names)
+        chosen = choose_run(opened, run_id)
+        report = run_gates(opened, project, chosen, names, cluster=cluster)
+        shared = describe_shared(opened, chosen, cluster or project.settings.cluster)
+        if shared:
+            click.echo(f"hint: {shared}", err=True)
         keep_or_warn(opened, project, report)
     if form == "text":
         print_gates(report, console())

@@ -22,7 +22,13 @@ from claimwise.gates.trust import Trust, describe_standing
 from claimwise.gates.values import Gate, Twin
 from claimwise.metrics import Metric, find_metric, load_metrics
 from claimwise.metrics.catalogue import parse_metric
-from claimwise.metrics.counting import ItemCounts, SliceKey, list_attributes, list_items
+from claimwise.metrics.counting import (
+    ItemCounts,
+    SliceKey,
+    list_attributes,
+    list_items,
+    map_clusters,
+)
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval
 from claimwise.store import Store
@@ -78,6 +84,7 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
             can't be compared with.
     """
     reader = _Reader(store, rule)
+    reader.clusters = map_clusters(store, run_id, rule.cluster)
     base = _find_baseline(store, rule, run_id) if rule.gate.relative else None
     runs = [run_id] if base is None else [run_id, base]
     counted = {run: reader.count(run) for run in runs}
@@ -85,9 +92,9 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
     return Gathered(
         rule=rule,
         run_id=run_id,
-        slices=_freeze(counted[run_id]),
+        slices=_freeze(counted[run_id], reader.clusters),
         baseline_id=base,
-        baseline=_freeze(counted[base]) if base is not None else {},
+        baseline=_freeze(counted[base], reader.clusters) if base is not None else {},
         asked={run: reader.asked[run] for run in runs},
         missing=reader.find_missing(run_id, counted[run_id]),
         doubts=reader.doubts,
@@ -125,8 +132,8 @@ def _has(columns: Sequence[str], key: SliceKey, wanted: Mapping[str, str]) -> bo
 _Counted = dict[SliceKey, dict[str, ItemRow]]
 
 
-def _freeze(counted: _Counted) -> dict[SliceKey, GateCounts]:
-    return {key: GateCounts(rows) for key, rows in counted.items()}
+def _freeze(counted: _Counted, clusters: Mapping[str, str]) -> dict[SliceKey, GateCounts]:
+    return {key: GateCounts(rows, clusters) for key, rows in counted.items()}
 
 
 class _Reader:
@@ -145,6 +152,7 @@ class _Reader:
         self.doubts: dict[SliceKey, str] = {}
         self.notes: list[str] = []
         self.strength = 1.0
+        self.clusters: Mapping[str, str] = {}
         self._judgement = _find_judgement(rule)
         self._deciders: dict[str, dict[str, dict[str, float]]] = {}
         self._trust: Trust | None = None
@@ -212,7 +220,7 @@ class _Reader:
                 for judge, tables in judges.items()
                 for reading in self._read_judge(judge, run_id, rows, tables.get(key, {}))
             ]
-            told = GateCounts(_complete(rows, people.get(key, {})))
+            told = GateCounts(_complete(rows, people.get(key, {})), self.clusters)
             found[key] = SliceReadings(people=told, others=(*corrected, *others))
         return found
 
@@ -228,7 +236,7 @@ class _Reader:
         }
         holds = all(one and one[0] == "trusted" for one in known)
         card = self._rule.gate.calibration != "require" and self._judgement == "grounded"
-        table = GateCounts(_complete(rows, said)).table()
+        table = GateCounts(_complete(rows, said), self.clusters).table()
         return list_judge_readings(
             judge, table, list(calibrations.values()) if holds else [], card=card
         )

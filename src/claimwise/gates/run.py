@@ -22,7 +22,12 @@ from claimwise.store.runs import find_latest_run
 
 
 def run_gates(
-    store: Store, project: Project, run_id: str | None = None, names: Sequence[str] = ()
+    store: Store,
+    project: Project,
+    run_id: str | None = None,
+    names: Sequence[str] = (),
+    *,
+    cluster: str | None = None,
 ) -> GateReport:
     """Decide the gates of a project on one run, the latest if none is named.
 
@@ -33,13 +38,19 @@ def run_gates(
         names: the gates; none for all. One half of the abstention pair brings the other's gate,
             where there is one; where there is none, its rate stands beside.
 
+        cluster: what items belong to that are not independent; the project's when left out.
+
     Raises:
         ConfigError: there are no gates, or none of that name, or one does not fit its metric.
         MetricError: run, metric, slice or labeler are unknown, or there is nothing to decide by.
     """
     gates = _choose_gates(project, names)
     metrics = load_metrics(project.metrics_folder)
-    rules = [resolve_gate(gate, metrics, project.settings.labels) for gate in gates]
+    settings = project.settings
+    rules = [
+        replace(resolve_gate(gate, metrics, settings.labels), cluster=cluster or settings.cluster)
+        for gate in gates
+    ]
     with store.snapshot():
         run_id = run_id or find_latest_run(store)
         check_run(store, run_id)
