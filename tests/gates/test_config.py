@@ -50,6 +50,7 @@ def test_a_gate_has_a_name_and_defaults(tmp_path: Path) -> None:
         ("", "has no limit"),
         ('baseline = "x"\nmargin = -0.1', "margin must be at least 0 and below 1, not -0.1"),
         ("min = 0.9\nconfidence = 1.5", "confidence must be above 0.5 and at most 0.9999, not 1.5"),
+        ("min = 0.9\nlooks = 0", "looks must be 1 to 100,000, not 0"),
         ("min = 0.9\nmin_items = 0", "min_items must be 2 or more, not 0"),
         ("min = 0.9\nmin_agreement = 2.0", "min_agreement must be at least 0 and below 1, not 2"),
         ('min = 0.9\non_inconclusive = "ignore"', "ignore"),

@@ -11,6 +11,11 @@ however slices depend on each other. A gate passes if all slices pass. A bad sli
 by luck itself, and other slices only make that rarer: each is tested at the plain confidence, and
 the gate still passes a bad build no more often than 1 - confidence (intersection-union).
 
+A gate that is applied to every commit has as many chances to fail by bad luck: a system exactly at
+its limit fails one of a hundred looks almost surely. A gate with ``looks`` spends its error over
+all of them (Bonferroni again, as nobody knows how looks depend on each other), and says what that
+costs: the drop below the limit that one look still finds.
+
 A relative gate has two lines, as no sample can show that nothing changed. It passes when the drop
 is surely below the margin, and fails when there surely is a drop that was not shown to be below
 the margin. A small, well measured drop within the margin therefore passes.
@@ -29,6 +34,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
+from scipy import special
 
 from claimwise.calibration.headline import Basis
 from claimwise.gates.bounds import Side, bound_to_fail, bound_to_pass
@@ -37,7 +43,7 @@ from claimwise.gates.gather import Gathered
 from claimwise.gates.values import GateDecision, Outcome, SliceDecision
 from claimwise.metrics.counting import SliceKey
 from claimwise.metrics.histogram import Histogram
-from claimwise.metrics.intervals import simultaneous_confidence
+from claimwise.metrics.intervals import effective_size, simultaneous_confidence
 from claimwise.metrics.paired import RateDifference, compare_items
 from claimwise.types.results import Better
 
@@ -62,7 +68,9 @@ def decide_gate(gathered: Gathered) -> GateDecision:
     tested = [key for key in keys if _count_items(gathered, key) >= rule.gate.min_items]
     sure = Confidence(
         passing=rule.gate.confidence,
-        failing=simultaneous_confidence(rule.gate.confidence, max(1, len(tested))),
+        failing=simultaneous_confidence(
+            rule.gate.confidence, max(1, len(tested)) * rule.gate.looks
+        ),
     )
     slices = [_decide_slice(gathered, key, sure, tested=key in tested) for key in keys]
     unpaired = sum(found.unpaired for found in slices)
@@ -80,8 +88,40 @@ def decide_gate(gathered: Gathered) -> GateDecision:
         pass_confidence=sure.passing,
         fail_confidence=sure.failing,
         slices=tuple(slices),
-        notes=(*gathered.notes, *(alone if unpaired else ())),
+        notes=(*gathered.notes, *(alone if unpaired else ()), *_describe_power(gathered, sure)),
     )
+
+
+def _describe_power(gathered: Gathered, sure: Confidence) -> list[str]:
+    """Say what a gate with several looks still finds at one of them; nothing for one look."""
+    gate = gathered.rule.gate
+    limit = gate.min if gate.min is not None else gate.max
+    if gate.looks == 1 or limit is None:
+        return []
+    once = 1 - (1 - sure.failing) * gate.looks
+    sizes = [
+        effective_size(Histogram.from_clusters(table[:, 0], table[:, 1]))
+        for table in (counts.table() for counts in gathered.slices.values())
+    ]
+    size = min((one for one in sizes if one), default=0.0)
+    if not size:
+        return []
+    found, without = (find_detectable(size, limit, one) for one in (sure.failing, once))
+    where = "the smallest slice" if len(sizes) > 1 else "one look"
+    return [
+        f"Looks {gate.looks:,} times: {where} finds a rate {found:.0%} beyond the limit four times "
+        f"in five ({without:.0%} with one look)."
+    ]
+
+
+def find_detectable(size: float, limit: float, confidence: float, power: float = 0.8) -> float:
+    """Return how far beyond the limit a rate must lie for a look to fail it with ``power``.
+
+    Method: (z_confidence + z_power) standard errors of a rate at the limit from ``size``
+    independent units.
+    """
+    reach = float(special.ndtri(confidence) + special.ndtri(power))
+    return min(1.0, reach * math.sqrt(limit * (1 - limit) / size))
 
 
 def find_slide(gathered: Gathered) -> list[SliceDecision]:
@@ -99,7 +139,9 @@ def find_slide(gathered: Gathered) -> list[SliceDecision]:
     ]
     sure = Confidence(
         passing=rule.gate.confidence,
-        failing=simultaneous_confidence(rule.gate.confidence, 2 * max(1, len(keys))),
+        failing=simultaneous_confidence(
+            rule.gate.confidence, 2 * max(1, len(keys)) * rule.gate.looks
+        ),
     )
     found = []
     for key in keys:

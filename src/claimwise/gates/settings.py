@@ -10,6 +10,8 @@ from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ConfigError
 from claimwise.gates.values import Gate
 
+MOST_LOOKS = 100_000
+
 
 def read_gates(project: Project) -> tuple[Gate, ...]:
     """Return the gates of a project, each with a name.
@@ -87,6 +89,7 @@ def _check_shares(gate: Gate) -> str | None:
             0 <= gate.min_agreement < 1,
             "at least 0 and below 1",
         ),
+        ("looks", gate.looks, 1 <= gate.looks <= MOST_LOOKS, f"1 to {MOST_LOOKS:,}"),
         ("min_items", gate.min_items, gate.min_items >= 2, "2 or more"),
     ):
         if not allowed:

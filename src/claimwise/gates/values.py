@@ -35,6 +35,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     # With baseline = "previous": the earlier run that many small drops together are held against.
     anchor: str = "best"  # of the earlier runs; or a run, or "none"
     confidence: float = 0.95
+    looks: int = 1  # how often the gate will be applied; its fails hold over all of them together
     min_items: int = 2  # a slice with fewer is inconclusive
     labels: str | None = None  # which may decide; else the project's
     min_agreement: float = 0.8  # 0 takes a judge's verdicts for the truth, unmeasured
