@@ -40,6 +40,7 @@ class MetricsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     confidence: float = Settings().confidence
     resamples: int = Settings().resamples
     seed: int = Settings().seed
+    cluster: str | None = Settings().cluster
 
 
 class VocabularySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,8 +75,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     metrics: MetricsSection = MetricsSection()
     vocabulary: VocabularySection = VocabularySection()
     llm: LlmSection = LlmSection()
-    # As they stand: what they mean is for `claimwise.gates.settings` to say.
-    gates: tuple[dict[str, Any], ...] = ()
+    # As they stand, right or wrong: only `claimwise.gates.settings` reads them.
+    gates: Any = ()
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -105,6 +106,7 @@ class Project(msgspec.Struct, frozen=True):
             resamples=section.resamples,
             seed=section.seed,
             labels=section.labels,
+            cluster=section.cluster,
         )
 
     @property

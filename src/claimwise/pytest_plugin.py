@@ -168,12 +168,16 @@ class GateRunner:
         return report
 
     def _run(self, name: str | None) -> GateReport:
+        from claimwise.gates.command import keep_or_warn
         from claimwise.gates.run import run_gates
         from claimwise.store import open_store
 
         place = self._place or os.environ.get("CLAIMWISE_STORE") or self._project.store_place
         with open_store(place) as store:
-            return run_gates(store, self._project, self._run_id, () if name is None else (name,))
+            names = () if name is None else (name,)
+            report = run_gates(store, self._project, self._run_id, names)
+            keep_or_warn(store, self._project, report)
+            return report
 
     def _leave_open(self, text: str) -> None:
         if self._way == "warn":

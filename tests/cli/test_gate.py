@@ -80,7 +80,7 @@ def test_exit_codes(say: Say, gates: list[str], code: int, words: str) -> None:
         (PASSING + 'labels = "labeler:nobody"', [], "Unknown labeler 'nobody'"),
         (PASSING.replace("0.5", "5.0"), [], "min must be above 0 and below 1, not 5"),
         (PASSING.replace("min = 0.5", 'baseline = "candidate"'), [], "the run itself"),
-        (PASSING.replace("faithfulness", "over_refusal"), [], "without correct_abstention"),
+        ("[gates]\nmin = 0.5\n", [], "[[gates]] Expected `array`"),
     ],
 )
 def test_what_can_not_run_exits_with_1_and_one_line(
@@ -91,6 +91,76 @@ def test_what_can_not_run_exits_with_1_and_one_line(
     assert (code, out) == (1, "")
     (line,) = [line for line in err.splitlines() if line.startswith("error: ")]
     assert words in line
+
+
+SPEC = (
+    '[[gates]]\nmetric = "faithfulness"\nby = ["query_type"]\nmin = 0.95\n\n'
+    '[[gates]]\nmetric = "over_refusal"\nmax = 0.4\n'
+)
+
+
+def test_the_two_gates_of_the_spec_work_as_it_writes_them(say: Say) -> None:
+    """Worst-slice faithfulness and over-refusal, and nothing else: the twin stands beside."""
+    write_gates(SPEC)
+    code, out, _ = say("gate")
+    assert code == 2
+    assert "FAIL  faithfulness-query_type" in out
+    assert "PASS  over_refusal" in out
+    assert "Beside it, correct abstention: 0.875 [" in out
+    assert "a system that never abstains would pass this one" in " ".join(out.split())
+    document = json.loads(say("gate", "--format", "json")[1])
+    twins = [gate["twin"] and gate["twin"]["member"] for gate in document["gates"]]
+    assert twins == [None, "correct_abstention"]
+    assert "Beside it, correct abstention" in say("gate", "--format", "markdown")[1]
+
+
+def test_a_gate_on_the_other_half_leaves_no_twin(say: Say) -> None:
+    write_gates(SPEC, '[[gates]]\nmetric = "correct_abstention"\nmin = 0.3\n')
+    assert "Beside it" not in say("gate")[1]
+
+
+def test_no_gate_ever_stops_another_command(say: Say) -> None:
+    person = '{"type": "labelers", "labeler": "eve", "labeler_kind": "human"}\n'
+    Path("x.jsonl").write_text(person, encoding="utf-8")
+    for settings in (SPEC, "[gates]\nmin = 5", 'gates = "all"', "gates = [3]"):
+        write_gates(settings)
+        for command in ("runs", "metrics --metric faithfulness", "import x.jsonl", "incidents"):
+            code, _, err = say(*command.split())
+            assert code == 0, (settings, command, err)
+            assert ("warning:" in err) == (command == "incidents" and settings is not SPEC)
+
+
+def test_results_are_kept_with_their_inputs_and_listed(say: Say) -> None:
+    write_gates(PASSING, FAILING)
+    assert "No gate was ever decided here" in say("gate", "--history")[1]
+    say("gate", "--run", "baseline", "--gate", "ok")
+    say("gate")
+    code, out, _ = say("gate", "--history", "--format", "json")
+    assert code == 0
+    document = json.loads(out)
+    assert document["schema"] == "claimwise.gate-history/1"
+    events = document["events"]
+    assert [(e["run_id"], e["gate"], e["outcome"], e["blocks"]) for e in events] == [
+        ("candidate", "bad", "fail", True),
+        ("candidate", "ok", "pass", False),
+        ("baseline", "ok", "pass", False),
+    ]
+    assert events[0]["inputs"]["gate"]["min"] == 0.97
+    assert len(events[0]["inputs"]["metric_sha256"]) == 64
+    printed = json.loads(say("gate", "--gate", "bad", "--format", "json")[1])
+    assert events[0]["decision"]["slices"] == printed["gates"][0]["slices"]
+    out = say("gate", "--history", "--gate", "bad")[1]
+    assert "fail" in out
+    assert "pass" not in out
+    assert "baseline" in say("gate", "--history", "--run", "baseline")[1]
+    assert say("gate", "--history", "--format", "junit")[0] == 1
+
+
+def test_a_report_of_a_run_is_no_event(say: Say) -> None:
+    """Only who applies gates makes one: reports show what they would say."""
+    write_gates(PASSING)
+    say("report")
+    assert "No gate was ever decided here" in say("gate", "--history")[1]
 
 
 def test_one_gate_can_be_chosen(say: Say) -> None:

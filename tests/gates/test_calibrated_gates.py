@@ -86,17 +86,31 @@ def test_a_distrusted_judge_may_not(store: Store, tmp_path: Path) -> None:
     assert decide(store, tmp_path, min_agreement=0.0).outcome == "pass"
 
 
-def test_a_calibration_decides_before_raw_agreement(store: Store, tmp_path: Path) -> None:
-    """Agreement alone would do; that two people never labelled the same claim is found out."""
+def test_only_a_calibration_gives_trust(store: Store, tmp_path: Path) -> None:
+    """Agreement alone would do in 0.6.0, however few people labelled."""
     prepare(store)
     load_runs(store)
-    assert decide(store, tmp_path).outcome == "pass"
-    calibrate(store, rule=TrustRule(min_claims=1000))
+    assert decide(store, tmp_path).outcome == "inconclusive"
+    calibrate(store, days_ago=1, rule=TrustRule(min_claims=1000))
     found = decide(store, tmp_path)
     assert found.outcome == "inconclusive"
     assert "judge:x is not known to be trusted" in found.slices[0].reason
     assert "1,000 are needed" in found.slices[0].reason
-    assert decide(store, tmp_path, calibration="ignore").outcome == "pass"
+    calibrate(store)
+    assert decide(store, tmp_path).outcome == "pass"
+    assert decide(store, tmp_path, calibration="ignore").outcome == "inconclusive"
+
+
+def test_a_trusted_judge_is_believed_only_as_far_as_its_error(store: Store, tmp_path: Path) -> None:
+    """It found every claim supported, and was never seen to err on 240: that is no certainty."""
+    prepare(store)
+    load_runs(store)
+    calibrate(store)
+    found = decide(store, tmp_path, min=0.99)
+    assert (found.outcome, found.slices[0].basis) == ("inconclusive", "judge_only")
+    assert found.slices[0].rate == 1.0
+    assert "with the error of its calibration" in found.slices[0].reason
+    assert 0.9 < (found.slices[0].low or 0) < 0.99
 
 
 def test_an_expired_calibration_gives_no_trust(store: Store, tmp_path: Path) -> None:
@@ -111,12 +125,9 @@ def test_an_expired_calibration_gives_no_trust(store: Store, tmp_path: Path) -> 
     assert decide(store, tmp_path).outcome == "pass"
 
 
-def test_without_a_calibration_agreement_is_measured_as_before(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_calibration_can_be_required(store: Store, tmp_path: Path) -> None:
     prepare(store)
     load_runs(store)
-    assert decide(store, tmp_path).outcome == "pass"
     found = decide(store, tmp_path, calibration="require")
     assert found.outcome == "inconclusive"
     assert "judge:x: no calibration for such items" in found.slices[0].reason
@@ -132,7 +143,7 @@ def test_trust_in_one_domain_is_no_trust_in_another(store: Store, tmp_path: Path
     assert (slices["law"].outcome, slices["health"].outcome) == ("pass", "inconclusive")
     assert "not trusted in domain=health" in slices["health"].reason
     whole = decide(store, tmp_path)
-    assert (whole.outcome, whole.slices[0].untrusted) == ("inconclusive", 240)
+    assert (whole.outcome, whole.slices[0].untrusted) == ("inconclusive", 480)
 
 
 def test_a_metric_of_other_labels_is_not_concerned(store: Store, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from claimwise.config import Project, read_config
 from claimwise.errors import ClaimwiseError, ConfigError, MetricError
 from claimwise.gates import resolve_gate
-from claimwise.gates.settings import read_gates
+from claimwise.gates.settings import name_twin, read_gates
 from claimwise.gates.values import Gate
 from claimwise.metrics import load_metrics
 
@@ -50,6 +50,7 @@ def test_a_gate_has_a_name_and_defaults(tmp_path: Path) -> None:
         ("", "has no limit"),
         ('baseline = "x"\nmargin = -0.1', "margin must be at least 0 and below 1, not -0.1"),
         ("min = 0.9\nconfidence = 1.5", "confidence must be above 0.5 and at most 0.9999, not 1.5"),
+        ("min = 0.9\nlooks = 0", "looks must be 1 to 100,000, not 0"),
         ("min = 0.9\nmin_items = 0", "min_items must be 2 or more, not 0"),
         ("min = 0.9\nmin_agreement = 2.0", "min_agreement must be at least 0 and below 1, not 2"),
         ('min = 0.9\non_inconclusive = "ignore"', "ignore"),
@@ -70,17 +71,20 @@ def test_two_gates_may_not_share_a_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gate", "other"),
+    ("gate", "twin"),
     [
         ('metric = "correct_abstention"\nmin = 0.8', "over_refusal"),
         ('metric = "over_refusal"\nmax = 0.1', "correct_abstention"),
         ('metric = "abstention"\nmember = "over_refusal"\nmax = 0.1', "correct_abstention"),
         ('metric = "over_refusal"\nbaseline = "previous"', "correct_abstention"),
+        ('metric = "faithfulness"\nmin = 0.8', None),
     ],
 )
-def test_one_half_of_the_abstention_pair_is_refused(tmp_path: Path, gate: str, other: str) -> None:
-    with pytest.raises(ConfigError, match=f'add .* metric = "{other}"'):
-        read(tmp_path, gate)
+def test_one_half_of_the_abstention_pair_may_stand_alone(
+    tmp_path: Path, gate: str, twin: str | None
+) -> None:
+    (found,) = read(tmp_path, gate)
+    assert name_twin(found) == twin
 
 
 def test_both_halves_are_read(tmp_path: Path) -> None:

@@ -118,9 +118,22 @@ def test_a_slice_nobody_scored_is_inconclusive() -> None:
     assert found.outcome == "inconclusive"
 
 
-def test_an_untrusted_judge_can_fail_a_gate_but_not_pass_it() -> None:
+def test_a_gate_that_looks_often_spends_its_error_over_all_looks() -> None:
+    """Fifty of 200 items are wrong throughout: surely below 0.8 once, not surely in a hundred."""
+    rows = make_rows(200, 4) | {f"i{n}": ItemRow(0, 4) for n in range(55)}
+    once, often = decide({(): rows}), decide({(): rows}, looks=100)
+    assert (once.outcome, often.outcome) == ("fail", "inconclusive")
+    assert once.fail_confidence == pytest.approx(0.95)
+    assert often.fail_confidence == pytest.approx(0.9995)
+    assert often.pass_confidence == once.pass_confidence == 0.95
+    assert not any("Looks" in note for note in once.notes)
+    (note,) = [note for note in often.notes if note.startswith("Looks 100 times: one look finds")]
+    assert "four times in five" in note
+
+
+def test_an_untrusted_judge_decides_nothing() -> None:
     assert decide({(): make_rows(200, 4, untrusted=4)}).outcome == "inconclusive"
-    assert decide({(): make_rows(200, 2, untrusted=4)}).outcome == "fail"
+    assert decide({(): make_rows(200, 2, untrusted=4)}).outcome == "inconclusive"
 
 
 @given(

@@ -69,27 +69,52 @@ def test_a_judge_without_known_agreement_passes_nothing(store: Store, tmp_path: 
     assert decide(store, tmp_path, min=0.8, min_agreement=0.0).outcome == "pass"
 
 
-def test_a_judge_may_fail_a_gate(store: Store, tmp_path: Path) -> None:
+def test_a_judge_that_nobody_checked_fails_nothing_either(store: Store, tmp_path: Path) -> None:
     load(store, JUDGE, source(), run(), *make_run(60, 1, labeler="judge:x"))
-    assert decide(store, tmp_path, min=0.8).outcome == "fail"
+    assert decide(store, tmp_path, min=0.8).outcome == "inconclusive"
+    assert decide(store, tmp_path, min=0.8, min_agreement=0.0).outcome == "fail"
 
 
-def test_agreement_is_measured_in_any_run_and_slice_by_slice(store: Store, tmp_path: Path) -> None:
-    """People labelled another run; in one slice the judge agrees with them, in the other not."""
+def test_raw_agreement_passes_nothing(store: Store, tmp_path: Path) -> None:
+    """A judge that always says “supported” agrees with people wherever most claims are."""
     load(
         store, JUDGE, source(), run(), run("old"),
         *make_run(60, 4, labeler="judge:x"),
-        *make_run(60, 4, labeler="judge:x", first=60, query_type="multi_hop"),
-        *make_run(120, 4, run_id="old", labeler="judge:x"),
-        *_only_labels(make_run(60, 4, run_id="old")),
-        *_only_labels(make_run(60, 2, run_id="old", first=60)),
+        *make_run(60, 4, run_id="old", labeler="judge:x"),
+        *_only_labels(make_run(53, 4, run_id="old")),
+        *_only_labels(make_run(7, 0, run_id="old", first=53)),
     )  # fmt: skip
-    found = decide(store, tmp_path, min=0.8, by=("query_type",))
-    outcomes = {row.slice["query_type"]: row for row in found.slices}
-    assert outcomes["lookup"].outcome == "pass"
-    assert outcomes["multi_hop"].outcome == "inconclusive"
-    assert "agrees with people on 0.500 of 240 claims" in outcomes["multi_hop"].reason
+    found = decide(store, tmp_path, min=0.75)
     assert found.outcome == "inconclusive"
+    assert "agrees with people on 0.883 of 240 claims, and nobody has calibrated" in (
+        found.slices[0].reason
+    )
+
+
+def test_a_judge_with_a_card_carries_its_own_error(store: Store, tmp_path: Path) -> None:
+    """It calls three quarters supported, surely more than 0.6; of people that is not sure."""
+    judge = "verifier:embedded-3"
+    listed = {"type": "labelers", "labeler": judge, "labeler_kind": "verifier"}
+    load(store, listed, source(), run(), *make_run(60, 3, labeler=judge))
+    assert decide(store, tmp_path, min=0.6, min_agreement=0.0).outcome == "pass"
+    found = decide(store, tmp_path, min=0.6)
+    assert (found.outcome, found.slices[0].basis) == ("inconclusive", "judge_only")
+    assert f"{judge}, not checked against people here" in found.slices[0].reason
+    assert decide(store, tmp_path, min=0.9).outcome == "inconclusive"
+    assert decide(store, tmp_path, min=0.1).outcome == "pass"
+    assert decide(store, tmp_path, min=0.1, calibration="require").outcome == "inconclusive"
+
+
+def test_people_and_a_judge_are_no_rate_together(store: Store, tmp_path: Path) -> None:
+    """People found three quarters of their claims supported; the judge's are left open."""
+    load(
+        store, JUDGE, source(), run(), *make_run(60, 3),
+        *make_run(6, 4, first=60, labeler="judge:x"),
+    )  # fmt: skip
+    found = decide(store, tmp_path, min=0.6).slices[0]
+    assert (found.basis, found.rate, found.untrusted) == ("people", 0.75, 24)
+    assert found.outcome == "pass"
+    assert decide(store, tmp_path, min=0.72).outcome == "inconclusive"
 
 
 def _only_labels(records: list[Record]) -> list[Record]:
@@ -262,6 +287,55 @@ def test_labels_are_found_however_a_metric_spells_them(
     load(store, JUDGE, source(), run(), *make_run(60, 4, labeler="judge:x"))
     found = decide(store, tmp_path, metric="own", min=0.8)
     assert (found.outcome, found.slices[0].untrusted) == ("inconclusive", 240)
+
+
+def test_no_metric_gets_round_trust_by_counting_other_things(store: Store, tmp_path: Path) -> None:
+    """Documents instead of items: whose verdicts a document's are is unknown."""
+    (tmp_path / "metrics").mkdir()
+    (tmp_path / "metrics" / "own.sql").write_text(
+        "-- title: Own\n-- meaning: supported claims\n-- grain: document\n-- better: higher\n"
+        "select 'doc-' || d.item_id as cluster_id,\n"
+        "    sum(case when d.verdict = 'supported' then 1 else 0 end) as numerator,\n"
+        "    count(*) as denominator\n"
+        "from deciding_labels as d where d.run_id = :run_id group by d.item_id\n",
+        encoding="utf-8",
+    )
+    load(store, JUDGE, source(), run(), *make_run(60, 4, labeler="judge:x"))
+    found = decide(store, tmp_path, metric="own", min=0.8)
+    assert (found.outcome, found.slices[0].untrusted) == ("inconclusive", 240)
+    assert "counts by something other than items" in found.slices[0].reason
+    assert decide(store, tmp_path, metric="own", min=0.8, min_agreement=0.0).outcome == "pass"
+
+
+def slide(store: Store, steps: int) -> None:
+    """Runs of one system; in each, six more of 150 items have lost all that they had."""
+    load(store, source(), *(item(f"i{n}") for n in range(150)))
+    for step in range(steps):
+        name = "r" if step == steps - 1 else f"step{step}"
+        load(store, run(name, started_at=f"2026-03-{step + 1:02}T00:00:00Z"))
+        rows = [*make_run(150 - 6 * step, 4, run_id=name),
+                *make_run(6 * step, 0, run_id=name, first=150 - 6 * step)]  # fmt: skip
+        load(store, *(row for row in rows if row["type"] != "items"))
+
+
+def test_a_slow_slide_meets_the_best_earlier_run(store: Store, tmp_path: Path) -> None:
+    """Four points a step pass every time; after five steps twenty are lost."""
+    slide(store, 6)
+    rule = {"baseline": "previous", "margin": 0.1}
+    found = decide(store, tmp_path, **rule)
+    assert (found.outcome, found.baseline_id, found.anchor_id) == ("fail", "step4", "step0")
+    assert found.slices[0].reason.startswith("slow slide: worse than step0 by at least 0.1")
+    assert "Also held against the earlier run step0." in found.notes
+    assert decide(store, tmp_path, **rule, anchor="none").outcome == "pass"
+    pinned = decide(store, tmp_path, **rule, anchor="step3")
+    assert (pinned.outcome, pinned.anchor_id) == ("pass", "step3")
+    with pytest.raises(MetricError, match="Unknown run 'nope'"):
+        decide(store, tmp_path, **rule, anchor="nope")
+
+
+def test_the_previous_run_may_be_the_best(store: Store, tmp_path: Path) -> None:
+    slide(store, 2)
+    assert decide(store, tmp_path, baseline="previous", margin=0.1).anchor_id is None
 
 
 def test_one_half_of_the_abstention_pair_brings_the_other(store: Store, tmp_path: Path) -> None:

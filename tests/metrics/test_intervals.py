@@ -16,6 +16,8 @@ from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import (
     INTERVALS,
     bootstrap_interval,
+    carried_by,
+    degrees_of_freedom,
     design_effect,
     detectable_difference,
     effective_size,
@@ -140,6 +142,31 @@ def test_planned_effect_fades_out_at_ten_items_with_a_hit() -> None:
     assert effective_size(with_hits(4)) == pytest.approx(250 / (0.6 * planned + 0.4 * measured))
 
 
+def test_what_is_assumed_never_lowers_what_was_measured() -> None:
+    """Four of sixty answers are wrong throughout: the measured effect is far above the planned."""
+    h = Histogram.from_pairs([(8, 8, 4), (0, 8, 56)])
+    measured = design_effect(h)
+    assert measured is not None
+    assert measured > 8
+    assert planning_weight(h) == pytest.approx(0.6)
+    assert h.trials / effective_size(h) == pytest.approx(measured)
+
+
+def test_few_items_that_carry_the_spread_leave_few_degrees_of_freedom() -> None:
+    even = Histogram.from_pairs([(1, 4, 30), (3, 4, 30)])
+    assert (carried_by(even), degrees_of_freedom(even)) == (59, 59)
+    heavy = Histogram.from_pairs([(40, 40, 2), (1, 4, 10), (0, 4, 88)])
+    assert 2 <= carried_by(heavy) < 2.2
+    assert degrees_of_freedom(heavy) == pytest.approx(2 / (1 / carried_by(heavy) - 0.01))
+    assert carried_by(EMPTY) == 0
+    # As far as the spread is assumed, there is no luck in it.
+    rare = Histogram.from_pairs([(4, 4, 1), (0, 4, 99)])
+    assert 85 < degrees_of_freedom(rare) < 95
+    assert warnings_for(heavy)[-1].startswith(
+        "A handful of items carries the variance (about 2 of 100)"
+    )
+
+
 # Intervals against references
 
 
@@ -176,7 +203,7 @@ def test_evenly_spread_hits_give_scipy_binomial_intervals(monkeypatch: pytest.Mo
 
 def test_wilson_uses_student_quantiles_of_the_items() -> None:
     found = wilson_interval(RICH)
-    centre, spread, t = rate(RICH), variance(RICH), stats.t.ppf(0.975, 79)
+    centre, spread, t = rate(RICH), variance(RICH), stats.t.ppf(0.975, degrees_of_freedom(RICH))
     assert found is not None
     assert centre is not None
     assert spread is not None
@@ -192,7 +219,7 @@ def test_logit_interval_is_that_of_a_logistic_regression_with_clustered_errors()
         cov_type="cluster", cov_kwds={"groups": np.arange(len(HITS)), "use_correction": False}
     )
     error = fit.bse[0] * math.sqrt(80 / 79)
-    odds = fit.params[0] + stats.t.ppf([0.025, 0.975], 79) * error
+    odds = fit.params[0] + stats.t.ppf([0.025, 0.975], degrees_of_freedom(RICH)) * error
     assert bounds("logit-t", RICH) == pytest.approx(1 / (1 + np.exp(-odds)), rel=1e-5)
 
 
@@ -201,7 +228,7 @@ def test_korn_graubard_shrinks_the_size_by_squared_quantiles() -> None:
     assert p is not None
     sides: list[tuple[float, Literal["lower", "upper"]]] = [(0.95, "upper"), (0.9, "lower")]
     for level, side in sides:
-        n = size * (stats.norm.ppf(level) / stats.t.ppf(level, 79)) ** 2
+        n = size * (stats.norm.ppf(level) / stats.t.ppf(level, degrees_of_freedom(RICH))) ** 2
         shape = (p * n + 1, n - p * n) if side == "upper" else (p * n, n - p * n + 1)
         expected = stats.beta.ppf(level if side == "upper" else 1 - level, *shape)
         assert korn_graubard_bound(RICH, level, side) == pytest.approx(expected)
@@ -494,5 +521,5 @@ def test_warnings_name_what_is_missing() -> None:
 
 def test_warnings_know_which_claims_are_bad() -> None:
     supported = Histogram.from_pairs([(4, 4, 95), (3, 4, 5)])
-    assert warnings_for(supported) == ()
+    assert warnings_for(supported)[0].startswith("A handful of items carries the variance")
     assert "bad outcome (5)" in warnings_for(supported, bad="complement")[0]

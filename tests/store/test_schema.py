@@ -90,7 +90,7 @@ def test_schema_has_a_table_per_row_type_the_ledger_and_the_cache(store: Store) 
     people = {
         "accounts", "annotation_rounds", "annotation_skips", "annotation_slots",
         "annotation_strata", "annotation_tasks", "audit_events", "calibrations",
-        "imported_annotations", "invites",
+        "gate_results", "imported_annotations", "invites",
         "login_failures", "sessions",
     }  # fmt: skip
     assert tables(store) == {t.table for t in ROW_TYPES} | people | {LEDGER, "llm_replies"}

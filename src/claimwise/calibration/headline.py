@@ -103,6 +103,7 @@ def _find_for(
             resamples=settings.resamples,
             seed=settings.seed,
             labels=labels,
+            cluster=settings.cluster,
         )
         return estimate_metric(store, metric, run_id, (), chosen).overall[0]
 

@@ -73,6 +73,7 @@ class MeasureOptions:
     confidence: float | None
     resamples: int | None
     seed: int | None
+    cluster: str | None
 
     def read_settings(self, project: Project) -> Settings:
         """Return the project's settings with what the options change."""
@@ -83,6 +84,7 @@ class MeasureOptions:
             resamples=base.resamples if self.resamples is None else self.resamples,
             seed=base.seed if self.seed is None else self.seed,
             labels=self.labels or base.labels,
+            cluster=self.cluster or base.cluster,
         )
 
     def read_by(self, project: Project) -> tuple[str, ...]:
@@ -90,6 +92,13 @@ class MeasureOptions:
         if self.by is None:
             return project.config.metrics.by
         return tuple(name.strip() for name in self.by.split(",") if name.strip())
+
+
+cluster_option = click.option(
+    "--cluster",
+    metavar="WHAT",
+    help="What makes items alike: document, conversation, a column of items; item for none.",
+)
 
 
 def measure_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -111,6 +120,7 @@ def measure_options(function: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option("--resamples", type=int, help="Number of bootstrap resamples."),
         click.option("--seed", type=int, help="Seed of the bootstrap."),
+        cluster_option,
     )
 
     @wraps(function)
@@ -228,13 +238,16 @@ def write_file(path: Path, text: str) -> None:
         raise ClaimwiseError(f"{path}: {error.strerror}; nothing was written") from error
 
 
-def change_settings(project: Project, labels: str | None, confidence: float | None) -> Settings:
+def change_settings(
+    project: Project, labels: str | None, confidence: float | None, cluster: str | None = None
+) -> Settings:
     """Return the project's settings with what options change; changes have one method."""
     base = project.settings
     return Settings(
         labels=labels or base.labels,
         confidence=base.confidence if confidence is None else confidence,
         seed=base.seed,
+        cluster=cluster or base.cluster,
     )
 
 

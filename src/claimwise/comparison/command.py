@@ -12,6 +12,7 @@ from rich.console import Console
 
 from claimwise.command.options import (
     change_settings,
+    cluster_option,
     console,
     current_project,
     format_option,
@@ -59,6 +60,7 @@ from claimwise.report.columns import print_screen
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write to this file instead of the terminal.",
 )
+@cluster_option
 @store_option
 @format_option("text", "markdown", "html", "json")
 def command(
@@ -71,6 +73,7 @@ def command(
     most: int,
     full: bool,
     output: Path | None,
+    cluster: str | None,
     store: str | None,
     form: str,
 ) -> None:
@@ -83,7 +86,7 @@ def command(
     project = current_project()
     metrics = load_metrics(project.metrics_folder)
     chosen = choose_metrics(metrics, names)
-    settings = change_settings(project, labels, confidence)
+    settings = change_settings(project, labels, confidence, cluster)
     columns = read_columns(by, project.config.metrics.by)
     with open_project_store(project, store) as opened, opened.snapshot():
         comparison = compare_runs(

@@ -32,7 +32,13 @@ from claimwise.comparison.values import (
 )
 from claimwise.errors import MetricError
 from claimwise.metrics.catalogue import Metric
-from claimwise.metrics.counting import ItemCounts, SliceKey, list_items, narrow_labels
+from claimwise.metrics.counting import (
+    ItemCounts,
+    SliceKey,
+    list_items,
+    map_clusters,
+    narrow_labels,
+)
 from claimwise.metrics.estimate import check_labeler, check_settings
 from claimwise.metrics.intervals import FEW_ITEMS, simultaneous_confidence
 from claimwise.metrics.paired import compare_items, split_change
@@ -54,13 +60,17 @@ class PairedItems:
         """Add what one of the runs has of an item."""
         self.items.setdefault(row.item_id, [_NOTHING, _NOTHING])[new] = row
 
-    def columns(self) -> NDArray[np.float64]:
-        """Return base hits, base units, new hits, new units: one row each, items by id."""
-        rows = [
-            (b.numerator, b.denominator, n.numerator, n.denominator)
-            for _, (b, n) in sorted(self.items.items())
-        ]
-        return np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    def columns(self, clusters: Mapping[str, str] | None = None) -> NDArray[np.float64]:
+        """Return base hits, base units, new hits, new units: one row each, items by id.
+
+        Items of one of the clusters are added up.
+        """
+        sums: dict[str, NDArray[np.float64]] = {}
+        for item, (b, n) in sorted(self.items.items()):
+            row = np.array((b.numerator, b.denominator, n.numerator, n.denominator), float)
+            above = (clusters or {}).get(item, item)
+            sums[above] = sums[above] + row if above in sums else row
+        return np.array(list(sums.values()), dtype=np.float64).reshape(-1, 4).T
 
     def count_items(self) -> tuple[int, int]:
         """Return how many items either run has anything of."""
@@ -192,11 +202,12 @@ def _compare_metric(
     series = (metric.series,) if metric.series else ()
     by = tuple(name for name in dict.fromkeys(by) if name not in series)
     tables = []
+    clusters = map_clusters(store, runs.new.run_id, settings.cluster)
     for columns in dict.fromkeys([series, (*series, *by)]):
         slices = pair_items(store, metric, runs, columns, settings.labels, shared)
         compared = len({key[len(series) :] for key in slices}) or 1
         rows = [
-            _compare_slice(metric, columns, key, paired, compared, settings)
+            _compare_slice(metric, columns, key, paired, compared, settings, clusters)
             for key, paired in slices.items()
         ]
         # Members of a series are different rates, and stand together.
@@ -220,10 +231,11 @@ def _compare_slice(
     paired: PairedItems,
     compared: int,
     settings: Settings,
+    clusters: Mapping[str, str],
 ) -> Change:
     counts = paired.columns()
     better = metric.better_for(key[0] if metric.series else None)
-    found = compare_items(*counts)
+    found = compare_items(*paired.columns(clusters))
     together = simultaneous_confidence(settings.confidence, compared)
     low, high = found.interval(settings.confidence) if found else (None, None)
     least, most = found.interval(together) if found else (None, None)

@@ -167,7 +167,7 @@ def _measure(
     """Return the items of every slice of the first run, and how alike the runs are on them."""
     if not runs:
         return {}
-    counted = count_items(store, metric, runs[0].run_id, columns, settings.labels)
+    counted = count_items(store, metric, runs[0].run_id, columns, settings.labels, settings.cluster)
     paired: dict[SliceKey, PairedItems] = {}
     if len(runs) > 1:
         pair = RunPair(runs[1], runs[0])

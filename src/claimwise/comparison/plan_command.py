@@ -6,6 +6,7 @@ import click
 
 from claimwise.command.options import (
     change_settings,
+    cluster_option,
     console,
     current_project,
     format_option,
@@ -38,6 +39,7 @@ from claimwise.types.rows import Run
 @click.option("--run", "run_id", metavar="RUN", help="Run to plan from (default: the latest).")
 @click.option("--base", "base_id", metavar="RUN",
               help="Another run on the same items (default: the previous one).")  # fmt: skip
+@cluster_option
 @store_option
 @format_option("text", "markdown", "json")
 def command(
@@ -49,6 +51,7 @@ def command(
     labels: str | None,
     run_id: str | None,
     base_id: str | None,
+    cluster: str | None,
     store: str | None,
     form: str,
 ) -> None:
@@ -60,7 +63,7 @@ def command(
     """
     project = current_project()
     metric = find_metric(load_metrics(project.metrics_folder), name)
-    settings = change_settings(project, labels, confidence)
+    settings = change_settings(project, labels, confidence, cluster)
     goal = Goal(drop=drop, power=power, confidence=settings.confidence)
     columns = read_columns(by, project.config.metrics.by)
     with open_project_store(project, store) as opened, opened.snapshot():

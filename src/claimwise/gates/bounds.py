@@ -17,7 +17,12 @@ from typing import Final, Literal
 from scipy import special
 
 from claimwise.metrics.histogram import Histogram
-from claimwise.metrics.intervals import design_effect, korn_graubard_bound
+from claimwise.metrics.intervals import (
+    carried_by,
+    degrees_of_freedom,
+    design_effect,
+    korn_graubard_bound,
+)
 
 Side = Literal["lower", "upper"]
 
@@ -36,10 +41,10 @@ def bound_to_pass(h: Histogram, confidence: float, side: Side) -> float | None:
 
         D = max(1, measured, w (1 + (b - 1) DECISION_ICC) + (1 - w) measured),
 
-    where b is the item size that matters. Assumes independent items. One item gives the trivial
-    bound 0 or 1, no items None.
+    where b is the item size that matters; t has `degrees_of_freedom`. Assumes independent items.
+    One item gives the trivial bound 0 or 1, no items None.
     """
-    return _bound(h, confidence, side, h.items - 1.0)
+    return _bound(h, confidence, side, degrees_of_freedom(h))
 
 
 def bound_to_fail(h: Histogram, confidence: float, side: Side) -> float | None:
@@ -54,11 +59,9 @@ def bound_to_fail(h: Histogram, confidence: float, side: Side) -> float | None:
         return bound_to_pass(h, confidence, side)
     if (h.hits < h.units / 2) == (side == "lower"):
         return korn_graubard_bound(h, confidence, side)
-    residuals = (h.numerator - h.hits / h.units * h.denominator) ** 2
-    spread, squares = float(h.clusters @ residuals), float(h.clusters @ residuals**2)
-    carried = min(h.items - 1.0, spread**2 / squares) if squares else h.items - 1.0
     weight = _assumed_share(h)
-    return _bound(h, confidence, side, weight * (h.items - 1) + (1 - weight) * carried)
+    freedom = weight * (h.items - 1) + (1 - weight) * carried_by(h)
+    return _bound(h, confidence, side, min(freedom, degrees_of_freedom(h)))
 
 
 def _bound(h: Histogram, confidence: float, side: Side, freedom: float) -> float | None:

@@ -35,12 +35,24 @@ class GateCounts:
     """The items of one slice, in the order of their ids."""
 
     rows: Mapping[str, ItemRow] = field(default_factory=dict)
+    # What items belong to that are not independent; those without stand for themselves.
+    clusters: Mapping[str, str] = field(default_factory=dict)
 
     def table(self, items: Iterable[str] | None = None) -> Floats:
-        """Return a line for each item, of all or of those named; one that is not there is zeros."""
-        wanted = self.rows if items is None else items
+        """Return a line for each item, of all or of those named; one that is not there is zeros.
+
+        Items of one cluster are added up in one line.
+        """
+        wanted = list(self.rows if items is None else items)
         rows = [self.rows.get(item, ItemRow()) for item in wanted]
-        return np.array(rows, dtype=np.float64).reshape(-1, len(ItemRow._fields))
+        table = np.array(rows, dtype=np.float64).reshape(-1, len(ItemRow._fields))
+        if not self.clusters:
+            return table
+        places: dict[str, int] = {}
+        lines = [places.setdefault(self.clusters.get(item, item), len(places)) for item in wanted]
+        sums = np.zeros((len(places), table.shape[1]))
+        np.add.at(sums, lines, table)
+        return sums
 
 
 def imagine(table: Floats, better: Better, *, well: bool, trusting: bool) -> tuple[Floats, Floats]:

@@ -11,6 +11,11 @@ however slices depend on each other. A gate passes if all slices pass. A bad sli
 by luck itself, and other slices only make that rarer: each is tested at the plain confidence, and
 the gate still passes a bad build no more often than 1 - confidence (intersection-union).
 
+A gate that is applied to every commit has as many chances to fail by bad luck: a system exactly at
+its limit fails one of a hundred looks almost surely. A gate with ``looks`` spends its error over
+all of them (Bonferroni again, as nobody knows how looks depend on each other), and says what that
+costs: the drop below the limit that one look still finds.
+
 A relative gate has two lines, as no sample can show that nothing changed. It passes when the drop
 is surely below the margin, and fails when there surely is a drop that was not shown to be below
 the margin. A small, well measured drop within the margin therefore passes.
@@ -27,15 +32,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+import msgspec
 import numpy as np
+from scipy import special
 
+from claimwise.calibration.headline import Basis
 from claimwise.gates.bounds import Side, bound_to_fail, bound_to_pass
 from claimwise.gates.counts import Floats, GateCounts, imagine
 from claimwise.gates.gather import Gathered
 from claimwise.gates.values import GateDecision, Outcome, SliceDecision
 from claimwise.metrics.counting import SliceKey
 from claimwise.metrics.histogram import Histogram
-from claimwise.metrics.intervals import simultaneous_confidence
+from claimwise.metrics.intervals import effective_size, simultaneous_confidence
 from claimwise.metrics.paired import RateDifference, compare_items
 from claimwise.types.results import Better
 
@@ -60,7 +68,9 @@ def decide_gate(gathered: Gathered) -> GateDecision:
     tested = [key for key in keys if _count_items(gathered, key) >= rule.gate.min_items]
     sure = Confidence(
         passing=rule.gate.confidence,
-        failing=simultaneous_confidence(rule.gate.confidence, max(1, len(tested))),
+        failing=simultaneous_confidence(
+            rule.gate.confidence, max(1, len(tested)) * rule.gate.looks
+        ),
     )
     slices = [_decide_slice(gathered, key, sure, tested=key in tested) for key in keys]
     unpaired = sum(found.unpaired for found in slices)
@@ -78,7 +88,91 @@ def decide_gate(gathered: Gathered) -> GateDecision:
         pass_confidence=sure.passing,
         fail_confidence=sure.failing,
         slices=tuple(slices),
-        notes=(*gathered.notes, *(alone if unpaired else ())),
+        notes=(*gathered.notes, *(alone if unpaired else ()), *_describe_power(gathered, sure)),
+    )
+
+
+def _describe_power(gathered: Gathered, sure: Confidence) -> list[str]:
+    """Say what a gate with several looks still finds at one of them; nothing for one look."""
+    gate = gathered.rule.gate
+    limit = gate.min if gate.min is not None else gate.max
+    if gate.looks == 1 or limit is None:
+        return []
+    once = 1 - (1 - sure.failing) * gate.looks
+    sizes = [
+        effective_size(Histogram.from_clusters(table[:, 0], table[:, 1]))
+        for table in (counts.table() for counts in gathered.slices.values())
+    ]
+    size = min((one for one in sizes if one), default=0.0)
+    if not size:
+        return []
+    found, without = (find_detectable(size, limit, one) for one in (sure.failing, once))
+    where = "the smallest slice" if len(sizes) > 1 else "one look"
+    return [
+        f"Looks {gate.looks:,} times: {where} finds a rate {found:.0%} beyond the limit four times "
+        f"in five ({without:.0%} with one look)."
+    ]
+
+
+def find_detectable(size: float, limit: float, confidence: float, power: float = 0.8) -> float:
+    """Return how far beyond the limit a rate must lie for a look to fail it with ``power``.
+
+    Method: (z_confidence + z_power) standard errors of a rate at the limit from ``size``
+    independent units.
+    """
+    reach = float(special.ndtri(confidence) + special.ndtri(power))
+    return min(1.0, reach * math.sqrt(limit * (1 - limit) / size))
+
+
+def find_slide(gathered: Gathered) -> list[SliceDecision]:
+    """Return the slices that are surely worse than an anchor by more than the margin.
+
+    The anchor may be the best of many runs, and so better than it is by luck: that there surely is
+    a drop does not count here, only that it surely is beyond the margin. Half of the error of all
+    slices is spent on it.
+    """
+    rule = gathered.rule
+    keys = [
+        key
+        for key in dict.fromkeys([*gathered.slices, *gathered.baseline])
+        if _count_items(gathered, key) >= rule.gate.min_items
+    ]
+    sure = Confidence(
+        passing=rule.gate.confidence,
+        failing=simultaneous_confidence(
+            rule.gate.confidence, 2 * max(1, len(keys)) * rule.gate.looks
+        ),
+    )
+    found = []
+    for key in keys:
+        decided = _decide_slice(gathered, key, sure, tested=True)
+        kindest = decided.high if rule.better == "higher" else decided.low
+        if kindest is None:
+            continue
+        drop = -kindest if rule.better == "higher" else kindest
+        if drop > rule.gate.tolerance:
+            reason = (
+                f"slow slide: worse than {gathered.baseline_id} by at least {drop:.3f}; "
+                f"{rule.gate.tolerance:g} is tolerated"
+            )
+            found.append(msgspec.structs.replace(decided, outcome="fail", reason=reason))
+    return found
+
+
+def add_slide(decision: GateDecision, slid: list[SliceDecision], anchor_id: str) -> GateDecision:
+    """Return a decision that a slow slide from an anchor fails as well."""
+    by_slice = {tuple(one.slice.items()): one for one in slid}
+    slices = [
+        one if one.outcome == "fail" else by_slice.get(tuple(one.slice.items()), one)
+        for one in decision.slices
+    ]
+    slices.sort(key=lambda one: _ORDER[one.outcome])
+    return msgspec.structs.replace(
+        decision,
+        anchor_id=anchor_id,
+        slices=tuple(slices),
+        outcome=combine_outcomes([one.outcome for one in slices]),
+        notes=(*decision.notes, f"Also held against the earlier run {anchor_id}."),
     )
 
 
@@ -96,9 +190,7 @@ def decide_rate(
     ill = _bound_all(table, better, sure.passing, well=False)
     well = _bound_all(table, better, sure.failing, well=True)
     low, high = (ill, well) if better == "higher" else (well, ill)
-    if _is_wrong(well, limit, better):
-        return "fail", low, high
-    return ("inconclusive" if _is_wrong(ill, limit, better) else "pass"), low, high
+    return _decide_bounds(ill, well, better, limit), low, high
 
 
 def decide_change(
@@ -131,7 +223,7 @@ def _bound_all(table: Floats, better: Better, confidence: float, *, well: bool) 
     """
     side: Side = "upper" if well == (better == "higher") else "lower"
     bound_rate = bound_to_fail if well else bound_to_pass
-    imagined = Histogram.from_clusters(*imagine(table, better, well=well, trusting=well))
+    imagined = Histogram.from_clusters(*imagine(table, better, well=well, trusting=False))
     scored = Histogram.from_clusters(table[:, 0], table[:, 1])
     found = [
         bound
@@ -193,29 +285,83 @@ def _decide_absolute(
     table = gathered.slices[key].table()
     limit = (gate.min if gate.min is not None else gate.max) or 0.0
     items, total = _count_items(gathered, key), table.sum(axis=0)
-    outcome, low, high = decide_rate(table, rule.better, limit, sure)
-    more: int | None = None
+    found = _read_slice(gathered, key, table, limit, sure)
+    outcome, more = found.outcome, None
     if not tested:
         outcome, more = "inconclusive", gate.min_items - items
         reason = f"{_count(items)}, {gate.min_items:,} are asked for"
+    elif outcome == "inconclusive" and found.told:
+        reason = (
+            f"{found.told}: {found.low:.3f} to {found.high:.3f} leaves {limit:g} open; label some "
+            "claims of this run (claimwise rounds create)"
+        )
     elif outcome == "inconclusive":
-        more = _plan_rate(table, rule.better, limit, sure)
+        more = _plan_rate(found.table, rule.better, limit, sure)
         reason = _explain(table, more, gathered.doubts.get(key))
     else:
-        reason = _say_rate(outcome, low, high, limit, rule.better)
+        reason = _say_rate(outcome, found.low, found.high, limit, rule.better)
+        reason += f" ({found.told})" if found.told else ""
     return SliceDecision(
         slice=named,
         outcome=outcome,
         reason=reason,
-        rate=_divide(total[0], total[1]),
-        low=low,
-        high=high,
+        rate=found.rate,
+        low=found.low,
+        high=found.high,
         items=items,
         units=round(total[1]),
         unscored=round(total[2]),
-        untrusted=round(max(total[3], total[4])),
+        untrusted=0 if found.told else round(max(total[3], total[4])),
+        basis=found.basis,
         more_items=more,
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Read:
+    """A slice's rate as one of its readings gives it; ``told`` is empty for labels as they are."""
+
+    outcome: Outcome
+    rate: float | None
+    low: float
+    high: float
+    table: Floats
+    basis: Basis | None = None
+    told: str = ""
+
+
+def _read_slice(
+    gathered: Gathered, key: SliceKey, table: Floats, limit: float, sure: Confidence
+) -> _Read:
+    """Decide a slice by the reading that leaves least open: people's labels, or a judge's."""
+    better = gathered.rule.better
+    known = gathered.readings.get(key)
+    counted = known.people.table() if known else table
+    outcome, low, high = decide_rate(counted, better, limit, sure)
+    hits, units = counted.sum(axis=0)[:2]
+    found = [
+        _Read(
+            outcome=outcome, rate=_divide(hits, units), low=low, high=high, table=counted,
+            basis="people" if known and units else None,
+        )
+    ]  # fmt: skip
+    for reading in known.others if known else ():
+        low, _ = reading.find_range(sure.passing, passing=True)
+        _, high = reading.find_range(sure.failing, passing=False)
+        found.append(
+            _Read(
+                outcome=_decide_bounds(low, high, better, limit), rate=reading.rate, low=low,
+                high=high, table=counted, basis=reading.basis, told=reading.told,
+            )
+        )  # fmt: skip
+    return min(found, key=lambda one: one.high - one.low)
+
+
+def _decide_bounds(ill: float, well: float, better: Better, limit: float) -> Outcome:
+    """Decide by the bound that must hold to pass and the one that must not to fail."""
+    if _is_wrong(well, limit, better):
+        return "fail"
+    return "inconclusive" if _is_wrong(ill, limit, better) else "pass"
 
 
 def _decide_relative(
@@ -242,10 +388,12 @@ def _decide_relative(
         more = gate.min_items - len(shared)
         reason = f"{_count(len(shared))} in both runs, {gate.min_items:,} are asked for"
     else:
-        outcome, low, high = decide_change(ill, well, rule.better, gate.tolerance, sure)
-        reason = _say_change(outcome, low, high, gate.tolerance, rule.better)
+        # A judge shows less of a drop than people would see: less of one is tolerated.
+        tolerance = gate.tolerance * gathered.strength
+        outcome, low, high = decide_change(ill, well, rule.better, tolerance, sure)
+        reason = _say_change(outcome, low, high, tolerance, rule.better)
         if outcome == "inconclusive":
-            more = _plan_change(ill, well, rule.better, gate.tolerance, sure)
+            more = _plan_change(ill, well, rule.better, tolerance, sure)
             reason = _explain(np.vstack((new, base)), more, gathered.doubts.get(key))
     rate, was = _divide(total[0], total[1]), _divide(*base.sum(axis=0)[:2])
     return SliceDecision(
@@ -286,7 +434,7 @@ def _plan_rate(table: Floats, better: Better, limit: float, sure: Confidence) ->
     when the unknown units decide, whatever the number of items.
     """
     for well, confidence in ((False, sure.passing), (True, sure.failing)):
-        counted = Histogram.from_clusters(*imagine(table, better, well=well, trusting=well))
+        counted = Histogram.from_clusters(*imagine(table, better, well=well, trusting=False))
         if _is_wrong(counted.hits / counted.units, limit, better) == well:
             decides = partial(_would_decide, counted, better, limit, confidence, well)
             return max(1, _search(counted.items, decides) - counted.items)
@@ -350,7 +498,7 @@ def _search(items: int, decides: Callable[[int], bool]) -> int:
 def _explain(table: Floats, more: int | None, doubt: str | None) -> str:
     """Say why a slice is inconclusive, and what would decide it."""
     unscored, untrusted = round(table[:, 2].sum()), round(table[:, 3:].max(axis=1).sum())
-    barred = f"{untrusted:,} labels may not make it pass: {doubt}" if untrusted and doubt else None
+    barred = f"{untrusted:,} labels decide nothing: {doubt}" if untrusted and doubt else None
     if more is None:
         return barred or f"the {unscored:,} unscored decide: score them"
     if more >= MOST_ITEMS:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from claimwise.gates.values import GateDecision, GateReport, Outcome, SliceDecision
+from claimwise.gates.values import GateDecision, GateEvent, GateReport, Outcome, SliceDecision
 from claimwise.report.columns import Writer
 from claimwise.report.format import (
     MISSING,
@@ -30,6 +30,8 @@ from claimwise.report.format import (
 from claimwise.report.markdown import escape, write_table
 
 SCHEMA: Final = "claimwise.gates/1"
+HISTORY_SCHEMA: Final = "claimwise.gate-history/1"
+HISTORY_COLUMNS: Final = ("decided", "run", "gate", "outcome", "decided by")
 MOST_SLICES: Final = 25  # of a gate in Markdown and on a terminal; JSON and JUnit have them all
 
 _SIGNS: Final[dict[Outcome, str]] = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
@@ -111,6 +113,23 @@ def _explain_bounds(decision: GateDecision) -> str:
     )
 
 
+def describe_twin(decision: GateDecision) -> str | None:
+    """Say in one line what the other half of the abstention pair is; None where a gate has it."""
+    twin = decision.twin
+    if twin is None:
+        return None
+    name = clean(twin.member).replace("_", " ")
+    if twin.rate is None:
+        kind = "unanswerable" if twin.member == "correct_abstention" else "answerable"
+        return f"Beside it, {name}: not measured, needs {kind} items with an action."
+    extreme = "always" if twin.member == "over_refusal" else "never"
+    return (
+        f"Beside it, {name}: {show_rate(twin.rate)} [{twin.low:.3f}, {twin.high:.3f}] on "
+        f"{pluralize(twin.units, decision.unit)} (no gate; a system that {extreme} abstains would "
+        "pass this one)."
+    )
+
+
 def _headers(decision: GateDecision) -> list[str]:
     what = "change" if decision.baseline_id else "rate"
     return ["", "slice", what, "bounds", "items", plural_of(decision.unit), "unscored", "why"]
@@ -139,6 +158,9 @@ def print_gates(report: GateReport, console: Console) -> None:
         _print_slices(writer, decision)
         for note in decision.notes:
             writer.say(f"! {clean(note)}", "yellow", indent=2)
+        twin = describe_twin(decision)
+        if twin:
+            writer.say(twin, indent=2)
         writer.say(_explain_bounds(decision), "dim", indent=2)
         writer.skip()
     writer.say(describe_report(report), "bold")
@@ -175,8 +197,29 @@ def render_gates_markdown(report: GateReport) -> str:
         if left > 0:
             parts.append(f"… and {left:,} more slices.")
         parts += [f"**Note:** {escape(clean(note))}" for note in decision.notes]
+        twin = describe_twin(decision)
+        if twin:
+            parts.append(escape(twin))
         parts.append(escape(_explain_bounds(decision)))
     return "\n\n".join(parts) + "\n"
+
+
+def list_history_cells(event: GateEvent) -> list[str]:
+    """Return a kept result as a line of a table: when, what, and the slice that decided it."""
+    slices = event.decision["slices"]
+    worst = "" if not slices else _describe_kept(slices[0])
+    return [
+        event.decided_at.isoformat(" ", "seconds"),
+        event.run_id,
+        event.gate,
+        event.outcome if event.blocks or event.outcome == "pass" else f"{event.outcome} (warns)",
+        worst,
+    ]
+
+
+def _describe_kept(found: dict[str, Any]) -> str:
+    named = ", ".join(f"{name}={value}" for name, value in found["slice"].items()) or "overall"
+    return f"{named} {show_rate(found['rate'])}: {found['reason']}"
 
 
 def gates_to_document(report: GateReport) -> dict[str, Any]:

@@ -19,6 +19,7 @@ class GateRule:
     member: str | None
     better: Better
     labels: str
+    cluster: str | None = None  # what items belong to that are not independent
 
     @property
     def by(self) -> tuple[str, ...]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
+
+import msgspec
 
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ConfigError, describe_unknown
-from claimwise.gates import decide_gate, gather_gate, resolve_gate
-from claimwise.gates.settings import name_abstention, read_gates
-from claimwise.gates.values import Gate, GateReport
+from claimwise.gates import GateRule, decide_gate, gather_gate, resolve_gate
+from claimwise.gates.decide import add_slide, find_slide
+from claimwise.gates.gather import PREVIOUS, find_anchor, measure_twin
+from claimwise.gates.settings import name_abstention, name_twin, read_gates
+from claimwise.gates.values import Gate, GateDecision, GateReport
 from claimwise.metrics import check_run, load_metrics
 from claimwise.metrics.estimate import check_labeler
 from claimwise.store import Store
@@ -17,7 +22,12 @@ from claimwise.store.runs import find_latest_run
 
 
 def run_gates(
-    store: Store, project: Project, run_id: str | None = None, names: Sequence[str] = ()
+    store: Store,
+    project: Project,
+    run_id: str | None = None,
+    names: Sequence[str] = (),
+    *,
+    cluster: str | None = None,
 ) -> GateReport:
     """Decide the gates of a project on one run, the latest if none is named.
 
@@ -25,7 +35,10 @@ def run_gates(
         store: where the rows are.
         project: whose gates and metrics.
         run_id: the run.
-        names: the gates; none for all. One half of the abstention pair brings the other.
+        names: the gates; none for all. One half of the abstention pair brings the other's gate,
+            where there is one; where there is none, its rate stands beside.
+
+        cluster: what items belong to that are not independent; the project's when left out.
 
     Raises:
         ConfigError: there are no gates, or none of that name, or one does not fit its metric.
@@ -33,14 +46,39 @@ def run_gates(
     """
     gates = _choose_gates(project, names)
     metrics = load_metrics(project.metrics_folder)
-    rules = [resolve_gate(gate, metrics, project.settings.labels) for gate in gates]
+    settings = project.settings
+    rules = [
+        replace(resolve_gate(gate, metrics, settings.labels), cluster=cluster or settings.cluster)
+        for gate in gates
+    ]
     with store.snapshot():
         run_id = run_id or find_latest_run(store)
         check_run(store, run_id)
         for rule in rules:
             check_labeler(store, rule.labels)
-        decided = tuple(decide_gate(gather_gate(store, rule, run_id)) for rule in rules)
+        gated = {name_abstention(gate) for gate in gates}
+        decided = tuple(_decide(store, rule, run_id, gated) for rule in rules)
     return GateReport(run_id=run_id, store=store.place, version=version("claimwise"), gates=decided)
+
+
+def _decide(store: Store, rule: GateRule, run_id: str, gated: set[str | None]) -> GateDecision:
+    decision = decide_gate(gather_gate(store, rule, run_id))
+    if rule.gate.baseline == PREVIOUS:
+        decision = _hold_anchor(store, rule, decision)
+    twin = name_twin(rule.gate)
+    if twin is None or twin in gated:
+        return decision
+    found = measure_twin(store, rule, twin, run_id)
+    return msgspec.structs.replace(decision, twin=found)
+
+
+def _hold_anchor(store: Store, rule: GateRule, decision: GateDecision) -> GateDecision:
+    """Hold a run against an earlier one as well: many small drops may each pass."""
+    anchor = find_anchor(store, rule, decision.run_id, decision.baseline_id or "")
+    if anchor is None:
+        return decision
+    held = replace(rule, gate=msgspec.structs.replace(rule.gate, baseline=anchor))
+    return add_slide(decision, find_slide(gather_gate(store, held, decision.run_id)), anchor)
 
 
 def _choose_gates(project: Project, names: Sequence[str]) -> list[Gate]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -11,13 +10,15 @@ from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ConfigError
 from claimwise.gates.values import Gate
 
+MOST_LOOKS = 100_000
+
 
 def read_gates(project: Project) -> tuple[Gate, ...]:
     """Return the gates of a project, each with a name.
 
     Raises:
-        ConfigError: a gate has a key or value that nobody knows, contradicts itself, shares its
-            name with another, or is one half of the abstention pair.
+        ConfigError: a gate has a key or value that nobody knows, contradicts itself, or shares its
+            name with another.
     """
     path = project.folder / FILE_NAME
     try:
@@ -42,7 +43,6 @@ def _name_gates(path: Path, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
                 f"{path}: [[gates]] {number}: there is another gate named {name!r}; rename one"
             )
         named[name] = msgspec.structs.replace(gate, name=name)
-    _pair_abstention(path, named.values())
     return tuple(named.values())
 
 
@@ -59,6 +59,8 @@ def _check_limits(gate: Gate) -> str | None:
         return "has both min and max; write two gates, each with one"
     if gate.baseline is None and gate.margin is not None:
         return 'has margin but no baseline; add baseline = "previous" or a run'
+    if gate.anchor != "best" and gate.baseline != "previous":
+        return 'has anchor without baseline = "previous"; add it, or remove anchor'
     if gate.baseline is not None and given:
         return f"has both baseline and {min(given)}; write two gates, one with each"
     if gate.baseline is None and not given:
@@ -87,6 +89,7 @@ def _check_shares(gate: Gate) -> str | None:
             0 <= gate.min_agreement < 1,
             "at least 0 and below 1",
         ),
+        ("looks", gate.looks, 1 <= gate.looks <= MOST_LOOKS, f"1 to {MOST_LOOKS:,}"),
         ("min_items", gate.min_items, gate.min_items >= 2, "2 or more"),
     ):
         if not allowed:
@@ -94,23 +97,16 @@ def _check_shares(gate: Gate) -> str | None:
     return None
 
 
-_ABSTENTION = {"correct_abstention": "min", "over_refusal": "max"}
-
-
-def _pair_abstention(path: Path, gates: Iterable[Gate]) -> None:
-    """Refuse one half of the abstention pair: who abstains always, or never, would pass it."""
-    found = {name_abstention(gate) for gate in gates} - {None}
-    if len(found) == 1:
-        (alone,) = found
-        (other,) = set(_ABSTENTION) - found
-        raise ConfigError(
-            f"{path}: [[gates]] has {alone} without {other}, so a system that "
-            f"{'always' if alone == 'correct_abstention' else 'never'} abstains would pass; add "
-            f'[[gates]] with metric = "{other}" and {_ABSTENTION[other]} = …, or baseline = …'
-        )
+_ABSTENTION = ("correct_abstention", "over_refusal")
 
 
 def name_abstention(gate: Gate) -> str | None:
     """Return which half of the abstention pair a gate is about, if it is about one."""
     name = gate.member if gate.metric == "abstention" else gate.metric
     return name if name in _ABSTENTION else None
+
+
+def name_twin(gate: Gate) -> str | None:
+    """Return the other half of the abstention pair, for a gate that is about one of them."""
+    half = name_abstention(gate)
+    return None if half is None else _ABSTENTION[half == _ABSTENTION[0]]

@@ -7,7 +7,8 @@ has three outcomes; what can't be told is inconclusive, and never a pass.
 
 from __future__ import annotations
 
-from typing import Literal
+from datetime import datetime
+from typing import Any, Literal
 
 import msgspec
 
@@ -31,10 +32,13 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max: float | None = None
     baseline: str | None = None  # a run, or "previous"
     margin: float | None = None  # the drop that is tolerated; see DEFAULT_MARGIN
+    # With baseline = "previous": the earlier run that many small drops together are held against.
+    anchor: str = "best"  # of the earlier runs; or a run, or "none"
     confidence: float = 0.95
+    looks: int = 1  # how often the gate will be applied; its fails hold over all of them together
     min_items: int = 2  # a slice with fewer is inconclusive
     labels: str | None = None  # which may decide; else the project's
-    min_agreement: float = 0.8  # of an instrument with people; 0 trusts it unmeasured
+    min_agreement: float = 0.8  # 0 takes a judge's verdicts for the truth, unmeasured
     # A calibration decides first, is the only thing that may, or decides nothing.
     calibration: Literal["use", "require", "ignore"] = "use"
     on_inconclusive: Literal["fail", "warn"] = "fail"
@@ -70,14 +74,31 @@ class SliceDecision(msgspec.Struct, frozen=True, kw_only=True):
     items: int
     units: int
     unscored: int
-    # Units that an instrument judged whose agreement with people is unknown or too low.
+    # Units that a judge judged which may decide nothing: nobody knows its error on such items.
     untrusted: int = 0
+    # What the rate and its bounds rest on; None: no label plays a part, or only trusted ones.
+    basis: Literal["people", "corrected", "judge_only"] | None = None
     baseline_rate: float | None = None
     change: float | None = None
     # About how many more items would decide, if the rate stayed; None: not that kind of doubt.
     more_items: int | None = None
     # Items of the slice that only one of the two runs has.
     unpaired: int = 0
+
+
+class Twin(msgspec.Struct, frozen=True, kw_only=True):
+    """The other half of the abstention pair, on the same items: it decides nothing.
+
+    A system that never abstains has no over-refusal, and one that always does has perfect correct
+    abstention; only together do the two say something. Without a rate nothing was measured.
+    """
+
+    member: str
+    rate: float | None
+    low: float | None
+    high: float | None
+    items: int
+    units: int
 
 
 class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +116,8 @@ class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
     fail_confidence: float  # of each slice, so that all hold together
     slices: tuple[SliceDecision, ...]  # what fails first
     notes: tuple[str, ...] = ()
+    anchor_id: str | None = None  # the run that a slow slide was held against
+    twin: Twin | None = None  # of a gate on one half of the abstention pair without the other
 
     @property
     def blocks(self) -> bool:
@@ -126,3 +149,22 @@ class GateReport(msgspec.Struct, frozen=True, kw_only=True):
         if "fail" in blocking:
             return FAILED
         return INCONCLUSIVE if blocking else PASSED
+
+
+class GateEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One gate as it was applied once, kept for good.
+
+    ``inputs`` is what it was decided by: the gate's settings as they were, the metric and the
+    digest of its SQL, which labels decided. ``decision`` is the `GateDecision` of that moment.
+    """
+
+    event_id: str
+    decided_at: datetime
+    gate: str
+    run_id: str
+    baseline_id: str | None
+    outcome: Outcome
+    blocks: bool
+    version: str
+    inputs: dict[str, Any]
+    decision: dict[str, Any]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from claimwise.config import Project
-from claimwise.errors import MetricError
+from claimwise.errors import ConfigError, MetricError
 from claimwise.gates import GateRule, resolve_gate
 from claimwise.gates.settings import read_gates
 from claimwise.incidents.queries import IncidentRows, list_standings, read_incidents
@@ -53,14 +53,17 @@ _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 def list_incidents(store: Store, project: Project) -> tuple[list[IncidentStatus], list[str]]:
     """Return all incidents, the latest first, and what a reader should know.
 
-    Raises:
-        ConfigError: a gate does not fit its metric.
+    Gates that can't be read catch nothing, and are one of the things to know.
     """
     with store.snapshot():
         rows = read_incidents(store)
         standings = list_standings(store)
         attributes = list_attributes(store)
-    caught, warnings = find_catches(rows, attributes, _resolve_gates(project))
+    try:
+        rules, wrong = _resolve_gates(project), []
+    except (ConfigError, MetricError) as error:
+        rules, wrong = [], [str(error)]
+    caught, warnings = find_catches(rows, attributes, rules)
     incidents = {incident.incident_id: incident for incident in rows.incidents}
     claims = _group([claim for claim in rows.claims if claim.claim_type != "non_factual"])
     found = [
@@ -75,7 +78,7 @@ def list_incidents(store: Store, project: Project) -> tuple[list[IncidentStatus]
         )
         for standing in standings
     ]
-    return found, warnings
+    return found, [*wrong, *warnings]
 
 
 def _resolve_gates(project: Project) -> list[GateRule]:

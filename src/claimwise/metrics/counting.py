@@ -8,10 +8,11 @@ are, and everything downstream is computed from it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from claimwise.errors import MetricError, StoreError, describe_unknown
 from claimwise.metrics.catalogue import Metric
@@ -24,6 +25,10 @@ _CONTRACT = ("cluster_id", "numerator", "denominator")
 _COUNTS = (*_CONTRACT, "asked", "scored")
 _BOOLEANS = ("answerable",)
 _ITEMS = "left join eval_items as i on i.item_id = m.cluster_id"
+
+DOCUMENT: Final = "document"
+CONVERSATION: Final = "conversation"
+NO_CLUSTER: Final = "item"
 
 SliceKey = tuple[str | None, ...]
 
@@ -61,17 +66,22 @@ class ItemCounts(NamedTuple):
 
 
 def count_items(
-    store: Store, metric: Metric, run_id: str, by: Sequence[str], labels: str
+    store: Store,
+    metric: Metric,
+    run_id: str,
+    by: Sequence[str],
+    labels: str,
+    cluster: str | None = None,
 ) -> dict[SliceKey, SliceCounts]:
     """Return the counted items of every slice; the key holds the values of ``by`` in order.
 
-    Items of one conversation or document (``eval_items.cluster_id``) are not independent: they
-    count as one.
+    Items of one conversation, document or whatever ``cluster`` names (`write_cluster`) are not
+    independent: they count as one.
 
     Raises:
         MetricError: a slice column is unknown, or the metric breaks the contract.
     """
-    above = has_clusters(store, run_id)
+    above = cluster or CONVERSATION if has_clusters(store, run_id, cluster) else None
     columns, rows = _query(store, metric, run_id, by, labels, _count_pairs, above=above)
     counts: dict[SliceKey, SliceCounts] = {}
     width = len(by)
@@ -123,7 +133,7 @@ def _query(
     labels: str | Narrowing,
     finish: Callable[[str, str], str],
     *,
-    above: bool = False,
+    above: str | None = None,
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Add up a metric by slice and item (or the cluster above); return columns, finished rows."""
     prefix, label_params = narrow_labels(labels)
@@ -192,11 +202,11 @@ def _describe(store: Store, metric: Metric, params: dict[str, str]) -> list[str]
 
 
 def _add_up_items(
-    store: Store, metric: Metric, columns: list[str], by: Sequence[str], *, above: bool
+    store: Store, metric: Metric, columns: list[str], by: Sequence[str], *, above: str | None
 ) -> str:
     """Return the query that adds up each item's units within each slice.
 
-    ``above`` adds up what items of one cluster have instead.
+    ``above`` names the clusters whose items are added up instead.
     """
     joins: list[str] = []
     slices = [
@@ -204,8 +214,7 @@ def _add_up_items(
     ]
     cluster = "m.cluster_id"
     if above:
-        _join(joins, _ITEMS)
-        cluster = "coalesce(i.cluster_id, m.cluster_id) as cluster_id"
+        cluster = f"coalesce({write_cluster(store, above, joins)}, m.cluster_id) as cluster_id"
     scored = "m.scored" if "scored" in columns else "m.denominator"
     asked = "m.asked" if "asked" in columns else scored
     inner = ", ".join(
@@ -261,13 +270,82 @@ def _join(joins: list[str], join: str) -> None:
         joins.append(join)
 
 
-def has_clusters(store: Store, run_id: str) -> bool:
-    """Tell whether items of a run belong to something above them, such as a conversation."""
+def write_cluster(store: Store, name: str, joins: list[str]) -> str:
+    """Return SQL for what an item belongs to, adding the joins that it needs to ``joins``.
+
+    A document is the first, by name, of those that hold the item's gold spans; without any, of
+    those that its answer was given. Where an item has no such thing the value is null: it then
+    stands for itself.
+
+    Raises:
+        MetricError: there is no such column of items.
+    """
+    if name == CONVERSATION:
+        _join(joins, _ITEMS)
+        return "i.cluster_id"
+    if name == DOCUMENT:
+        for alias, table in (("gd", "gold_spans"), ("cd", "contexts where run_id = :run_id")):
+            _join(
+                joins,
+                f"left join (select item_id, min(source_id) as source_id from {table} "
+                f"group by item_id) as {alias} on {alias}.item_id = m.cluster_id",
+            )
+        return "coalesce(gd.source_id, cd.source_id)"
+    known = [*Item.__struct_fields__, *list_attributes(store)]
+    if name not in known:
+        raise MetricError(
+            describe_unknown("cluster", name, [DOCUMENT, CONVERSATION, NO_CLUSTER, *known])
+        )
+    return write_slice(store, name, [], joins)
+
+
+def has_clusters(store: Store, run_id: str, cluster: str | None = None) -> bool:
+    """Tell whether items of a run belong to something above them, named or found by itself."""
+    if cluster is not None:
+        return cluster != NO_CLUSTER
     sql = (
         "select 1 from answers as a join eval_items as e on e.item_id = a.item_id "
         "where a.run_id = :run_id and e.cluster_id is not null limit 1"
     )
     return bool(store.query(sql, {"run_id": run_id}))
+
+
+def map_clusters(store: Store, run_id: str, cluster: str | None = None) -> dict[str, str]:
+    """Return what items belong to, as `count_items` adds them up; empty where they stand alone."""
+    if not has_clusters(store, run_id, cluster):
+        return {}
+    joins: list[str] = []
+    above = write_cluster(store, cluster or CONVERSATION, joins)
+    sql = (
+        f"select m.cluster_id, {above} from (select item_id as cluster_id from eval_items) as m "
+        f"{' '.join(joins)}"
+    )
+    named = {"run_id": run_id} if ":run_id" in sql else {}
+    return {item: str(found) for item, found in store.query(sql, named) if found is not None}
+
+
+def describe_shared(store: Store, run_id: str, cluster: str | None = None) -> str | None:
+    """Say that items share documents although intervals take them for independent; or None."""
+    if cluster is not None or has_clusters(store, run_id):
+        return None
+    asked = {
+        row[0]
+        for row in store.query(
+            "select distinct item_id from answers where run_id = :run_id", {"run_id": run_id}
+        )
+    }
+    found = Counter(
+        document
+        for item, document in map_clusters(store, run_id, DOCUMENT).items()
+        if item in asked
+    )
+    shared = sum(count for count in found.values() if count > 1)
+    if 2 * shared <= len(asked):
+        return None
+    return (
+        f"{shared:,} of {len(asked):,} items share a document with others, and intervals take them "
+        "for independent. If a document makes them right or wrong together, use --cluster document"
+    )
 
 
 def list_attributes(store: Store) -> list[str]:

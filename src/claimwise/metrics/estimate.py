@@ -109,15 +109,19 @@ def _count_groupings(
 ) -> dict[tuple[str, ...], Counts]:
     """Count once by all columns and add up, or, where an item may lie in two slices, each anew."""
     columns = (*series, *by)
-    finest = count_items(store, metric, run_id, columns, settings.labels)
-    per_item = set(by) <= set(list_item_columns(store)) and not has_clusters(store, run_id)
+    finest = count_items(store, metric, run_id, columns, settings.labels, settings.cluster)
+    per_item = set(by) <= set(list_item_columns(store)) and not has_clusters(
+        store, run_id, settings.cluster
+    )
     found = {}
     for names in groupings:
         wanted = (*series, *names)
         if per_item or wanted == columns:
             found[names] = merge_counts(finest, [columns.index(name) for name in wanted])
         else:
-            found[names] = count_items(store, metric, run_id, wanted, settings.labels)
+            found[names] = count_items(
+                store, metric, run_id, wanted, settings.labels, settings.cluster
+            )
     return found
 
 

@@ -308,7 +308,10 @@ def _list_of(**properties: Document) -> Document:
 
 
 def _settings_schema() -> Document:
-    return _object(confidence=_NUMBER, method=_TEXT, resamples=_COUNT, seed=_COUNT, labels=_TEXT)
+    return _object(
+        confidence=_NUMBER, method=_TEXT, resamples=_COUNT, seed=_COUNT, labels=_TEXT,
+        cluster=_TEXT_OR_NULL,
+    )  # fmt: skip
 
 
 def _row_schema() -> Document:

@@ -16,6 +16,7 @@ from claimwise.command.options import (
     store_option,
 )
 from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
+from claimwise.metrics.counting import describe_shared
 from claimwise.report.format import join_words
 from claimwise.run_report import print_tables, render_tables_markdown, tables_to_document
 
@@ -57,12 +58,15 @@ def command(
     columns = measure.read_by(project)
     chosen = {find_metric(metrics, name).name for name in names} or set(metrics)
     with open_project_store(project, store) as opened, opened.snapshot():
+        named = runs or (choose_run(opened, None),)
         tables = [
             estimate_metric(opened, metric, run, columns, settings)
-            for run in runs or (choose_run(opened, None),)
+            for run in named
             for metric in metrics.values()
             if metric.name in chosen
         ]
+        for shared in {describe_shared(opened, run, settings.cluster) for run in named} - {None}:
+            click.echo(f"hint: {shared}", err=True)
     if form == "json":
         print_json(tables_to_document(tables))
     elif form == "markdown":

@@ -17,6 +17,9 @@ class Settings:
     resamples: int = 2000
     seed: int = 0
     labels: str = "default"  # which labels may decide: default, human, verifier or labeler:NAME
+    # What items belong to that are not independent: document, conversation, item (nothing), or a
+    # column of items. None: the conversation, where items have one.
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
