@@ -59,11 +59,12 @@ def _search(
     claim: TextFacts, values: Sequence[Value], near: Sequence[int], index: EvidenceIndex
 ) -> Misbinding | None:
     names = isinstance(values[0], Name)
-    own = list(list_holders(claim, -1, names=names))
+    own: list[Holder] | None = None
     for value in values:
-        holders, rivals = _find_places(value, near, index)
+        holders, rivals = _find_places(value, claim, near, index)
         if not holders or not rivals:
             continue
+        own = own or list(list_holders(claim, -1, names=names))
         words = _list_words(value, own, claim)
         noun = next((holder.noun for holder in own if holder.value == value), None)
         for rival in rivals:
@@ -94,20 +95,44 @@ def _list_words(value: Value, own: Sequence[Holder], claim: TextFacts) -> frozen
 
 
 def _find_places(
-    value: Value, near: Sequence[int], index: EvidenceIndex
+    value: Value, claim: TextFacts, near: Sequence[int], index: EvidenceIndex
 ) -> tuple[list[Holder], list[Holder]]:
-    """Return where the sources give a value, and where the closest sentences give another."""
+    """Return where the sources give a value, and where the closest sentences give another.
+
+    Most sentences need not be read: a rival stands beside the value, in a record, or in a
+    sentence that says nearly all that the claim says; a name's always in such a one.
+    """
     names = isinstance(value, Name)
-    stems = () if names else [stem for stem in read_stems(value.text) if stem[:1].isdigit()]
+    stems = [] if names else [stem for stem in read_stems(value.text) if stem[:1].isdigit()]
     places = [p for stem in stems for p in index.find(stem)[:_MOST_PLACES]]
-    holders: list[Holder] = []
-    rivals: list[Holder] = []
-    for position in dict.fromkeys((*near, *places)):
-        for held in index.hold_values(position, names=names):
-            if _agrees(value, held.value):
-                holders.append(held)
-            elif position in near:
-                rivals.append(held)
+    wanted = {
+        stem
+        for stem in claim.telling_stems
+        if not (isinstance(value, Name) and stem in value.stems)
+    }
+    needed = len(wanted) if names else _COVERED * len(wanted)
+    close = [
+        p
+        for p in near
+        if p in places
+        or index.sentences[p].record is not None
+        or len(wanted & index.sentences[p].stem_set) >= needed
+    ]
+    rivals = [
+        held
+        for p in close
+        for held in index.hold_values(p, names=names)
+        if not _agrees(value, held.value)
+    ]
+    if not rivals:
+        return [], []
+    looked_at = dict.fromkeys((*close, *places, *(near if names else ())))
+    holders = [
+        held
+        for p in looked_at
+        for held in index.hold_values(p, names=names)
+        if _agrees(value, held.value)
+    ]
     return holders, rivals
 
 

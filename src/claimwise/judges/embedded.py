@@ -22,6 +22,8 @@ from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Sc
 NO_WORDS = "no_words"
 # What is left of the probability of support where a value belongs to something else.
 _MISBOUND = 0.1
+# Below this probability of support nobody takes a swapped value for the right one.
+_UNLIKELY = 0.2
 _FALLBACK = (
     "{count} of the claims, or their sources, are not English: the encoder reads English only, "
     "so these were judged by the lexical tier, which is less exact"
@@ -141,7 +143,8 @@ class EmbeddedVerifier:
     ) -> Weighed | None:
         if not any(part.reading.stems for part in parts):
             return None
-        misbound = self._find_misbound(parts, index)
+        likely = max(lexical.supports, embedded[0].supports if embedded else 0.0)
+        misbound = self._find_misbound(parts, index) if likely >= _UNLIKELY else None
         if misbound is not None:
             lexical = _doubt(lexical)
             embedded = embedded and (_doubt(embedded[0]), embedded[1])
