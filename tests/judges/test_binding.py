@@ -31,6 +31,12 @@ NESTED = (
     "- Bo Sundgren\n  - Points: 2370\n  - Assists: 700\n"
 )
 PRONOUN = "The Kestrel Tower opened in 1931. It is 139 m tall. The Heron Tower is 87 m tall."
+REGIONS = "Sales in the coastal region grew by 11%, while those in the western region by 2%."
+FERRY = "At 118 m, Plover Tower can be seen from the ferry. At 61 m, Heron Tower can be seen too."
+WEIR = (
+    "Miller Bridge crosses the river. It was inaugurated on 21 March 1968. "
+    "Station Bridge crosses the canal. It was inaugurated on 3 May 1931."
+)
 BOTH = pytest.mark.parametrize("tier", ["lexical", "embedded"])
 
 SWAPPED = [
@@ -46,6 +52,10 @@ SWAPPED = [
     (OPENINGS, "Beta Hall opened on 3 May 1931."),
     (OPENINGS, "Beta Hall opened in 1931."),
     (SCORES, "Sundgren scored 1,930 points."),
+    (REGIONS, "In the western region, sales grew 11%."),
+    (FERRY, "The height of the Heron Tower is 118 m."),
+    (TOWERS, "How tall is the Heron Tower? It is 139 m tall."),
+    (WEIR, "On 21 March 1968, Station Bridge was inaugurated."),
 ]
 RECORDS = {"table": TABLE, "JSON": JSON, "CSV": CSV, "items": ITEMS, "nested list": NESTED}
 SWAPPED_RECORDS = [
@@ -97,6 +107,13 @@ TRUE = [
     (OPENINGS, "Beta Hall opened in 1940."),
     (SCORES, "Sundgren scored 2,370 points."),
     (SCORES, "Lindqvist scored 1,930 points, fewer than Sundgren."),
+    (REGIONS, "In the western region, sales grew 2%."),
+    (TOWERS, "How tall is the Heron Tower? It is 87 m tall."),
+    (WEIR, "On 3 May 1931, Station Bridge was inaugurated."),
+    (
+        "Bo Sundgren ended with 2,370 points. Mira Castell scored 856 points.",
+        "Bo Sundgren scored 2,370 points.",
+    ),
 ]
 TRUE_RECORDS = [
     "Ana Lindqvist scored 1930 points.",

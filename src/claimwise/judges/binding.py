@@ -15,7 +15,8 @@ Wherever the two can't be told apart this module is silent, and the verdict is a
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
 from typing import NamedTuple
 
 from claimwise.judges.amounts import Amount, agree
@@ -29,6 +30,7 @@ _LOOKED_AT = 6  # sentences, best first, in which rivals of a value are looked f
 _LOOKED_AT_FOR_NAMES = 2
 _LEFT_OUT = 2  # words that a second clause may leave out: “children [pay] 5”
 _MOST_PLACES = 24  # sentences that give the claimed number; more prove nothing
+_HALF = 0.5
 _COVERED = 0.75  # share of the claim's words that another sentence must hold to be about it
 
 
@@ -68,7 +70,7 @@ def _search(
         words = _list_words(value, own, claim)
         noun = next((holder.noun for holder in own if holder.value == value), None)
         for rival in rivals:
-            if noun is None or noun in _list_context(rival, index):
+            if noun is None or rival.is_record or noun in _list_context(rival, index):
                 found = _compare(value, words, holders, rival, index)
                 if found is not None:
                     return found
@@ -91,7 +93,7 @@ def _list_words(value: Value, own: Sequence[Holder], claim: TextFacts) -> frozen
         for _, theirs in _tell_apart(holder, other)
         for term in theirs
     }
-    return claim.stem_set - foreign
+    return claim.stem_set - foreign - set(read_stems(value.text))
 
 
 def _find_places(
@@ -110,13 +112,13 @@ def _find_places(
         for stem in claim.telling_stems
         if not (isinstance(value, Name) and stem in value.stems)
     }
-    needed = len(wanted) if names else _COVERED * len(wanted)
+    needed = len(wanted) if names else _HALF * len(wanted)
     close = [
         p
         for p in near
         if p in places
         or index.sentences[p].record is not None
-        or len(wanted & index.sentences[p].stem_set) >= needed
+        or len(wanted & index.read_context(p)) >= needed
     ]
     rivals = [
         held
@@ -144,17 +146,18 @@ def _compare(
     index: EvidenceIndex,
 ) -> Misbinding | None:
     """Return a misbinding if the rival is what the claim speaks of, and no holder is."""
-    about = _count_words(words, rival, index)
+    told = words & _list_context(rival, index)
     direct: list[Term] = []
     for holder in holders:
         close = _are_close(holder, rival, words, index)
-        if not close and _count_words(words, holder, index) < about:
+        if not close:
+            if holder.floats or not words & _list_context(holder, index) < told:
+                return None
             continue  # it speaks of something else
-        apart = _tell_apart(holder, rival) if _are_alike(holder, rival, words) else []
+        apart = _tell_apart(holder, rival, words) if _are_alike(holder, rival, words) else []
         if not apart or not _belongs(words, apart, lenient=rival.is_record):
             return None
-        if close:
-            direct = direct or [term for mine, _ in apart for term in mine]
+        direct = direct or [term for mine, _ in apart for term in mine]
     return _describe(value, rival, direct) if direct else None
 
 
@@ -186,50 +189,68 @@ def _is_covered(words: frozenset[str], terms: Sequence[Term], *, lenient: bool) 
 def _are_close(holder: Holder, rival: Holder, words: frozenset[str], index: EvidenceIndex) -> bool:
     """Tell whether two values are so close that one can be taken for the other.
 
-    They stand in records of one source, or in one sentence, or in sentences of one source that
-    have a word of the claim in common, of which the rival's says nearly all that the claim says.
-    A name must have all the claim's other words in its own stretch, or leave them out.
+    They stand in records of one source, in one sentence, or in sentences of one source of which
+    the rival's has every word of the claim that the other has, and at least half of them all; of
+    bare numbers and dates without names nearly all. A name must have all the claim's other words
+    in its own stretch, or leave them out.
     """
     mine, theirs = index.sentences[holder.position], index.sentences[rival.position]
     if mine.source != theirs.source or holder.is_record != rival.is_record:
         return False
     if rival.is_record:
         return True
-    own = {term.stem for side in rival.sides for term in side}
-    beside = {term.stem for side in holder.sides for term in side}
+    own, beside = _list_stems(rival), _list_stems(holder)
     together = holder.position == rival.position
-    wanted = [stem for stem in words if tells(stem)]
+    wanted = {stem for stem in words if tells(stem)}
     if isinstance(rival.value, Name) and isinstance(holder.value, Name):
-        own |= beside if together else set()  # a second clause leaves words out
-        told = own.issuperset(stem for stem in wanted if stem not in holder.value.stems)
+        own |= beside if together else frozenset()
+        figures = {stem for stem in words if stem[:1].isdigit()}
+        told = own >= wanted.difference(holder.value.stems) and figures <= theirs.stem_set
         return told and (together or bool(words & own & beside))
     if together:
         return True
-    held = sum(stem in theirs.stem_set or stem in own for stem in wanted)
-    return bool(words & own & beside) and held >= _COVERED * len(wanted)
+    if rival.kind == "" and rival.noun is None and holder.noun is None:
+        return False  # nothing tells what they count
+    context = _list_context(rival, index)
+    named = _has_name(holder) and _has_name(rival)
+    dated = rival.kind in ("year", "day", "age")
+    if holder.floats or (
+        (dated or not named) and not wanted & _list_context(holder, index) <= context
+    ):
+        return False
+    vague = (dated or not rival.kind) and not named
+    needed = _COVERED if vague else _HALF
+    return len(wanted & context) >= needed * len(wanted) and (
+        not vague or bool(words & own & beside)
+    )
 
 
-def _count_words(words: frozenset[str], holder: Holder, index: EvidenceIndex) -> int:
-    return len(words & _list_context(holder, index))
+def _has_name(holder: Holder) -> bool:
+    return any(term.named for side in holder.sides for term in side)
+
+
+def _list_stems(holder: Holder) -> frozenset[str]:
+    return frozenset(term.stem for side in holder.sides for term in side)
 
 
 def _list_context(holder: Holder, index: EvidenceIndex) -> frozenset[str]:
-    own = frozenset(term.stem for side in holder.sides for term in side)
-    return own if holder.is_record else own | index.sentences[holder.position].stem_set
+    own = _list_stems(holder)
+    return own if holder.is_record else own | index.read_context(holder.position)
 
 
 def _are_alike(holder: Holder, other: Holder, words: Set[str] | None = None) -> bool:
     """Tell whether two values are of one kind.
 
     A bare number counts what the word behind it says, which must be the claim's word; without
-    one it counts what an earlier one does (“Lind scored 1,930 points and Sund 2,370”). A cell's
-    number is of any kind.
+    one it counts what an earlier one does (“Lind scored 1,930 points and Sund 2,370”). A number in
+    the same column is of the same kind, with its unit or without.
     """
     mine, theirs = holder.value, other.value
     if type(mine) is not type(theirs):
         return False
     if holder.kind != other.kind:
-        return isinstance(mine, Amount) and holder.is_record and "" in (holder.kind, other.kind)
+        column = holder.is_record and holder.sides[1] == other.sides[1]
+        return column and isinstance(mine, Amount) and "" in (holder.kind, other.kind)
     if (holder.noun is None) != (other.noun is None):
         first, last = (other, holder) if holder.noun is None else (holder, other)
         if first.position == last.position and first.value.start > last.value.start:
@@ -249,31 +270,62 @@ def _agrees(value: Value, held: Value) -> bool:
     return isinstance(held, Amount) and agree(value, held)
 
 
-def _tell_apart(holder: Holder, other: Holder) -> Apart:
+def _tell_apart(holder: Holder, other: Holder, words: Set[str] | None = None) -> Apart:
     """Return, side by side, the words that only one of two values has.
 
     A side on which one of them has no word tells nothing: its words hold for both. Where names
     differ, the names count alone. In one sentence the second clause leaves out what the first
-    has said (“Adults pay 12 euros and children 5”), so only as many words are compared.
+    has said (“Adults pay 12 euros and children 5”), so only as many words are compared. In two
+    sentences sides need not correspond: all words are compared, of the rival's the claim's.
     """
     apart: Apart = []
     together = holder.position == other.position and not holder.is_record
+    one = (*holder.sides[0], *holder.sides[1])
+    two = (*other.sides[0], *other.sides[1])
+    if not together and not holder.is_record:
+        for own, foreign in _differ(one, two, together=False):
+            kept = [term for term in foreign if words is None or term.stem in words]
+            apart += [(own, kept)] if kept else []
+        return apart
     for mine, theirs in zip(holder.sides, other.sides, strict=True):
         apart += _differ(mine, theirs, together=together)
     if not apart and together:
-        apart += _differ(
-            *((*one.sides[0], *one.sides[1]) for one in (holder, other)), together=True
-        )
+        apart += _differ(one, two, together=True)
     return apart
 
 
 def _differ(mine: Sequence[Term], theirs: Sequence[Term], *, together: bool) -> Apart:
+    """Return the words that only one of two rows of words has, if both have some."""
     shared = {term.stem for term in mine} & {term.stem for term in theirs}
     one = [term for term in mine if term.stem not in shared]
     two = [term for term in theirs if term.stem not in shared]
-    if any(t.named for t in one) and any(t.named for t in two):
-        one, two = [t for t in one if t.named], [t for t in two if t.named]
+    if any(term.named for term in one) and any(term.named for term in two):
+        one, two = ([term for term in terms if term.named] for terms in (one, two))
+    elif together and (pairs := _pair_up(mine, theirs, shared)):
+        return pairs
     elif together and abs(len(one) - len(two)) <= _LEFT_OUT:
         least = min(len(one), len(two))
         one, two = one[:least], two[:least]
     return [(one, two)] if one and two else []
+
+
+def _pair_up(mine: Sequence[Term], theirs: Sequence[Term], shared: Set[str]) -> Apart:
+    """Return words that stand beside the same word: the *southern* region, the *western* region."""
+    beside = {
+        (term.stem, step): other
+        for step in (1, -1)
+        for term, other in _list_beside(theirs, step)
+        if term.stem in shared and other.stem not in shared
+    }
+    found = (
+        (one, beside.get((term.stem, step)))
+        for step in (1, -1)
+        for term, one in _list_beside(mine, step)
+        if one.stem not in shared
+    )
+    return [([one], [two]) for one, two in found if two is not None]
+
+
+def _list_beside(terms: Sequence[Term], step: int) -> Iterator[tuple[Term, Term]]:
+    ordered = list(terms) if step > 0 else list(reversed(terms))
+    return pairwise(ordered)

@@ -163,6 +163,9 @@ class EmbeddedVerifier:
     ) -> Misbinding | None:
         if not self._binds_values:
             return None
+        if len(parts) == 2 and parts[0].text.rstrip().endswith("?"):
+            # A question and its answer: “Who designed it? Anna Berg.” says one thing.
+            parts = [weigh_part(" ".join(part.text for part in parts), index)]
         found = (find_misbinding(part, index) for part in parts)
         return next((one for one in found if one is not None), None)
 

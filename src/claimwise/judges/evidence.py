@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from claimwise.judges.facts import Facts, Quantity, same_day, same_quantity
-from claimwise.judges.holders import Holder, hold_values
+from claimwise.judges.holders import Holder, find_antecedent, hold_values
 from claimwise.judges.lazy import lazy
-from claimwise.judges.link import SourceIndex
+from claimwise.judges.link import SourceIndex, SourceSentence
 from claimwise.judges.reading import TextFacts
 from claimwise.judges.words import is_common, read_stems
 from claimwise.text.sentences import find_sentences
@@ -65,13 +65,23 @@ class EvidenceIndex(SourceIndex):
         """Return the numbers and dates of a sentence, or its names, with what they belong to."""
         found = self._holders.get((position, names))
         if found is None:
-            told = self.sentences[position]
-            before = self.sentences[position - 1] if position else None
-            if before is not None and before.source != told.source:
-                before = None
+            told, before = self.sentences[position], self._find_before(position)
             found = hold_values(told, position, before, names=names)
             self._holders[position, names] = found
         return found
+
+    def read_context(self, position: int) -> frozenset[str]:
+        """Return a sentence's words, and those of the name that its opening pronoun stands for."""
+        told, before = self.sentences[position], self._find_before(position)
+        name = find_antecedent(told, before)
+        return told.stem_set.union(name.stems) if name else told.stem_set
+
+    def _find_before(self, position: int) -> SourceSentence | None:
+        """Return the sentence before one, in its source."""
+        if not position:
+            return None
+        before = self.sentences[position - 1]
+        return before if before.source == self.sentences[position].source else None
 
     @lazy
     def numbers(self) -> frozenset[str]:

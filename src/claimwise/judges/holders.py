@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from claimwise.judges.amounts import Amount
@@ -15,6 +16,7 @@ from claimwise.judges.facts import Day, Name
 from claimwise.judges.link import SourceSentence
 from claimwise.judges.reading import TextFacts
 from claimwise.judges.records import Cell
+from claimwise.judges.words import read_stems
 
 _PRONOUN = re.compile(r"(?:It|He|She|They|Its|His|Her|Their)\b")
 _RESPECTIVELY = re.compile(r"\brespectively\b|\beach other\b", re.IGNORECASE)
@@ -23,6 +25,7 @@ _BEFORE_YEAR = frozenset(
     ("in", "since", "from", "until", "by", "of", "during", "after", "before", "to", "and", "the")
 )
 _AGE = re.compile(r", \d{1,3}[,.](?!\d)")
+_OLD = re.compile(r"(?:[- ]{1,3}years?)?[- ]{1,3}old\b")
 _BRACKET = re.compile(r"\s*\(([^()]*)\)")
 
 Value = Amount | Day | Name
@@ -50,6 +53,7 @@ class Holder(NamedTuple):
     kind: str = ""
     noun: str | None = None  # what a bare number counts: “points” in “486 points”
     is_record: bool = False
+    floats: bool = False  # its subject is a pronoun that may stand for anything
 
 
 def list_holders(told: TextFacts, position: int, *, names: bool = False) -> Iterator[Holder]:
@@ -77,15 +81,15 @@ def list_holders(told: TextFacts, position: int, *, names: bool = False) -> Iter
 def _group_numbers(told: TextFacts) -> dict[str, list[Value]]:
     """Return the amounts and dates of a sentence by kind, in order.
 
-    A bare number that counts nothing goes with the only other kind: “12 euros and 5”.
+    A bare number that counts nothing goes with the only other kind before it: “12 euros and 5”.
     """
     groups: dict[str, list[Value]] = {}
     found = [(_find_kind(told, amount), amount) for amount in told.amounts]
-    kinds = {kind for kind, _ in found} - {"", "year", "ordinal"}
+    kinds = {kind for kind, _ in found} - {"", "year", "ordinal", "age"}
     only = next(iter(kinds)) if len(kinds) == 1 else ""
     for kind, amount in sorted(found, key=lambda one: one[1].start):
-        bare = not kind and told.counted_by(amount.end) is None
-        groups.setdefault(only if bare else kind, []).append(amount)
+        follows = not kind and only in groups and told.counted_by(amount.end) is None
+        groups.setdefault(only if follows else kind, []).append(amount)
     if told.days:
         groups["day"] = list(told.days)
     return groups
@@ -94,18 +98,30 @@ def _group_numbers(told: TextFacts) -> dict[str, list[Value]]:
 def _group_names(told: TextFacts) -> dict[str, list[Value]]:
     """Return the names of a sentence by what stands before them, which holds their place."""
     groups: dict[str, list[Value]] = {}
-    for name in told.names:
+    for name in chain.from_iterable(map(_split_name, told.names)):
         match = _SMALL_WORD.search(told.small, max(0, name.start - 30), name.start)
         groups.setdefault(f"name after {match[1] if match else ''}", []).append(name)
     return groups
 
 
+def _split_name(name: Name) -> Iterator[Name]:
+    """Yield the names that “and” joins: “Petra Novak and Abbey Bridge” are two."""
+    at = 0
+    for text in re.split(r"\s+and\s+(?:the\s+)?", name.text, flags=re.IGNORECASE):
+        at = name.text.index(text, at)
+        stems = tuple(stem for stem in read_stems(text) if stem in name.stems)
+        if stems:
+            yield Name(stems, text, name.start + at, name.start + at + len(text))
+
+
 def _find_kind(told: TextFacts, amount: Amount) -> str:
     """Return what an amount measures: “1930 points” is no year, “in 1930” and “1930” are.
 
-    A number between commas is an age: “her mother, 38, …”.
+    A number between commas is an age (“her mother, 38, …”), as is that of “31-year-old”.
     """
     if not amount.what and _AGE.match(told.text, max(0, amount.start - 2)):
+        return "age"
+    if _OLD.match(told.small, amount.end):
         return "age"
     if amount.what != "year" or told.counted_by(amount.end) is None:
         return amount.what
@@ -174,25 +190,41 @@ def hold_values(
         held = (one for cell in told.record.cells for one in _hold_cell(cell, position))
         return [one for one in held if isinstance(one.value, Name) == names]
     holders = list(list_holders(told, position, names=names))
-    if not holders or before is None or not _PRONOUN.match(told.text) or len(before.names) != 1:
+    if not holders or not _PRONOUN.match(told.text):
         return holders
-    name = tuple(Term(stem, stem.title(), named=True) for stem in before.names[0].stems)
+    name = find_antecedent(told, before)
+    if name is None:
+        return [holder._replace(floats=True) for holder in holders]
+    terms = tuple(Term(stem, stem.title(), named=True) for stem in name.stems)
     return [
-        holder._replace(sides=((*name, *holder.sides[0]), holder.sides[1])) for holder in holders
+        holder._replace(sides=((*terms, *holder.sides[0]), holder.sides[1])) for holder in holders
     ]
 
 
+def find_antecedent(told: SourceSentence, before: SourceSentence | None) -> Name | None:
+    """Return the one name of the sentence before one that opens with a pronoun."""
+    if before is None or not _PRONOUN.match(told.text) or len(before.names) != 1:
+        return None
+    return before.names[0]
+
+
 def _hold_cell(cell: Cell, position: int) -> Iterator[Holder]:
-    """Yield the values of a cell: its numbers and dates, or the whole where it has none."""
+    """Yield the values of a cell: its numbers and dates, or the whole where it has none.
+
+    Words beside a number in the cell (“5 points, 3 assists”) are a part of its attribute.
+    """
     told = TextFacts(cell.text)
-    sides = (_read_terms(cell.owner), _read_terms(cell.attribute))
-    values: list[Value] = [*told.amounts, *told.days]
-    if not values and told.telling and not cell.is_prose:
+    owner, attribute = _read_terms(cell.owner), _read_terms(cell.attribute)
+    found = list(list_holders(told, position))
+    for held in found:
+        kind = "" if held.kind in ("year", "age") else held.kind
+        sides = (owner, (*attribute, *held.sides[0], *held.sides[1]))
+        yield Holder(held.value, sides, position, kind, is_record=True)
+    if not found and told.telling and not cell.is_prose:
         stems = tuple(word.stem for word in told.telling)
-        values = [Name(stems, cell.text, 0, len(cell.text))]
-    for value in values:
-        kind = value.what if isinstance(value, Amount) else f"name of {cell.attribute}"
-        yield Holder(value, sides, position, "" if kind == "year" else kind, is_record=True)
+        name = Name(stems, cell.text, 0, len(cell.text))
+        kind = f"name of {cell.attribute}"
+        yield Holder(name, (owner, attribute), position, kind, is_record=True)
 
 
 def _read_terms(text: str) -> tuple[Term, ...]:

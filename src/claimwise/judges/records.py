@@ -22,6 +22,7 @@ _JSON = re.compile(r'\s*(?:\{\s*"|\[\s*[\[{"])')
 _JSON_TOKEN = re.compile(r'"(?P<string>(?:[^"\\]|\\.)*)"|(?P<scalar>[-\w.+]+)|(?P<sign>[{}\[\]:,])')
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
 _NUMERIC = re.compile(r"\s*[$€£¥]?\s*[-−+]?\d[\d.,:%/ -]*\s*\w{0,8}%?\s*")
+_PARTS = re.compile(r"[,;] (?:and )?")
 _LABELLED = re.compile(
     r"(?P<indent>[ \t>]*)(?P<bullet>(?:[-*+•‣◦▪–]|\d{1,3}[.)])[ \t]+)?"
     r"(?P<mark>\*\*|__|)(?P<label>[^:*|{}\n]{1,60}?)(?:(?P=mark):|:(?P=mark))[ \t]+"
@@ -267,7 +268,7 @@ def _read_blocks(lines: Sequence[_Line], taken: set[int], table: int) -> Iterato
     """Yield labelled lines (“Points: 1930”) with the heading or item that they stand under.
 
     Lines of one parent are one record. Without a parent, the words among a block's own values
-    name it (“Name: Nikola Jokić”); a block without either is prose.
+    name it (“Name: Nikola Jokić”); items without either are named by their own labels.
     """
     parent, indent, block = "", -1, list[tuple[_Line, re.Match[str]]]()
     for line in (*lines, _Line(-1, "")):
@@ -276,7 +277,8 @@ def _read_blocks(lines: Sequence[_Line], taken: set[int], table: int) -> Iterato
         if deeper and match and (not parent or len(match["indent"]) >= indent):
             block.append((line, match))
             continue
-        yield from _close_block(parent, block, taken, table)
+        if block:
+            yield from _close_block(parent, block, taken, table)
         block = []
         found = _PARENT.match(line.text)
         if found:
@@ -308,19 +310,31 @@ def _close_block(
 ) -> Iterator[Record]:
     values = [match["value"].strip(" *_") for _, match in block]
     owner = [parent] if parent else [value for value in values[:2] if _is_name(value)]
-    if (
-        not owner
-        or (not parent and len(block) < 2)
-        or any(line.start in taken for line, _ in block)
-    ):
+    items = all(match["bullet"] for _, match in block)
+    if not parent and (len(block) < 2 or not (owner or items)):
+        return
+    if any(line.start in taken for line, _ in block):
         return
     cells = []
     for (line, match), value in zip(block, values, strict=True):
         start = line.start + match.start("value") + match["value"].find(value)
-        others = [name for name in owner if name != value]
-        cells.append(
-            Cell(start, start + len(value), value, match["label"].strip(), ", ".join(others))
-        )
-    if cells:
-        first, last = block[0][0], block[-1][0]
-        yield Record(first.start, last.start + len(last.text), table, tuple(cells))
+        whose = ", ".join(name for name in owner if name != value)
+        cells.append(Cell(start, start + len(value), value, match["label"].strip(), whose))
+    if parent or owner:
+        last = block[-1][0]
+        yield Record(block[0][0].start, last.start + len(last.text), table, tuple(cells))
+        return
+    # Without an owner for all, every item has its own: its label.
+    for (line, match), cell in zip(block, cells, strict=True):
+        parts = tuple(_cut_cell(cell, match["label"].strip()))
+        yield Record(line.start, line.start + len(line.text), table, parts)
+
+
+def _cut_cell(cell: Cell, owner: str) -> Iterator[Cell]:
+    """Yield what commas separate in an item: “1930 points, 486 assists” are two values."""
+    at = cell.start
+    for part in _PARTS.split(cell.text):
+        start = at + cell.text[at - cell.start :].index(part)
+        at = start + len(part)
+        if part:
+            yield Cell(start, at, part, "", owner)
