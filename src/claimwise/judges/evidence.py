@@ -71,10 +71,10 @@ class EvidenceIndex(SourceIndex):
         return found
 
     def read_context(self, position: int) -> frozenset[str]:
-        """Return a sentence's words, and those of the name that its opening pronoun stands for."""
+        """Return a sentence's words, and those that its opening pronoun may stand for."""
         told, before = self.sentences[position], self._find_before(position)
-        name = find_antecedent(told, before)
-        return told.stem_set.union(name.stems) if name else told.stem_set
+        terms = find_antecedent(told, before)
+        return told.stem_set.union(term.stem for term in terms) if terms else told.stem_set
 
     def _find_before(self, position: int) -> SourceSentence | None:
         """Return the sentence before one, in its source."""

@@ -184,7 +184,7 @@ def hold_values(
     """Return the values of a sentence or record of a source, with what they belong to.
 
     They are its numbers and dates, or its names. A sentence that opens with a pronoun takes over
-    the one name of the sentence before it.
+    what it may stand for.
     """
     if told.record is not None:
         held = (one for cell in told.record.cells for one in _hold_cell(cell, position))
@@ -192,20 +192,26 @@ def hold_values(
     holders = list(list_holders(told, position, names=names))
     if not holders or not _PRONOUN.match(told.text):
         return holders
-    name = find_antecedent(told, before)
-    if name is None:
+    terms = find_antecedent(told, before)
+    if not terms:
         return [holder._replace(floats=True) for holder in holders]
-    terms = tuple(Term(stem, stem.title(), named=True) for stem in name.stems)
     return [
         holder._replace(sides=((*terms, *holder.sides[0]), holder.sides[1])) for holder in holders
     ]
 
 
-def find_antecedent(told: SourceSentence, before: SourceSentence | None) -> Name | None:
-    """Return the one name of the sentence before one that opens with a pronoun."""
-    if before is None or not _PRONOUN.match(told.text) or len(before.names) != 1:
-        return None
-    return before.names[0]
+def find_antecedent(told: SourceSentence, before: SourceSentence | None) -> tuple[Term, ...]:
+    """Return what the pronoun that opens a sentence may stand for, in the sentence before.
+
+    That is its one name, or, if it has none, any of its words; nothing where names compete.
+    """
+    if before is None or not _PRONOUN.match(told.text) or len(before.names) > 1:
+        return ()
+    if before.names:
+        return tuple(Term(stem, stem.title(), named=True) for stem in before.names[0].stems)
+    return tuple(
+        Term(word.stem, before.text[word.start : word.end], False) for word in before.telling
+    )
 
 
 def _hold_cell(cell: Cell, position: int) -> Iterator[Holder]:
