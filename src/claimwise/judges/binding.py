@@ -213,7 +213,7 @@ def _are_close(holder: Holder, rival: Holder, words: frozenset[str], index: Evid
         return False  # nothing tells what they count
     context = _list_context(rival, index)
     named = _has_name(holder) and _has_name(rival)
-    dated = rival.kind in ("year", "day", "age")
+    dated = rival.kind in ("year", "day")
     if holder.floats or (
         (dated or not named) and not wanted & _list_context(holder, index) <= context
     ):
@@ -246,8 +246,8 @@ def _are_alike(holder: Holder, other: Holder, words: Set[str] | None = None) -> 
     the same column is of the same kind, with its unit or without.
     """
     mine, theirs = holder.value, other.value
-    if type(mine) is not type(theirs):
-        return False
+    if type(mine) is not type(theirs) or holder.kind == "age":
+        return False  # people have many ages in one text
     if holder.kind != other.kind:
         column = holder.is_record and holder.sides[1] == other.sides[1]
         return column and isinstance(mine, Amount) and "" in (holder.kind, other.kind)

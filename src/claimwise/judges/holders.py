@@ -26,6 +26,8 @@ _BEFORE_YEAR = frozenset(
 )
 _AGE = re.compile(r", \d{1,3}[,.](?!\d)")
 _OLD = re.compile(r"(?:[- ]{1,3}years?)?[- ]{1,3}old\b")
+_BEFORE_NAME = re.compile(r"(\w+)(?:\s+(?:the|an?))?\W*$")
+_NEAR = 40  # characters between a value with a unit and one that leaves it out
 _BRACKET = re.compile(r"\s*\(([^()]*)\)")
 
 Value = Amount | Day | Name
@@ -88,19 +90,30 @@ def _group_numbers(told: TextFacts) -> dict[str, list[Value]]:
     kinds = {kind for kind, _ in found} - {"", "year", "ordinal", "age"}
     only = next(iter(kinds)) if len(kinds) == 1 else ""
     for kind, amount in sorted(found, key=lambda one: one[1].start):
-        follows = not kind and only in groups and told.counted_by(amount.end) is None
+        follows = not kind and only in groups and _follows(told, groups[only][-1], amount)
         groups.setdefault(only if follows else kind, []).append(amount)
     if told.days:
         groups["day"] = list(told.days)
     return groups
 
 
+def _follows(told: TextFacts, first: Value, bare: Amount) -> bool:
+    """Tell whether a number leaves out the unit of one shortly before it; scores (“2-1”) don't."""
+    near = bare.start - first.end <= _NEAR
+    alone = told.counted_by(bare.end) is None and told.text[bare.end : bare.end + 1] not in (
+        "-",
+        "–",
+    )
+    return near and alone
+
+
 def _group_names(told: TextFacts) -> dict[str, list[Value]]:
     """Return the names of a sentence by what stands before them, which holds their place."""
     groups: dict[str, list[Value]] = {}
     for name in chain.from_iterable(map(_split_name, told.names)):
-        match = _SMALL_WORD.search(told.small, max(0, name.start - 30), name.start)
-        groups.setdefault(f"name after {match[1] if match else ''}", []).append(name)
+        match = _BEFORE_NAME.search(told.small, max(0, name.start - 30), name.start)
+        if match:  # what opens a sentence may be anything
+            groups.setdefault(f"name after {match[1]}", []).append(name)
     return groups
 
 
