@@ -26,6 +26,29 @@ _FENCE = re.compile(r"[ \t>]*+(?:```|~~~)")
 _BOLD_LINE = re.compile(r"\s*+(?:\*\*|__)[^*\n]{1,80}(?:\*\*|__):?\s*+")
 _SOURCES = re.compile(r"(?:sources?|references?|citations?|bibliography|further reading):?", re.I)
 _REFERENCE = re.compile(r"\[\^?\w{1,20}\]:")
+# What announces a statement in the same sentence: “Here is the answer: the tower is …”.
+_ANNOUNCED = re.compile(
+    r"\s*+(?:(?:sure|certainly|okay|ok|of course|great|yes)[,!.] )?"
+    r"(?:here(?:'s|’s| is| are)\b[^:.?!]{0,80}|(?:in short|to summari[sz]e|to sum up|in summary|"
+    r"(?:the |my )?(?:short |final |direct )?answer(?: is)?|(?:based on|according to|from) "
+    r"(?:the|your|these) (?:\w+ ){0,2}(?:documents?|context|sources?|information|passages?)))"
+    r"\s*:\s+(?=\S+\s+\S)",
+    re.IGNORECASE,
+)
+# Labels that say what kind of sentence follows; they are no part of what is claimed.
+_LABEL = re.compile(
+    r"\s*+(?:definition|examples?|explanation|result|conclusion|summary|overview|description|details?|"
+    r"background|note|tip|warning|important|fact|key (?:point|fact|takeaway)s?)\s*:\s+(?=\S)",
+    re.IGNORECASE,
+)
+_GENERAL = re.compile(
+    r"(?:summary|overview|introduction|conclusion|answer|details?|background|notes?|results?|"
+    r"(?:key|main|important) \w+|examples?|definition|explanation|steps?)",
+    re.IGNORECASE,
+)
+_NAMED_VALUE = re.compile(r"(?P<label>[^:：\n]{1,60}?)\s*[:：]\s+(?P<value>\S.{0,120})", re.DOTALL)
+_ASIDE = re.compile(r"\s+\(([^()]{1,60})\)$")
+_DEEPEST = 40  # characters before an item that are looked at for its indent
 _OPEN_LEAD = re.compile(r"\b(?:here|below|following|as follows|these (?:are|steps))\b", re.I)
 _TABLE_BORDER = re.compile(r"[\s|:-]*-[\s|:-]*")
 _COMPLETABLE = w.PREPOSITIONS - {"as", "than", "like", "below", "above"} | w.WORDS["completable"]
@@ -39,6 +62,13 @@ class _Piece(NamedTuple):
     wording: str
     kind: Kind
     subject: str | None = None
+
+
+class _Follower(NamedTuple):
+    """The sentence after one, and how far it is indented."""
+
+    text: str
+    indent: int
 
 
 class AnswerSentence(NamedTuple):
@@ -57,6 +87,19 @@ class _Context:
         self.lead: str | None = None
         self.header: list[str] | None = None
         self.among_sources = False
+        self.heading: str | None = None
+        # The items that the next one may stand under: how far they are indented, what they name.
+        self.parents: list[tuple[int, str]] = []
+
+    def find_parent(self, indent: int) -> str | None:
+        """Return what an item of that indent stands under: an item further out, or the heading."""
+        while self.parents and self.parents[-1][0] >= indent:
+            self.parents.pop()
+        return self.parents[-1][1] if self.parents else self.heading
+
+    def leave_list(self) -> None:
+        """Forget the items: a paragraph stands under the heading alone."""
+        self.parents.clear()
 
 
 def split_answer(answer: str, *, question: str | None = None) -> list[AnswerClaim]:
@@ -87,10 +130,19 @@ def split_sentences(answer: str, question: str | None = None) -> list[AnswerSent
                 marks = (*last.claims[-1].marks, *scan.marks)
                 last.claims[-1] = replace(last.claims[-1], marks=marks)
             continue
-        pieces = _read_sentence(text, scan, answer[next_start:next_end], context)
+        follower = _Follower(answer[next_start:next_end], _find_indent(answer, next_start))
+        indent = _find_indent(answer, start)
+        pieces = _read_sentence(text, scan, indent, follower, context)
         claims = _bind_marks(_make_claims(text, start, pieces, context), scan.marks)
         found.append(AnswerSentence(start, end, claims))
     return found
+
+
+def _find_indent(answer: str, start: int) -> int:
+    """Return how many characters stand before a sentence on its line; many count as none."""
+    line = answer.rfind("\n", max(0, start - _DEEPEST), start) + 1
+    indent = start - line
+    return indent if indent < _DEEPEST and not answer[line:start].strip(" \t>") else 0
 
 
 def _code_claim(text: str, start: int) -> AnswerClaim:
@@ -113,29 +165,104 @@ def _claim(text: str, offset: int, piece: _Piece) -> AnswerClaim:
     )
 
 
-def _read_sentence(text: str, scan: Scan, follower: str, context: _Context) -> list[_Piece]:
+def _read_sentence(
+    text: str, scan: Scan, indent: int, follower: _Follower, context: _Context
+) -> list[_Piece]:
     """Return the pieces of a sentence, with what headings, lists and tables around it add."""
     wording = strip_markup(scan.masked)
     whole = _Piece(scan.start, len(text), wording, FACT)
     if text.startswith("|"):
-        return [_read_row(whole, follower, context)]
+        return [_read_row(whole, follower.text, context)]
     context.header = None
-    if scan.is_heading or _BOLD_LINE.fullmatch(text):
+    if scan.is_heading or (_BOLD_LINE.fullmatch(text) and not scan.is_item):
         context.memory.forget()
+        context.leave_list()
+        context.heading = _name_parent(wording)
         context.among_sources = _SOURCES.fullmatch(wording) is not None
         return [whole._replace(kind=_FRAMING)]
+    parent = context.find_parent(indent) if scan.is_item else None
+    if scan.is_item and _has_children(wording, indent, follower):
+        context.parents.append((indent, _join_parents(parent, wording, context)))
     if wording.endswith((":", "：")):
         context.among_sources = _SOURCES.fullmatch(wording) is not None
-        return [_read_lead(whole, follower, context)]
+        return [_read_lead(whole, follower.text, context)]
     if _REFERENCE.match(text) or context.among_sources:
         return [whole._replace(kind=_FRAMING)]
     if not scan.is_item:
         context.lead = None
-    else:
-        context.memory.forget()
+        context.leave_list()
+        return _read_plain(scan, whole, context.heading)
+    context.memory.forget()
+    if context.parents and context.parents[-1][0] == indent:
+        return [whole._replace(kind=_FRAMING)]
     if context.lead and (completed := _complete(context.lead, wording)):
         return [whole._replace(wording=completed)]
+    return _read_plain(scan, whole, parent)
+
+
+def _read_plain(scan: Scan, whole: _Piece, parent: str | None) -> list[_Piece]:
+    """Return a sentence's pieces; a named value is told of what it stands under."""
+    if parent and (told := _tell_of(parent, whole.wording)):
+        return [whole._replace(wording=told)]
+    return _split_announced(scan, whole)
+
+
+def _has_children(wording: str, indent: int, follower: _Follower) -> bool:
+    """Tell whether an item only names what the items below it are about."""
+    deeper = follower.indent > indent and scan_markup(follower.text, 0).is_item
+    return deeper and find_finite(read_tokens(wording.rstrip(":： "))) is None
+
+
+def _join_parents(parent: str | None, wording: str, context: _Context) -> str:
+    """Return what an item names, below another item with the name of that; headings add none."""
+    name = _name_parent(wording) or wording
+    return f"{parent}, {name}" if parent and parent != context.heading else name
+
+
+def _name_parent(wording: str) -> str | None:
+    """Return a heading or item as a name (“Ana Lind, Harbour Larks”); None if it is general."""
+    name = _ASIDE.sub(r", \1", wording.strip(" :：.*"))
+    return None if not name or _GENERAL.fullmatch(name) or name.endswith("?") else name
+
+
+def _tell_of(parent: str, item: str) -> str | None:
+    """Return a value without a verb with what it belongs to, or None.
+
+    “Total Points: 1930” below “Ana Lind” is “Ana Lind: total points 1930”.
+    """
+    match = _NAMED_VALUE.fullmatch(item)
+    if match is None or _LABEL.match(item) or find_finite(read_tokens(item)) is not None:
+        return None
+    label = match["label"]
+    if len(label.split()) > 6 or find_finite(read_tokens(match["value"])) is not None:
+        return None
+    known = label[1:2].islower() and not any(word[:1].isupper() for word in label.split()[1:])
+    plain = label[0].lower() + label[1:] if known else label.lower() if label.istitle() else label
+    return f"{parent}: {plain} {match['value']}"
+
+
+def _split_announced(scan: Scan, whole: _Piece) -> list[_Piece]:
+    """Split a sentence without what announces or labels it.
+
+    What announces it is a piece of its own, without a claim; a label stays in the piece's place.
+    """
+    plain = scan.plain
+    if announced := _ANNOUNCED.match(plain, scan.start):
+        end = len(announced[0].rstrip()) + scan.start
+        lead = _Piece(scan.start, end, strip_markup(scan.masked[scan.start : end]), _FRAMING)
+        return [lead, *_split_rest(scan, whole, announced.end())]
+    if label := _LABEL.match(plain, scan.start):
+        first, *others = _split_rest(scan, whole, label.end())
+        return [first._replace(start=whole.start), *others]
     return _split(scan, whole)
+
+
+def _split_rest(scan: Scan, whole: _Piece, start: int) -> list[_Piece]:
+    """Split what follows a label; it begins with a capital letter."""
+    rest = whole._replace(start=start, wording=strip_markup(scan.masked[start:]))
+    first, *others = _split(scan._replace(start=start), rest)
+    capital = first.wording[:1].upper() + first.wording[1:]
+    return [first._replace(wording=capital), *others]
 
 
 def _read_row(row: _Piece, follower: str, context: _Context) -> _Piece:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
+from claimwise.judges.binding import Misbinding
 from claimwise.judges.compare import (
     FactDifference,
     find_differences,
@@ -63,7 +64,8 @@ _SAME_ACTS = [
 class Weighed(NamedTuple):
     """A claim's parts, its probabilities, the threshold they are held against, and the tier.
 
-    ``against`` is how sure the encoder is that the digest says otherwise, as log-odds.
+    ``against`` is how sure the encoder is that the digest says otherwise, as log-odds;
+    ``misbound`` a value that the sources give for something else.
     """
 
     parts: list[LinkedSentence]
@@ -71,6 +73,7 @@ class Weighed(NamedTuple):
     threshold: float
     tier: str
     against: float | None = None
+    misbound: Misbinding | None = None
 
 
 def decide_claim(
@@ -78,11 +81,15 @@ def decide_claim(
 ) -> ClaimVerdict:
     """Return the verdict on one claim.
 
-    Supported from the threshold on, unless the sentence that it would rest on says otherwise;
+    Contradicted where a value of it belongs to something else, whatever the probability. Else
+    supported from the threshold on, unless the sentence that it would rest on says otherwise;
     then stale when every sentence that carries it is from a source that no longer holds.
     Otherwise contradicted when the sources say something else, overreach when a part of it is
     backed, unlinked when nothing is.
     """
+    if weighed.misbound is not None:
+        position, words = weighed.misbound
+        return _tell_contradicted(claim, weighed, index, position, words, as_of)
     part = _weakest(weighed.parts)
     if not part.ranked:
         return _tell(claim, weighed, "unlinked", reason=_say_nothing_found(part, index))
@@ -98,11 +105,22 @@ def decide_claim(
         return _decide_supported(claim, weighed, part, index, best, differences, as_of, reckoned)
     against = _find_contradiction(here, weighed, _recall(part.reading.content, index, [best]))
     if against is not None:
-        source = index.sources[index.sentences[best].source]
-        if is_stale(source, as_of):
-            against += f"; {say_why_stale(source)}"
-        return _tell(claim, weighed, "contradicted", _span(index, [best]), reason=against)
+        return _tell_contradicted(claim, weighed, index, best, against, as_of)
     return _decide_unsupported(claim, weighed, part, index, best)
+
+
+def _tell_contradicted(
+    claim: AnswerClaim,
+    weighed: Weighed,
+    index: EvidenceIndex,
+    position: int,
+    reason: str,
+    as_of: date,
+) -> ClaimVerdict:
+    source = index.sources[index.sentences[position].source]
+    if is_stale(source, as_of):
+        reason += f"; {say_why_stale(source)}"
+    return _tell(claim, weighed, "contradicted", _span(index, [position]), reason=reason)
 
 
 def _outweighs(differences: Sequence[FactDifference], scores: Scores) -> bool:

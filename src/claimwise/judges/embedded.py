@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from claimwise.judges.binding import Misbinding, find_misbinding
 from claimwise.judges.combine import Tier, add_encoder, load_combiner, sum_up
 from claimwise.judges.decide import Weighed, decide_action, decide_claim
 from claimwise.judges.encoder import Encoder, load_encoder
@@ -19,6 +20,10 @@ from claimwise.types.rows import Source
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores
 
 NO_WORDS = "no_words"
+# What is left of the probability of support where a value belongs to something else.
+_MISBOUND = 0.1
+# Below this probability of support nobody takes a swapped value for the right one.
+_UNLIKELY = 0.2
 _FALLBACK = (
     "{count} of the claims, or their sources, are not English: the encoder reads English only, "
     "so these were judged by the lexical tier, which is less exact"
@@ -28,9 +33,10 @@ _FALLBACK = (
 class EmbeddedVerifier:
     """Judges claims by linked evidence; with an encoder the full tier, without it the lexical."""
 
-    def __init__(self, encoder: Encoder | None) -> None:
+    def __init__(self, encoder: Encoder | None, *, binds_values: bool = True) -> None:
         combiner = load_combiner()
         self._encoder = encoder
+        self._binds_values = binds_values
         self._combiner = combiner
         self.name: str = "embedded" if encoder else "lexical"
         self.version: str = combiner.version
@@ -137,14 +143,38 @@ class EmbeddedVerifier:
     ) -> Weighed | None:
         if not any(part.reading.stems for part in parts):
             return None
+        likely = max(lexical.supports, embedded[0].supports if embedded else 0.0)
+        misbound = self._find_misbound(parts, index) if likely >= _UNLIKELY else None
+        if misbound is not None:
+            lexical = _doubt(lexical)
+            embedded = embedded and (_doubt(embedded[0]), embedded[1])
         if embedded is not None:
             scores, against = embedded
             threshold = self._combiner.embedded.threshold
-            return Weighed(parts, scores, threshold, "embedded", against)
+            return Weighed(parts, scores, threshold, "embedded", against, misbound)
         # Where the cheap evidence is hopeless the encoder was not needed: still the full tier.
         fell_back = self._encoder is not None and not self._reads(parts, index)
         tier = "lexical" if self._encoder is None or fell_back else self.name
-        return Weighed(parts, lexical, self._combiner.lexical.threshold, tier)
+        threshold = self._combiner.lexical.threshold
+        return Weighed(parts, lexical, threshold, tier, misbound=misbound)
+
+    def _find_misbound(
+        self, parts: Sequence[LinkedSentence], index: EvidenceIndex
+    ) -> Misbinding | None:
+        if not self._binds_values:
+            return None
+        if len(parts) == 2 and parts[0].text.rstrip().endswith("?"):
+            # A question and its answer: “Who designed it? Anna Berg.” says one thing.
+            parts = [weigh_part(" ".join(part.text for part in parts), index)]
+        found = (find_misbinding(part, index) for part in parts)
+        return next((one for one in found if one is not None), None)
+
+
+def _doubt(scores: Scores) -> Scores:
+    """Return the probabilities of a claim whose value belongs to something else."""
+    supports = _MISBOUND * scores.supports
+    contradicts = scores.contradicts + scores.supports - supports
+    return Scores(supports=supports, contradicts=contradicts, neither=scores.neither)
 
 
 def load_embedded(name: str) -> EmbeddedVerifier:

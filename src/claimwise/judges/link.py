@@ -1,19 +1,23 @@
 """Finds the sentences of the sources that a claim would have to rest on.
 
-Sources are cut into sentences with offsets; a sentence that is too long (a table, JSON, code, a
-line without a full stop) is cut further. Sentences are ranked by BM25 over the claim's words.
-A claim is always compared with the same number of sentences: taking the best of more and more
-windows makes every claim look supported.
+Sources are cut into sentences with offsets; a row of a table, a JSON object or a labelled block is
+one, worded with its header (``records.py``). A sentence that is too long (code, a line without a
+full stop) is cut further. A source's title is no evidence. Sentences are ranked by BM25 over the
+claim's words. A claim is always compared with the same number of sentences: taking the best of
+more and more windows makes every claim look supported.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from operator import itemgetter
 
-from claimwise.judges.lazy import lazy
 from claimwise.judges.reading import TextFacts
+from claimwise.judges.records import Record, find_records
 from claimwise.judges.words import is_common, read_stems, read_words
 from claimwise.text.sentences import find_sentences
 from claimwise.types.rows import Source
@@ -27,22 +31,17 @@ _GAP = " … "
 
 
 class SourceSentence(TextFacts):
-    """A sentence of a source, or a piece of one that was too long."""
+    """A sentence of a source, a piece of one that was too long, or a record in words."""
 
     def __init__(
-        self, source: int, start: int, text: str, stems: list[str], titled: frozenset[str]
+        self, source: int, start: int, text: str, stems: list[str], record: Record | None = None
     ) -> None:
         super().__init__(text)
         self.source = source
         self.start = start
-        self.end = start + len(text)
+        self.end = record.end if record else start + len(text)
         self.stems = stems
-        self._titled = titled
-
-    @lazy
-    def stem_set(self) -> frozenset[str]:
-        """The different stems, with those of the source's title: it says what "it" is about."""
-        return self._titled.union(self.stems)
+        self.record = record
 
 
 class SourceIndex:
@@ -54,9 +53,8 @@ class SourceIndex:
         # Where every stem stands: a sentence that has it twice comes twice.
         self._postings: dict[str, list[int]] = defaultdict(list)
         self._scores: dict[str, list[tuple[int, float]]] = {}
-        self._titles = frozenset().union(*(read_stems(s.title or "") for s in self.sources))
         for number, source in enumerate(self.sources):
-            self._add_source(number, source.source_text, frozenset(read_stems(source.title or "")))
+            self._add_source(number, source.source_text)
         self._words = sum(len(sentence.stems) for sentence in self.sentences)
         average = max(self._words, 1) / max(len(self.sentences), 1)
         self._norms = [
@@ -64,16 +62,39 @@ class SourceIndex:
             for sentence in self.sentences
         ]
 
-    def _add_source(self, number: int, text: str, titled: frozenset[str]) -> None:
-        for start, end in find_sentences(text):
-            sentence = text[start:end]
+    def _add_source(self, number: int, text: str) -> None:
+        records = find_records(text)
+        if not records:
+            self._add_prose(number, text, 0, find_sentences(text))
+            return
+        units: list[tuple[int, int, Record | None]] = [(r.start, r.end, r) for r in records]
+        units += ((*place, None) for place in _list_outside(text, records))
+        for start, end, record in sorted(units, key=itemgetter(0, 1)):
+            if record is None:
+                self._add_prose(number, text, 0, [(start, end)])
+                continue
+            self._add_record(number, text, record)
+
+    def _add_record(self, number: int, text: str, record: Record) -> None:
+        for piece in record.cut(LONGEST_SENTENCE):
+            stems = read_stems(piece.wording)
+            self._add_sentence(SourceSentence(number, piece.start, piece.wording, stems, piece))
+        for cell in record.cells:
+            if cell.is_prose:
+                self._add_prose(number, text, cell.start, find_sentences(cell.text))
+
+    def _add_prose(
+        self, number: int, text: str, offset: int, places: Iterable[tuple[int, int]]
+    ) -> None:
+        for start, end in places:
+            begin = offset + start
+            sentence = text[begin : offset + end]
             stems = read_stems(sentence)
             if len(stems) <= LONGEST_SENTENCE:
-                self._add_sentence(SourceSentence(number, start, sentence, stems, titled))
+                self._add_sentence(SourceSentence(number, begin, sentence, stems))
                 continue
-            for offset, piece in _cut_sentence(sentence):
-                stems = read_stems(piece)
-                self._add_sentence(SourceSentence(number, start + offset, piece, stems, titled))
+            for place, piece in _cut_sentence(sentence):
+                self._add_sentence(SourceSentence(number, begin + place, piece, read_stems(piece)))
 
     def _add_sentence(self, sentence: SourceSentence) -> None:
         position = len(self.sentences)
@@ -82,8 +103,12 @@ class SourceIndex:
             self._postings[stem].append(position)
 
     def holds(self, stem: str) -> bool:
-        """Tell whether a word occurs anywhere in the sources or their titles."""
-        return stem in self._postings or stem in self._titles
+        """Tell whether a word occurs anywhere in the sources."""
+        return stem in self._postings
+
+    def find(self, stem: str) -> list[int]:
+        """Return the sentences that have a word, in order; one that has it twice comes twice."""
+        return self._postings.get(stem, [])
 
     def weigh(self, stem: str) -> float:
         """Return how telling a word is: its inverse sentence frequency, as in BM25."""
@@ -150,8 +175,7 @@ class SourceIndex:
     def join(self, positions: Sequence[int]) -> str:
         """Return the sentences as one text.
 
-        A gap shows as an ellipsis; a source's title, where it has one, stands before its first
-        sentence.
+        A gap shows as an ellipsis.
         """
         parts: list[str] = []
         before: int | None = None
@@ -159,9 +183,6 @@ class SourceIndex:
             sentence = self.sentences[position]
             if before is not None:
                 parts.append(" " if self._adjacent(before, position) else _GAP)
-            title = self.sources[sentence.source].title
-            if title and (before is None or self.sentences[before].source != sentence.source):
-                parts.append(f"{title}: ")
             parts.append(" ".join(sentence.text.split()))
             before = position
         return "".join(parts)
@@ -171,6 +192,16 @@ class SourceIndex:
             position == before + 1
             and self.sentences[before].source == self.sentences[position].source
         )
+
+
+def _list_outside(text: str, records: Sequence[Record]) -> Iterator[tuple[int, int]]:
+    """Yield the sentences of a text that touch no record."""
+    ends = list(accumulate((record.end for record in records), max))
+    starts = [record.start for record in records]
+    for start, end in find_sentences(text):
+        before = bisect_left(starts, end)  # the records that begin before the sentence ends
+        if not before or ends[before - 1] <= start:
+            yield start, end
 
 
 def _cut_sentence(text: str) -> list[tuple[int, str]]:

@@ -1,0 +1,331 @@
+"""Whose value is whose: a number, date or name counts only where it belongs to the claim's subject.
+
+“Adults pay 5 euros” is not supported by “12 euros for adults and 5 euros for children”, though
+every word of it is there. A value is taken for swapped only when it is sure:
+
+- the sources give the claimed value, but in every place that speaks of the claim for something
+  else: the words that set that place apart (“children”) are not the claim's;
+- they give another value of the same kind, whose own words (“adults”) are the claim's.
+
+What sets two values apart is found by comparing like with like: the words before them and the
+words after them, in a sentence; owner and attribute, in a record. Words that only one of two
+clauses has are taken to hold for both (“Tickets cost 12 euros for adults and 5 for children”).
+Wherever the two can't be told apart this module is silent, and the verdict is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
+from typing import NamedTuple
+
+from claimwise.judges.amounts import Amount, agree
+from claimwise.judges.evidence import EvidenceIndex, LinkedSentence
+from claimwise.judges.facts import Day, Name, same_day
+from claimwise.judges.holders import Holder, Term, Value, list_holders
+from claimwise.judges.reading import TextFacts, tells
+from claimwise.judges.words import read_stems
+
+_LOOKED_AT = 6  # sentences, best first, in which rivals of a value are looked for
+_LOOKED_AT_FOR_NAMES = 2
+_LEFT_OUT = 2  # words that a second clause may leave out: “children [pay] 5”
+_MOST_PLACES = 24  # sentences that give the claimed number; more prove nothing
+_HALF = 0.5
+_COVERED = 0.75  # share of the claim's words that another sentence must hold to be about it
+
+
+class Misbinding(NamedTuple):
+    """A value that belongs to something else: the sentence that gives the right one, and why."""
+
+    position: int
+    words: str
+
+
+Apart = list[tuple[list[Term], list[Term]]]
+
+
+def find_misbinding(part: LinkedSentence, index: EvidenceIndex) -> Misbinding | None:
+    """Return the first value of a claim that the sources give for something else, or None."""
+    claim = part.reading
+    if not part.ranked:
+        return None
+    found: Misbinding | None = None
+    if claim.amounts or claim.days:
+        found = _search(claim, [*claim.amounts, *claim.days], part.ranked[:_LOOKED_AT], index)
+    if found is None and claim.names:
+        found = _search(claim, claim.names, part.ranked[:_LOOKED_AT_FOR_NAMES], index)
+    return found
+
+
+def _search(
+    claim: TextFacts, values: Sequence[Value], near: Sequence[int], index: EvidenceIndex
+) -> Misbinding | None:
+    names = isinstance(values[0], Name)
+    own: list[Holder] | None = None
+    for value in values:
+        holders, rivals = _find_places(value, claim, near, index)
+        if not holders or not rivals:
+            continue
+        own = own or list(list_holders(claim, -1, names=names))
+        words = _list_words(value, own, claim)
+        noun = next((holder.noun for holder in own if holder.value == value), None)
+        for rival in rivals:
+            if noun is None or rival.is_record or noun in _list_context(rival, index):
+                found = _compare(value, words, holders, rival, index)
+                if found is not None:
+                    return found
+    return None
+
+
+def _list_words(value: Value, own: Sequence[Holder], claim: TextFacts) -> frozenset[str]:
+    """Return the claim's words that go with one of its values.
+
+    Those that set another of its values apart are left out: in “Adults pay 5 euros, children 12”
+    the 5 goes with the adults.
+    """
+    mine = [holder for holder in own if holder.value == value]
+    others = [holder for holder in own if holder.value != value]
+    foreign = {
+        term.stem
+        for holder in mine
+        for other in others
+        if _are_alike(holder, other)
+        for _, theirs in _tell_apart(holder, other)
+        for term in theirs
+    }
+    return claim.stem_set - foreign - set(read_stems(value.text))
+
+
+def _find_places(
+    value: Value, claim: TextFacts, near: Sequence[int], index: EvidenceIndex
+) -> tuple[list[Holder], list[Holder]]:
+    """Return where the sources give a value, and where the closest sentences give another.
+
+    Most sentences need not be read: a rival stands beside the value, in a record, or in a
+    sentence that says nearly all that the claim says; a name's always in such a one.
+    """
+    names = isinstance(value, Name)
+    stems = [] if names else [stem for stem in read_stems(value.text) if stem[:1].isdigit()]
+    places = [p for stem in stems for p in index.find(stem)[:_MOST_PLACES]]
+    wanted = {
+        stem
+        for stem in claim.telling_stems
+        if not (isinstance(value, Name) and stem in value.stems)
+    }
+    needed = len(wanted) if names else _HALF * len(wanted)
+    close = [
+        p
+        for p in near
+        if p in places
+        or index.sentences[p].record is not None
+        or len(wanted & index.read_context(p)) >= needed
+    ]
+    rivals = [
+        held
+        for p in close
+        for held in index.hold_values(p, names=names)
+        if not _agrees(value, held.value)
+    ]
+    if not rivals:
+        return [], []
+    looked_at = dict.fromkeys((*close, *places, *(near if names else ())))
+    holders = [
+        held
+        for p in looked_at
+        for held in index.hold_values(p, names=names)
+        if _agrees(value, held.value)
+    ]
+    return holders, rivals
+
+
+def _compare(
+    value: Value,
+    words: frozenset[str],
+    holders: Sequence[Holder],
+    rival: Holder,
+    index: EvidenceIndex,
+) -> Misbinding | None:
+    """Return a misbinding if the rival is what the claim speaks of, and no holder is."""
+    told = words & _list_context(rival, index)
+    direct: list[Term] = []
+    for holder in holders:
+        close = _are_close(holder, rival, words, index)
+        if not close:
+            if holder.floats or not words & _list_context(holder, index) < told:
+                return None
+            continue  # it speaks of something else
+        apart = _tell_apart(holder, rival, words) if _are_alike(holder, rival, words) else []
+        if not apart or not _belongs(words, apart, lenient=rival.is_record):
+            return None
+        direct = direct or [term for mine, _ in apart for term in mine]
+    return _describe(value, rival, direct) if direct else None
+
+
+def _describe(value: Value, rival: Holder, direct: Sequence[Term]) -> Misbinding:
+    owner = " ".join(dict.fromkeys(term.text for term in direct))
+    reason = (
+        f"the source says {rival.value.text} here, the claim {value.text}, "
+        f"which the source gives for “{owner}”"
+    )
+    return Misbinding(rival.position, reason)
+
+
+def _belongs(words: frozenset[str], apart: Apart, *, lenient: bool) -> bool:
+    """Tell whether the claim has the rival's words and none of the holder's."""
+    if any(term.stem in words for mine, _ in apart for term in mine):
+        return False
+    return all(_is_covered(words, theirs, lenient=lenient) for _, theirs in apart)
+
+
+def _is_covered(words: frozenset[str], terms: Sequence[Term], *, lenient: bool) -> bool:
+    """Tell whether a claim names what some words name: any part of a name, most other words."""
+    named = [term for term in terms if term.named]
+    if named:
+        return any(term.stem in words for term in named)
+    share = sum(term.stem in words for term in terms) / len(terms)
+    return share >= 0.5 if lenient else share > 0.5
+
+
+def _are_close(holder: Holder, rival: Holder, words: frozenset[str], index: EvidenceIndex) -> bool:
+    """Tell whether two values are so close that one can be taken for the other.
+
+    They stand in records of one source, in one sentence, or in sentences of one source of which
+    the rival's has every word of the claim that the other has, and at least half of them all; of
+    bare numbers and dates without names nearly all. A name must have all the claim's other words
+    in its own stretch, or leave them out.
+    """
+    mine, theirs = index.sentences[holder.position], index.sentences[rival.position]
+    if mine.source != theirs.source or holder.is_record != rival.is_record:
+        return False
+    if rival.is_record:
+        return True
+    own, beside = _list_stems(rival), _list_stems(holder)
+    together = holder.position == rival.position
+    wanted = {stem for stem in words if tells(stem)}
+    if isinstance(rival.value, Name) and isinstance(holder.value, Name):
+        own |= beside if together else frozenset()
+        figures = {stem for stem in words if stem[:1].isdigit()}
+        told = own >= wanted.difference(holder.value.stems) and figures <= theirs.stem_set
+        return told and (together or bool(words & own & beside))
+    if together:
+        return True
+    if rival.kind == "" and rival.noun is None and holder.noun is None:
+        return False  # nothing tells what they count
+    context = _list_context(rival, index)
+    named = _has_name(holder) and _has_name(rival)
+    dated = rival.kind in ("year", "day")
+    if holder.floats or (
+        (dated or not named) and not wanted & _list_context(holder, index) <= context
+    ):
+        return False
+    vague = (dated or not rival.kind) and not named
+    needed = _COVERED if vague else _HALF
+    return len(wanted & context) >= needed * len(wanted) and (
+        not vague or bool(words & own & beside)
+    )
+
+
+def _has_name(holder: Holder) -> bool:
+    return any(term.named for side in holder.sides for term in side)
+
+
+def _list_stems(holder: Holder) -> frozenset[str]:
+    return frozenset(term.stem for side in holder.sides for term in side)
+
+
+def _list_context(holder: Holder, index: EvidenceIndex) -> frozenset[str]:
+    own = _list_stems(holder)
+    return own if holder.is_record else own | index.read_context(holder.position)
+
+
+def _are_alike(holder: Holder, other: Holder, words: Set[str] | None = None) -> bool:
+    """Tell whether two values are of one kind.
+
+    A bare number counts what the word behind it says, which must be the claim's word; without
+    one it counts what an earlier one does (“Lind scored 1,930 points and Sund 2,370”). A number in
+    the same column is of the same kind, with its unit or without.
+    """
+    mine, theirs = holder.value, other.value
+    if type(mine) is not type(theirs) or holder.kind == "age":
+        return False  # people have many ages in one text
+    if holder.kind != other.kind:
+        column = holder.is_record and holder.sides[1] == other.sides[1]
+        return column and isinstance(mine, Amount) and "" in (holder.kind, other.kind)
+    if (holder.noun is None) != (other.noun is None):
+        first, last = (other, holder) if holder.noun is None else (holder, other)
+        if first.position == last.position and first.value.start > last.value.start:
+            return False
+    noun = other.noun or holder.noun
+    return noun is None or words is None or noun in words
+
+
+def _agrees(value: Value, held: Value) -> bool:
+    """Tell whether a source's value is the claim's, as far as it is given."""
+    if isinstance(value, Name):
+        return isinstance(held, Name) and bool(set(value.stems) & set(held.stems))
+    if isinstance(value, Day):
+        return isinstance(held, Day) and same_day(value, held)
+    if isinstance(held, Day):
+        return value.what == "year" and value.low == held.year
+    return isinstance(held, Amount) and agree(value, held)
+
+
+def _tell_apart(holder: Holder, other: Holder, words: Set[str] | None = None) -> Apart:
+    """Return, side by side, the words that only one of two values has.
+
+    A side on which one of them has no word tells nothing: its words hold for both. Where names
+    differ, the names count alone. In one sentence the second clause leaves out what the first
+    has said (“Adults pay 12 euros and children 5”), so only as many words are compared. In two
+    sentences sides need not correspond: all words are compared, of the rival's the claim's.
+    """
+    apart: Apart = []
+    together = holder.position == other.position and not holder.is_record
+    one = (*holder.sides[0], *holder.sides[1])
+    two = (*other.sides[0], *other.sides[1])
+    if not together and not holder.is_record:
+        for own, foreign in _differ(one, two, together=False):
+            kept = [term for term in foreign if words is None or term.stem in words]
+            apart += [(own, kept)] if kept else []
+        return apart
+    for mine, theirs in zip(holder.sides, other.sides, strict=True):
+        apart += _differ(mine, theirs, together=together)
+    if not apart and together:
+        apart += _differ(one, two, together=True)
+    return apart
+
+
+def _differ(mine: Sequence[Term], theirs: Sequence[Term], *, together: bool) -> Apart:
+    """Return the words that only one of two rows of words has, if both have some."""
+    shared = {term.stem for term in mine} & {term.stem for term in theirs}
+    one = [term for term in mine if term.stem not in shared]
+    two = [term for term in theirs if term.stem not in shared]
+    if any(term.named for term in one) and any(term.named for term in two):
+        one, two = ([term for term in terms if term.named] for terms in (one, two))
+    elif together and (pairs := _pair_up(mine, theirs, shared)):
+        return pairs
+    elif together and abs(len(one) - len(two)) <= _LEFT_OUT:
+        least = min(len(one), len(two))
+        one, two = one[:least], two[:least]
+    return [(one, two)] if one and two else []
+
+
+def _pair_up(mine: Sequence[Term], theirs: Sequence[Term], shared: Set[str]) -> Apart:
+    """Return words that stand beside the same word: the *southern* region, the *western* region."""
+    beside = {
+        (term.stem, step): other
+        for step in (1, -1)
+        for term, other in _list_beside(theirs, step)
+        if term.stem in shared and other.stem not in shared
+    }
+    found = (
+        (one, beside.get((term.stem, step)))
+        for step in (1, -1)
+        for term, one in _list_beside(mine, step)
+        if one.stem not in shared
+    )
+    return [([one], [two]) for one, two in found if two is not None]
+
+
+def _list_beside(terms: Sequence[Term], step: int) -> Iterator[tuple[Term, Term]]:
+    ordered = list(terms) if step > 0 else list(reversed(terms))
+    return pairwise(ordered)
