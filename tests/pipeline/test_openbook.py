@@ -180,10 +180,10 @@ def test_citation_markers_are_no_passages() -> None:
 
 def test_a_folder_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("The tower is 139 m tall.", encoding="utf-8")
-    (tmp_path / "b.pdf").write_text("x", encoding="utf-8")
+    (tmp_path / "b.docx").write_text("x", encoding="utf-8")
     result = openbook("The tower is 139 m tall.", tmp_path, verifier=ExactVerifier())
     assert result.counts["supported"] == 1
-    assert "b.pdf" in result.warnings[0]
+    assert "b.docx" in result.warnings[0]
     with pytest.raises(InputError, match="no such file"):
         openbook("x", tmp_path / "nowhere")
 
