@@ -23,7 +23,7 @@ from claimwise.app.runs import MOST_RUNS, show_run, show_runs
 from claimwise.app.sql import show_query
 from claimwise.config import Project
 from claimwise.metrics import load_metrics
-from claimwise.report.format import say_name
+from claimwise.report.format import name_in_words
 from claimwise.run_report import build_report, sentences
 from claimwise.run_report.values import Report
 from claimwise.store import Store, open_store
@@ -100,7 +100,7 @@ def test_the_worst_slice_is_the_first_of_the_chart(read_report: Callable[[str], 
         report = read_report(run_id)
         for worst in sentences.describe_worst(report):
             members = {one.title: one for one in draw_slices(report, worst.row.metric)}
-            first = members[say_name(worst.metric)].rows[0]
+            first = members[name_in_words(worst.metric)].rows[0]
             assert first.slice == worst.row.slice, worst.metric
 
 

@@ -18,8 +18,8 @@ from claimwise.report.changes import name_slice
 from claimwise.report.columns import Column, Writer
 from claimwise.report.format import (
     clean,
+    name_in_words,
     pluralize,
-    say_name,
     show_confidence,
     show_count,
     show_interval,
@@ -137,8 +137,8 @@ def _describe_prevalence(agreement: Agreement) -> str:
     figures = agreement.overall
     return (
         f"Mind the prevalence: {top.prevalence or 0:.0%} of the labels are "
-        f"{say_name(top.verdict)}, so two people agree often by chance, and kappa is low although "
-        f"they agree on "
+        f"{name_in_words(top.verdict)}, so two people agree often by chance, and kappa is low "
+        f"although they agree on "
         f"{figures.raw.value or 0:.0%} (AC1 {show_rate(figures.ac1.value)}). Judge the guide by "
         "the rarer verdicts, one by one, and draw more claims of them."
     )
@@ -146,7 +146,7 @@ def _describe_prevalence(agreement: Agreement) -> str:
 
 def name_pair(pair: VerdictPair) -> str:
     """Write two verdicts: ``unlinked or overreach``."""
-    return f"{say_name(pair.one)} or {say_name(pair.other)}"
+    return f"{name_in_words(pair.one)} or {name_in_words(pair.other)}"
 
 
 def list_tables(agreement: Agreement) -> list[Sheet]:
@@ -182,7 +182,7 @@ def _list_verdicts(agreement: Agreement) -> Sheet:
         ("verdict", "labels", "share", "kappa", _INTERVAL, "same", _INTERVAL),
         [
             [
-                say_name(one.verdict),
+                name_in_words(one.verdict),
                 show_count(one.labels),
                 show_rate(one.prevalence),
                 *_show(one.kappa),
@@ -212,7 +212,7 @@ def _list_people(agreement: Agreement) -> Sheet:
 
 
 def _list_matrix(agreement: Agreement) -> Sheet:
-    names = [say_name(verdict) for verdict in CHOICES[agreement.judgement]]
+    names = [name_in_words(verdict) for verdict in CHOICES[agreement.judgement]]
     size = range(len(names))
     return Sheet(
         MATRIX_TITLE,
@@ -268,8 +268,8 @@ def _collect_notes(figures: Iterable[Figure]) -> tuple[str, ...]:
 
 def describe_claim(claim: DisputedClaim) -> str:
     """Say in one line what people said of a claim."""
-    said = ", ".join(f"{clean(name)} {say_name(verdict)}" for name, verdict in claim.labels)
-    decided = f"; decided: {say_name(claim.decided)}" if claim.decided else "; not decided"
+    said = ", ".join(f"{clean(name)} {name_in_words(verdict)}" for name, verdict in claim.labels)
+    decided = f"; decided: {name_in_words(claim.decided)}" if claim.decided else "; not decided"
     return f"{clean(claim.item_id)}: “{clean(claim.claim_text)}” {said}{decided}"
 
 

@@ -27,7 +27,7 @@ from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.errors import MetricError
 from claimwise.labelling.guide import find_guide, show_rules
 from claimwise.metrics import check_run
-from claimwise.report.format import say_name, show_count
+from claimwise.report.format import name_in_words, show_count
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 from claimwise.types.verdicts import CHOICES
@@ -149,7 +149,7 @@ def _show_figures(agreement: Agreement) -> dict[str, Any]:
         if overall.claims
         else None,
         "sheets": [sheet for sheet in sheets if sheet.title != MATRIX_TITLE],
-        "verdicts": [say_name(verdict) for verdict in CHOICES[agreement.judgement]],
+        "verdicts": [name_in_words(verdict) for verdict in CHOICES[agreement.judgement]],
         "matrix": _show_matrix(agreement),
         "reading": READING,
     }
@@ -188,8 +188,8 @@ def _show_claim(claim: DisputedClaim) -> _Dispute:
     return _Dispute(
         item_id=claim.item_id,
         claim_text=claim.claim_text,
-        said=[f"{say_name(verdict)} ×{count}" for verdict, count in given.most_common()],
-        decided=say_name(claim.decided) if claim.decided else None,
+        said=[f"{name_in_words(verdict)} ×{count}" for verdict, count in given.most_common()],
+        decided=name_in_words(claim.decided) if claim.decided else None,
         adjudicate=f"/adjudicate/{quote(claim.round_id, safe='')}" if claim.round_id else None,
     )
 

@@ -140,7 +140,7 @@ class Shield:
         try:
             security.check_host(Request(scope).headers.get("host"), self._hosts)
         except Refusal as refusal:
-            _log_refusal(_read_peer(scope), _say_request(scope), refusal)
+            _log_refusal(_read_peer(scope), _describe_request(scope), refusal)
             await _to_web(_show_refusal(refusal, as_json=False))(scope, receive, send_guarded)
             return
         await self._app(scope, receive, send_guarded)
@@ -156,7 +156,7 @@ def _make_endpoint(
         try:
             body = await _read_body(request)
         except Refusal as refusal:
-            _log_refusal(_read_peer(request.scope), _say_request(request.scope), refusal)
+            _log_refusal(_read_peer(request.scope), _describe_request(request.scope), refusal)
             return _to_web(_show_refusal(refusal, as_json=_wants_json(request)))
         except ClientDisconnect:
             return WebResponse(status_code=400)
@@ -188,7 +188,7 @@ def _answer(site: Site, page: PageRoute, request: Request, body: bytes) -> Respo
                 response = _answer_call(page, call, request)
             except (Refusal, RefusedError) as error:
                 refusal = _to_refusal(error)
-                _note_refusal(call, _say_request(request.scope), refusal)
+                _note_refusal(call, _describe_request(request.scope), refusal)
                 response = _show_refusal(refusal, as_json=_wants_json(request), call=call)
         if cookie:  # before the page's own: who logs out must stay so
             response.cookies.insert(0, cookie)
@@ -196,7 +196,7 @@ def _answer(site: Site, page: PageRoute, request: Request, body: bytes) -> Respo
     except Exception as error:  # noqa: BLE001 - no fault may show its insides to a browser
         refusal = _to_refusal(error)
         if refusal.status >= 500:
-            requests.log(f"error: {_say_request(request.scope)}: {_describe(error)}")
+            requests.log(f"error: {_describe_request(request.scope)}: {_describe(error)}")
         return _show_refusal(refusal, as_json=_wants_json(request))
 
 
@@ -209,7 +209,7 @@ def _answer_call(page: PageRoute, call: Call, request: Request) -> Response:
         if _wants_json(request):
             raise Refusal(401, "Log in first.")
         # A form can't be sent by a link: after the login, its sender begins at the start.
-        place = _say_place(request) if request.method in security.SAFE_METHODS else "/"
+        place = _describe_place(request) if request.method in security.SAFE_METHODS else "/"
         return call.redirect(f"/login?next={quote(place)}")
     sent = request.headers.get("x-csrf-token")
     if request.method not in security.SAFE_METHODS:
@@ -220,7 +220,7 @@ def _answer_call(page: PageRoute, call: Call, request: Request) -> Response:
     return page.handler(call)
 
 
-def _say_place(request: Request) -> str:
+def _describe_place(request: Request) -> str:
     """Return where a request leads to, as a link: percent signs and all."""
     place = quote(request.scope["path"])
     return f"{place}?{request.url.query}" if request.url.query else place
@@ -340,7 +340,7 @@ def _log_refusal(who: str, what: str, refusal: Refusal) -> None:
     requests.log(f"refused {who}: {what}: {refusal.status} {refusal.message}")
 
 
-def _say_request(scope: Scope) -> str:
+def _describe_request(scope: Scope) -> str:
     """Return method and path for a log; a link that lets someone in is not written down."""
     path = scope["path"]
     for start in ("/invite/", "/setup/"):

@@ -36,7 +36,7 @@ from claimwise.labelling.queue import (
 from claimwise.labelling.values import Choice, GivenLabel, Round, Task
 from claimwise.store import Store
 from claimwise.types.rows import FactLabel, Judgement, Verdict
-from claimwise.types.validity import is_stale, say_why_stale
+from claimwise.types.validity import explain_stale, is_stale
 
 VERDICTS: dict[Judgement, tuple[str, ...]] = {
     "grounded": get_args(Verdict),
@@ -82,7 +82,7 @@ def find_stale(store: Store, task: Task) -> dict[str, str]:
     """Return the sources of a task that no longer held when the run began, with the reason."""
     as_of = read_start(store, task.run_id).date()
     return {
-        source.source_id: say_why_stale(source)
+        source.source_id: explain_stale(source)
         for source in task.sources
         if is_stale(source, as_of)
     }

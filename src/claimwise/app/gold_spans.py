@@ -23,7 +23,7 @@ from claimwise.labelling.desk import (
 )
 from claimwise.labelling.values import TaskSource
 from claimwise.types.rows import GoldSpan, Placed
-from claimwise.types.validity import is_stale, say_why_stale
+from claimwise.types.validity import explain_stale, is_stale
 
 _OFFERED = 10  # documents when nothing tells which ones matter
 _FOUND = 20
@@ -109,7 +109,7 @@ def _to_row(entry: GoldEntry, span: ChosenSpan) -> GoldSpan:
 
 
 def _describe(documents: list[TaskSource], today: date) -> Documents:
-    stale = {one.source_id: say_why_stale(one) for one in documents if is_stale(one, today)}
+    stale = {one.source_id: explain_stale(one) for one in documents if is_stale(one, today)}
     return Documents(sources=documents, stale=stale)
 
 

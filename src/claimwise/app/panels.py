@@ -117,11 +117,11 @@ def _draw_member(
             run.started,
             _find_overall(run, metric, member),
             run.report is not None,
-            say_judges(run, metric),
+            describe_judges(run, metric),
         )
         for run in runs
     ]
-    title = form.say_name(member or table.title)
+    title = form.name_in_words(member or table.title)
     points = [_make_point(form.clean(row.run_id), row.row) for row in reversed(rows)]
     found = next((row.row for row in rows if row.row), None)
     return Trend(
@@ -183,7 +183,7 @@ def _draw_worst_rows(
         )
         for row in rows[:most]
     ]
-    title = form.say_name(member or table.title)
+    title = form.name_in_words(member or table.title)
     return Slices(
         title=title,
         overall=whole,
@@ -227,7 +227,7 @@ def draw_cells(report: Report) -> Markup | None:
     cells = [
         [
             _make_point(
-                form.say_name(member),
+                form.name_in_words(member),
                 form.overall_of(table, member),
                 alarm=member == _QUADRANT_ALARM,
             )
@@ -244,13 +244,13 @@ def draw_pair(report: Report) -> Markup | None:
     if table is None or not form.is_measured(table):
         return None
     points = [
-        _make_point(form.say_name(member or ""), form.overall_of(table, member))
+        _make_point(form.name_in_words(member or ""), form.overall_of(table, member))
         for member in form.members_of(table)
     ]
     return draw_forest(points, title="Abstention: the pair")
 
 
-def say_judges(run: MeasuredRun, metric: str) -> str:
+def describe_judges(run: MeasuredRun, metric: str) -> str:
     """Say whose labels decide a run's metric, and how far instruments agree with people."""
     agreement = {
         one.labeler: form.agreement_text(one)

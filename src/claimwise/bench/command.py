@@ -275,7 +275,7 @@ def _points(share: float) -> float:
 def _say(result: BenchResult) -> Iterator[str]:
     """Say what the figures are, what they come to, and what is missing from them."""
     judged, baseline = result.verifier, result.baseline
-    yield _say_lead(judged, baseline)
+    yield _describe_lead(judged, baseline)
     yield (
         f"balanced accuracy: the mean of sens (supported claims that {judged.labeler} finds) and "
         f"spec (unsupported ones that it rejects) at its threshold of {judged.threshold:g}; "
@@ -299,7 +299,7 @@ def _say(result: BenchResult) -> Iterator[str]:
         yield f"{file}: {reason}"
 
 
-def _say_lead(judged: VerifierAccuracy, baseline: VerifierAccuracy) -> str:
+def _describe_lead(judged: VerifierAccuracy, baseline: VerifierAccuracy) -> str:
     difference = judged.macro.difference
     if judged.labeler == baseline.labeler:
         return f"{judged.verifier} is the baseline itself."

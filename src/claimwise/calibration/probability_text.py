@@ -37,11 +37,13 @@ def describe_probabilities(rows: Sequence[RunProbabilities]) -> list[str]:
     for (labeler, basis), held in groups.items():
         domains = ", ".join(clean_value(row.basis.domain) for row in held)
         where = f" in {domains}" if whole[labeler] > 1 else ""
-        lines.append(f"{labeler}: probabilities of support{where} are {basis}{_say_means(held)}")
+        lines.append(
+            f"{labeler}: probabilities of support{where} are {basis}{_describe_means(held)}"
+        )
     return lines
 
 
-def _say_means(rows: Sequence[RunProbabilities]) -> str:
+def _describe_means(rows: Sequence[RunProbabilities]) -> str:
     verdicts = sum(row.verdicts for row in rows)
     lost = sum(row.without_confidence for row in rows)
     told = f"; mean score of {pluralize(verdicts, 'verdict')} {show_rate(_average(rows, 'score'))}"

@@ -153,12 +153,12 @@ def check_repeatedly(
     )
     return replace(
         result,
-        claims=tuple(map(_tell_flips, result.claims, told)),
+        claims=tuple(map(_note_flips, result.claims, told)),
         warnings=(*result.warnings, summary),
     )
 
 
-def _tell_flips(judged: ClaimVerdict, told: Sequence[str]) -> ClaimVerdict:
+def _note_flips(judged: ClaimVerdict, told: Sequence[str]) -> ClaimVerdict:
     others = ", ".join(sorted({verdict for verdict in told if verdict != judged.verdict}))
     if not others or judged.verdict is None:
         return judged

@@ -197,14 +197,14 @@ def print_run(result: VerifyResult, probabilities: Sequence[RunProbabilities] = 
     for reason, count in result.unscored.items():
         click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
     if result.unscored:
-        click.echo(_say_bounds(result))
+        click.echo(_write_bounds(result))
     for line in describe_probabilities(probabilities):
         click.echo(line)
     _print_warnings(result)
     click.echo(f"next: claimwise report --run {result.run_id}", err=True)
 
 
-def _say_bounds(result: VerifyResult) -> str:
+def _write_bounds(result: VerifyResult) -> str:
     """Say what the unscored claims could make of the rate."""
     supported, scored = result.verdicts.get("supported", 0), sum(result.verdicts.values())
     unscored = sum(result.unscored.values())

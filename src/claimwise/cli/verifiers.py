@@ -176,7 +176,7 @@ def find_judge_figures(card: Card, judge: Listing) -> VerifierAccuracy | None:
     return find_figures(card, judge.entry.name) if judge.entry.built_in else None
 
 
-def _say_what(judge: Listing) -> str:
+def _describe_what(judge: Listing) -> str:
     if judge.entry.built_in:
         return judge.description
     return f"{judge.description} ({judge.entry.origin})".strip()
@@ -250,7 +250,7 @@ def _to_entry(card: Card, judge: Listing) -> dict[str, Any]:
     figures = find_judge_figures(card, judge)
     return {
         "name": judge.entry.name,
-        "what": _say_what(judge),
+        "what": _describe_what(judge),
         "runs_here": judge.missing is None,
         "install": judge.missing,
         "labeler": figures.labeler if figures else None,
@@ -277,7 +277,7 @@ def _print_text(card: Card, judges: Sequence[Listing], calibrations: Sequence[Ca
             figures.labeler if figures else MISSING,
             f"{figures.threshold:g}" if figures else MISSING,
             show_bytes(judge.size),
-            _say_what(judge),
+            _describe_what(judge),
         ])  # fmt: skip
     print_table(columns, rows, right=("threshold", "size"))
     for judge in judges:
@@ -291,8 +291,8 @@ def _print_text(card: Card, judges: Sequence[Listing], calibrations: Sequence[Ca
         _print_calibrations(calibrations)
     for title, lines in (
         ("What these are bad at", LIMITS),
-        ("What they learned from", [_say_material(material) for material in TRAINING]),
-        ("How it was measured", list(_say_method(card))),
+        ("What they learned from", [_describe_material(material) for material in TRAINING]),
+        ("How it was measured", list(_describe_method(card))),
     ):
         _print_list(title, lines)
 
@@ -374,11 +374,11 @@ def show_bytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
 
 
-def _say_material(material: TrainingMaterial) -> str:
+def _describe_material(material: TrainingMaterial) -> str:
     return f"{material.name}: {material.what}; {material.licence}; {material.use}."
 
 
-def _say_method(card: Card) -> Iterator[str]:
+def _describe_method(card: Card) -> Iterator[str]:
     yield (
         f"Measured on {card.measured_on}. A set's figures come from a combiner, calibration and "
         "threshold that were fitted without that set."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claimwise.command.judge import JudgeOptions, judge_options, tell_cost
+from claimwise.command.judge import JudgeOptions, describe_cost, judge_options
 from claimwise.report.format import pluralize
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def describe_spent(client: LlmClient) -> str:
         f"{tally.retried:,} retried" if tally.retried else "",
         f"{pluralize(failed, 'call')} without a reply" if failed else "",
         f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out",
-        tell_cost(tally.cost),
+        describe_cost(tally.cost),
     ]
     if tally.unsure_cost:
         parts.append(f"and at most US$ {tally.unsure_cost:,.4f} for requests without a bill")

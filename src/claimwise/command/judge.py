@@ -313,7 +313,7 @@ def print_call_plan(plan: CallPlan, form: str, *, note: str = "") -> None:
     click.echo("nothing was sent", err=True)
 
 
-def tell_cost(cost: float | None) -> str:
+def describe_cost(cost: float | None) -> str:
     """Return a cost in words."""
     return "cost unknown" if cost is None else f"US$ {cost:,.4f}"
 

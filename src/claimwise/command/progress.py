@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from claimwise.command.judge import tell_cost
+from claimwise.command.judge import describe_cost
 from claimwise.types.progress import JudgeProgress, Watch
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def describe_progress(
     """Return rate, cost so far and unscored claims as one line."""
     parts = [
         f"{progress.done / seconds:,.1f}/s" if seconds > 1 else "",
-        "" if client is None else tell_cost(client.tally.cost),
+        "" if client is None else describe_cost(client.tally.cost),
         f"{progress.unscored:,} unscored",
     ]
     return " ".join(part for part in parts if part)

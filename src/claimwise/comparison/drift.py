@@ -273,11 +273,11 @@ def _tell(piece: MovementShare, facts: _Facts, rejudged: int, unit: str) -> Drif
     """Return a piece with what it rests on in words."""
     changed, basis = True, ""
     if piece.causes == ("mix",):
-        changed, basis = _tell_mix(facts)
+        changed, basis = _describe_mix(facts)
     elif piece.causes == ("evidence",):
-        changed, basis = _tell_evidence(facts)
+        changed, basis = _describe_evidence(facts)
     elif piece.causes == ("instrument",):
-        changed, basis = _tell_instrument(facts, rejudged, unit)
+        changed, basis = _describe_instrument(facts, rejudged, unit)
     else:
         kept = len(facts.shared) - len(facts.moved)
         basis = f"{_count(kept, 'shared item')} whose evidence did not change"
@@ -295,7 +295,7 @@ def _tell(piece: MovementShare, facts: _Facts, rejudged: int, unit: str) -> Drif
     )
 
 
-def _tell_mix(facts: _Facts) -> tuple[bool, str]:
+def _describe_mix(facts: _Facts) -> tuple[bool, str]:
     base, new = (len(set(asked) - facts.shared) for asked in facts.asked)
     repeated = sum(facts.find_scale(item) != 1 for item in facts.shared)
     if not base and not new and not repeated:
@@ -304,7 +304,7 @@ def _tell_mix(facts: _Facts) -> tuple[bool, str]:
     return True, f"{told}, {repeated} asked more or less often" if repeated else told
 
 
-def _tell_evidence(facts: _Facts) -> tuple[bool, str]:
+def _describe_evidence(facts: _Facts) -> tuple[bool, str]:
     if facts.runs.base.corpus_ver == facts.runs.new.corpus_ver:
         return False, f"unchanged: both runs read corpus {facts.runs.base.corpus_ver}"
     if not facts.moved:
@@ -316,7 +316,7 @@ def _tell_evidence(facts: _Facts) -> tuple[bool, str]:
     )
 
 
-def _tell_instrument(facts: _Facts, rejudged: int, unit: str) -> tuple[bool, str]:
+def _describe_instrument(facts: _Facts, rejudged: int, unit: str) -> tuple[bool, str]:
     if not facts.needs_labels:
         return False, "unchanged: the metric needs no labels"
     if not facts.instruments.changed:

@@ -18,7 +18,7 @@ from claimwise.report.changes import (
     show_change_interval,
 )
 from claimwise.report.columns import Column, Writer
-from claimwise.report.format import clean, pluralize, say_name, show_confidence, show_rate
+from claimwise.report.format import clean, name_in_words, pluralize, show_confidence, show_rate
 from claimwise.report.markdown import escape, write_bullets, write_table
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
@@ -33,7 +33,7 @@ _MOST_SLICES: Final = 10
 
 def name_drift(drift: Drift) -> str:
     """Return the name of the rate that moved."""
-    return say_name(drift.member or drift.title)
+    return name_in_words(drift.member or drift.title)
 
 
 def describe_movement(drift: Drift) -> str:

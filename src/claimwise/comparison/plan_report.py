@@ -14,8 +14,8 @@ from claimwise.report.columns import Column, Writer
 from claimwise.report.format import (
     MISSING,
     clean,
+    name_in_words,
     pluralize,
-    say_name,
     show_confidence,
     show_count,
     show_number,
@@ -36,8 +36,8 @@ def describe_goal(plan: Plan) -> str:
     """Say what is to be seen, how surely."""
     worse = "rise" if all(row.better == "lower" for row in plan.overall) else "drop"
     text = (
-        f"To see a {worse} of {plan.drop:g} in {say_name(plan.title)} with power {plan.power:g} at "
-        f"{show_confidence(plan.confidence)} confidence"
+        f"To see a {worse} of {plan.drop:g} in {name_in_words(plan.title)} "
+        f"with power {plan.power:g} at {show_confidence(plan.confidence)} confidence"
     )
     if plan.slice_confidence != plan.confidence:
         text += f"; slices at {show_confidence(round(plan.slice_confidence, 4))}, to hold together"
@@ -57,7 +57,7 @@ def describe_source(plan: Plan) -> str:
 def describe_now(plan: Plan) -> Iterator[str]:
     """Say what the items at hand can show, and what is missing, for every rate."""
     for row in plan.overall:
-        name = say_name(row.slice.get(plan.series or "") or plan.title)
+        name = name_in_words(row.slice.get(plan.series or "") or plan.title)
         change = "rise" if row.better == "lower" else "drop"
         yield f"{name}: {_describe_sight(row, change)}; {_describe_need(row, plan, change)}."
 

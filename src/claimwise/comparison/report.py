@@ -30,9 +30,9 @@ from claimwise.report.format import (
     clean,
     clean_value,
     generalize_warning,
+    name_in_words,
     plural_of,
     pluralize,
-    say_name,
     show_confidence,
     show_count,
     show_rate,
@@ -80,7 +80,7 @@ def describe_change(row: Change) -> str:
 
 def name_rate(metric: MetricChange, row: Change) -> str:
     """Return the name of the rate that a row is about."""
-    return say_name(row.slice.get(metric.series or "") or metric.title)
+    return name_in_words(row.slice.get(metric.series or "") or metric.title)
 
 
 def describe_setting(comparison: Comparison) -> str:
@@ -102,7 +102,7 @@ def describe_sides(comparison: Comparison) -> list[str]:
 
 def describe_unmeasured(comparison: Comparison) -> str:
     """List the metrics that one of the runs has no rate of; empty when there are none."""
-    names = [say_name(metric.title) for metric in comparison.metrics if not metric.is_measured]
+    names = [name_in_words(metric.title) for metric in comparison.metrics if not metric.is_measured]
     return ", ".join(names)
 
 
@@ -246,7 +246,7 @@ def _print_moved(writer: Writer, comparison: Comparison) -> None:
     if not comparison.moved:
         return
     writer.skip()
-    writer.say(f"Items that moved {say_name(comparison.moved_metric or '')} most", "bold")
+    writer.say(f"Items that moved {name_in_words(comparison.moved_metric or '')} most", "bold")
     for item in comparison.moved:
         writer.skip()
         writer.say(f"{clean(item.item_id)}  {describe_moved(item)}", "bold", indent=2)
@@ -329,7 +329,7 @@ def _write_metric(metric: MetricChange) -> Iterator[str]:
 
 def _write_moved(comparison: Comparison) -> Iterator[str]:
     if comparison.moved:
-        yield f"## Items that moved {escape(say_name(comparison.moved_metric or ''))} most"
+        yield f"## Items that moved {escape(name_in_words(comparison.moved_metric or ''))} most"
     for item in comparison.moved:
         yield f"### {escape(item.item_id)} {escape(describe_moved(item))}"
         yield escape(_quote(item.question))

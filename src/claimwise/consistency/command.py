@@ -73,7 +73,7 @@ class _Instrument:
         assert self.client is not None
         print_call_plan(plan_calls(plan(self.verifier), self.client), form)
 
-    def tell_spent(self) -> None:
+    def print_spent(self) -> None:
         if self.client is not None:
             click.echo(describe_spent(self.client), err=True)
 
@@ -154,7 +154,7 @@ def _compare_files(
         result = compare_given(
             answers, instrument.verifier, question=question, threads=instrument.threads
         )
-        instrument.tell_spent()
+        instrument.print_spent()
     result = replace(result, warnings=(*warnings, *result.warnings))
     if form == "json":
         print_json(to_consistency_document(result))
@@ -188,7 +188,7 @@ def _compare_run(
             threads=instrument.threads,
             watch=instrument.watch,
         )
-        instrument.tell_spent()
+        instrument.print_spent()
     found = replace(found, accuracy=consistency_accuracy(opened, found, Resampling()))
     if form == "json":
         print_json(to_run_document(found))

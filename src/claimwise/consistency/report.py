@@ -35,7 +35,7 @@ def print_consistency(result: ConsistencyResult, console: Console) -> None:
         print_line(console, 0, f"agreement {agreement}", answer.name)
         for claim in answer.claims:
             print_line(console, 2, describe_claim(claim), claim.claim.wording)
-            for line in _tell_against(claim):
+            for line in _describe_against(claim):
                 print_line(console, 6, "", line)
     console.print()
     console.print(Text(describe_consistency(result), "bold"), soft_wrap=True)
@@ -51,7 +51,7 @@ def describe_claim(claim: ComparedClaim) -> str:
     return f"{text}, {lost} not scored" if lost else text
 
 
-def _tell_against(claim: ComparedClaim) -> Iterator[str]:
+def _describe_against(claim: ComparedClaim) -> Iterator[str]:
     for other in claim.others:
         if other.verdict == "contradicted":
             yield f"{other.answer}: {other.reason}"

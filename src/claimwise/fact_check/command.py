@@ -13,12 +13,12 @@ from claimwise.checking.plan import plan_rounds
 from claimwise.command.judge import (
     CallPlan,
     JudgeOptions,
+    describe_cost,
     find_agreement,
     judge_options,
     open_judge_client,
     plan_calls,
     print_call_plan,
-    tell_cost,
 )
 from claimwise.command.options import (
     console,
@@ -173,7 +173,7 @@ def _judge_answer(
         print_json(to_factcheck_document(result, cost=cost))
     else:
         print_factcheck(result, console())
-        click.echo(f"{_tell_spent(result.spent)}, {tell_cost(cost)}", err=True)
+        click.echo(f"{_describe_spent(result.spent)}, {describe_cost(cost)}", err=True)
         for warning in result.warnings:
             click.echo(f"warning: {make_printable(warning)}", err=True)
     if wanted.queue is not None:
@@ -217,7 +217,7 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
     opened = result.answers - result.failed - result.abstained - result.done_before
     click.echo(
         f"labelled {result.judged:,} claims of {opened:,} answers in {result.seconds:.1f} s; "
-        f"{_tell_spent(result.spent)}, {tell_cost(cost)}"
+        f"{_describe_spent(result.spent)}, {describe_cost(cost)}"
     )
     for count, what in (
         (result.split, "claims were found and stored"),
@@ -248,5 +248,5 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
     )
 
 
-def _tell_spent(spent: Spent) -> str:
+def _describe_spent(spent: Spent) -> str:
     return f"{pluralize(spent.calls, 'call')} and {spent.cached:,} from the cache"

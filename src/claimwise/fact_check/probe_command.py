@@ -6,11 +6,11 @@ import click
 
 from claimwise.command.judge import (
     JudgeOptions,
+    describe_cost,
     judge_options,
     open_judge_client,
     plan_calls,
     print_call_plan,
-    tell_cost,
 )
 from claimwise.command.options import (
     NumberRange,
@@ -99,7 +99,7 @@ def command(
         print_json(to_probe_document(result, cost=cost))
     else:
         print_probe(result, console())
-        click.echo(tell_cost(cost), err=True)
+        click.echo(describe_cost(cost), err=True)
     for warning in result.warnings:
         click.echo(f"warning: {make_printable(warning)}", err=True)
     _keep(project, result)

@@ -146,7 +146,7 @@ def _describe_more(result: FactCheckResult) -> Iterator[str]:
     if result.precision_unflagged != result.factual_precision:
         yield f"without flagged claims: {_show_rate(result.precision_unflagged)}"
     if result.second_look:
-        yield _tell_queue(len(result.second_look))
+        yield _describe_queue(len(result.second_look))
     if result.repeats is not None:
         shown = ", ".join(_show_rate(rate) for rate in result.repeats.factual_precision)
         yield (
@@ -172,7 +172,7 @@ def describe_run(result: FactcheckRunResult) -> Iterator[str]:
             f"and opinions ({flagged})"
         )
     if result.second_look:
-        yield _tell_queue(len(result.second_look))
+        yield _describe_queue(len(result.second_look))
     if result.repeats > 1:
         yield (
             f"asked {result.repeats} times: the label of {result.flipped:,} of "
@@ -243,7 +243,7 @@ def _show_probe_rate(rate: ProbeRate) -> str:
     )
 
 
-def _tell_queue(count: int) -> str:
+def _describe_queue(count: int) -> str:
     return f"called true with a number or a date: {pluralize(count, 'claim')} to look at again"
 
 

@@ -96,7 +96,7 @@ def command(
     for path, render in ((junit, "junit"), (markdown, "markdown"), (json_, "json")):
         if path is not None:
             write_output(_RENDERERS[render](report), path)
-    _tell_github(report, annotated=form == "github")
+    _annotate_github(report, annotated=form == "github")
     ctx.exit(report.exit_code)
 
 
@@ -131,7 +131,7 @@ _RENDERERS: dict[str, Callable[[GateReport], str]] = {
 }
 
 
-def _tell_github(report: GateReport, *, annotated: bool) -> None:
+def _annotate_github(report: GateReport, *, annotated: bool) -> None:
     """Annotate the build and add to its summary, where GitHub runs it."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return

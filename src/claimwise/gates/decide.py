@@ -299,7 +299,7 @@ def _decide_absolute(
         more = _plan_rate(found.table, rule.better, limit, sure)
         reason = _explain(table, more, gathered.doubts.get(key))
     else:
-        reason = _say_rate(outcome, found.low, found.high, limit, rule.better)
+        reason = _describe_rate(outcome, found.low, found.high, limit, rule.better)
         reason += f" ({found.told})" if found.told else ""
     return SliceDecision(
         slice=named,
@@ -391,7 +391,7 @@ def _decide_relative(
         # A judge shows less of a drop than people would see: less of one is tolerated.
         tolerance = gate.tolerance * gathered.strength
         outcome, low, high = decide_change(ill, well, rule.better, tolerance, sure)
-        reason = _say_change(outcome, low, high, tolerance, rule.better)
+        reason = _describe_change(outcome, low, high, tolerance, rule.better)
         if outcome == "inconclusive":
             more = _plan_change(ill, well, rule.better, tolerance, sure)
             reason = _explain(np.vstack((new, base)), more, gathered.doubts.get(key))
@@ -518,13 +518,15 @@ def _round_up(count: int) -> int:
     return math.ceil(count / step) * step
 
 
-def _say_rate(outcome: Outcome, low: float, high: float, limit: float, better: Better) -> str:
+def _describe_rate(outcome: Outcome, low: float, high: float, limit: float, better: Better) -> str:
     if (outcome == "pass") == (better == "higher"):
         return f"at least {low:.3f}, the limit is {limit:g}"
     return f"at most {high:.3f}, the limit is {limit:g}"
 
 
-def _say_change(outcome: Outcome, low: float, high: float, margin: float, better: Better) -> str:
+def _describe_change(
+    outcome: Outcome, low: float, high: float, margin: float, better: Better
+) -> str:
     worst, best = (-low, -high) if better == "higher" else (high, low)
     if outcome == "fail":
         return f"surely worse, by at least {best:.3f}"

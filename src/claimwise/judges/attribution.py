@@ -53,7 +53,7 @@ def read_telling(text: str) -> frozenset[str]:
     return frozenset(read_stems(text)) - COMMON_STEMS
 
 
-def tell_share(text: str, said: Iterable[str]) -> float:
+def find_share(text: str, said: Iterable[str]) -> float:
     """Return the share of a text's telling words that others say."""
     own, others = read_telling(text), [read_telling(each) for each in said]
     if not own:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from claimwise.judges.attribution import Wordings, tell_share
+from claimwise.judges.attribution import Wordings, find_share
 from claimwise.llm.fencing import neutralise_text
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
@@ -197,7 +197,7 @@ class ClosedBookJudge:
         for name, claim in zip(ids, claims, strict=True):
             whole = AnswerPiece(id=name, text=claim.text, start=claim.start, end=claim.end)
             read = _read_piece(whole, found, given, Wordings([whole.text]))
-            told = tell_share(claim.text, (part.text for part in read))
+            told = find_share(claim.text, (part.text for part in read))
             usable = told >= _PART_WORDS and all(part.label for part in read)
             parts.append([_move(part, claim.piece) for part in read] if usable else [claim])
             whole_reply = whole_reply and usable
@@ -265,7 +265,7 @@ def _find_skipped(piece: AnswerPiece, given: Sequence[ReplyClaim]) -> list[FactC
     return [
         lost
         for claim, lost in zip(piece.factual, _give_up(piece, "skipped_piece"), strict=True)
-        if tell_share(claim.text, (said.text for said in given)) < _TOLD_WORDS
+        if find_share(claim.text, (said.text for said in given)) < _TOLD_WORDS
     ]
 
 

@@ -18,7 +18,7 @@ from claimwise.judges.compare import (
 from claimwise.judges.evidence import FEATURES, EvidenceIndex, LinkedSentence, weigh_part
 from claimwise.judges.words import find_stem, is_common
 from claimwise.types.rows import ActionEntry, Source, Verdict
-from claimwise.types.validity import is_stale, say_why_stale
+from claimwise.types.validity import explain_stale, is_stale
 from claimwise.types.verdicts import AnswerClaim, ClaimVerdict, Scores, Span
 
 OTHERWISE = "; another source says otherwise"  # what a reason ends with where sources disagree
@@ -89,10 +89,10 @@ def decide_claim(
     """
     if weighed.misbound is not None:
         position, words = weighed.misbound
-        return _tell_contradicted(claim, weighed, index, position, words, as_of)
+        return _describe_contradicted(claim, weighed, index, position, words, as_of)
     part = _weakest(weighed.parts)
     if not part.ranked:
-        return _tell(claim, weighed, "unlinked", reason=_say_nothing_found(part, index))
+        return _tell(claim, weighed, "unlinked", reason=_describe_nothing_found(part, index))
     looked_at = part.ranked[:_LOOKED_AT]
     differences = find_differences(part, index, looked_at)
     best = _best_sentence(part, index, differences, as_of)
@@ -105,11 +105,11 @@ def decide_claim(
         return _decide_supported(claim, weighed, part, index, best, differences, as_of, reckoned)
     against = _find_contradiction(here, weighed, _recall(part.reading.content, index, [best]))
     if against is not None:
-        return _tell_contradicted(claim, weighed, index, best, against, as_of)
+        return _describe_contradicted(claim, weighed, index, best, against, as_of)
     return _decide_unsupported(claim, weighed, part, index, best)
 
 
-def _tell_contradicted(
+def _describe_contradicted(
     claim: AnswerClaim,
     weighed: Weighed,
     index: EvidenceIndex,
@@ -119,7 +119,7 @@ def _tell_contradicted(
 ) -> ClaimVerdict:
     source = index.sources[index.sentences[position].source]
     if is_stale(source, as_of):
-        reason += f"; {say_why_stale(source)}"
+        reason += f"; {explain_stale(source)}"
     return _tell(claim, weighed, "contradicted", _span(index, [position]), reason=reason)
 
 
@@ -213,9 +213,9 @@ def _decide_supported(
     others = _find_conflicts(index, best, differences, as_of)
     conflicts = tuple(_span(index, [position]) for position in others)
     reason = (
-        f"the source says so, but {say_why_stale(source)}"
+        f"the source says so, but {explain_stale(source)}"
         if stale
-        else reckoned or _say_supported(part, index, positions)
+        else reckoned or _describe_supported(part, index, positions)
     )
     if others:
         reason += f"{OTHERWISE}: {next(iter(others.values()))}"
@@ -264,7 +264,7 @@ def _decide_unsupported(
             claim, weighed, "overreach", _span(index, [best]), reason=reason,
             exceeds=uncovered or part.text,
         )  # fmt: skip
-    return _tell(claim, weighed, "unlinked", reason=_say_nothing_found(part, index))
+    return _tell(claim, weighed, "unlinked", reason=_describe_nothing_found(part, index))
 
 
 def _tell(
@@ -303,7 +303,9 @@ def _span(index: EvidenceIndex, positions: Sequence[int]) -> Span:
     )
 
 
-def _say_supported(part: LinkedSentence, index: EvidenceIndex, positions: Sequence[int]) -> str:
+def _describe_supported(
+    part: LinkedSentence, index: EvidenceIndex, positions: Sequence[int]
+) -> str:
     content = part.reading.content
     held = _count_held(content, index, positions)
     if held == len(content):
@@ -311,7 +313,7 @@ def _say_supported(part: LinkedSentence, index: EvidenceIndex, positions: Sequen
     return f"the span holds {held} of the claim's {len(content)} telling words"
 
 
-def _say_nothing_found(part: LinkedSentence, index: EvidenceIndex) -> str:
+def _describe_nothing_found(part: LinkedSentence, index: EvidenceIndex) -> str:
     absent = [
         part.text[word.start : word.end]
         for word in part.reading.words

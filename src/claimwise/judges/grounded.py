@@ -23,7 +23,7 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from claimwise.judges.attribution import Wordings, read_telling, tell_share
+from claimwise.judges.attribution import Wordings, find_share, read_telling
 from claimwise.judges.decide import decide_action
 from claimwise.judges.grounded_material import SourceMaterial
 from claimwise.judges.grounded_replies import (
@@ -423,7 +423,7 @@ def _fail(claim: AnswerClaim, why: LlmFailure | str) -> ClaimVerdict:
 
 def _says_little(piece: AnswerClaim, claims: Sequence[AnswerClaim]) -> bool:
     """Tell whether claims leave most of their piece out, so that nobody judged it."""
-    return tell_share(piece.wording, (claim.wording for claim in claims)) < _TOLD_WORDS
+    return find_share(piece.wording, (claim.wording for claim in claims)) < _TOLD_WORDS
 
 
 def _skip(piece: AnswerClaim) -> ClaimVerdict:

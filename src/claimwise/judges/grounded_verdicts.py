@@ -14,7 +14,7 @@ from claimwise.judges.grounded_material import SourceMaterial
 from claimwise.judges.grounded_replies import ClaimReply
 from claimwise.judges.quotes import Located, is_thin
 from claimwise.types.rows import Source
-from claimwise.types.validity import is_stale, say_why_stale
+from claimwise.types.validity import explain_stale, is_stale
 from claimwise.types.verdicts import AnswerClaim, ClaimVerdict
 
 MissingQuote = Literal["unscored", "downgrade"]
@@ -51,7 +51,7 @@ def settle_verdict(
     found = ClaimVerdict(claim=claim, verdict=entry.verdict, span=located.span)
     notes = [basis, *_note_place(claim, entry, material, located)]
     if is_stale(source, material.as_of) and entry.verdict != "overreach":
-        notes.append(f"the source is out of force: {say_why_stale(source)}")
+        notes.append(f"the source is out of force: {explain_stale(source)}")
         found = replace(found, verdict="stale" if entry.verdict == "supported" else entry.verdict)
     if entry.verdict == "overreach":
         found = replace(found, exceeds=_cut_words(entry.exceeds, 60) or None)

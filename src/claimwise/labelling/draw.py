@@ -99,7 +99,7 @@ def draw_round(
     claims = list_candidates(store, run_id, judgement, labeler)
     strata, shares = _stratify(claims, again=again)
     if not strata:
-        raise ClaimwiseError(_say_nothing_left(run_id, len(claims)))
+        raise ClaimwiseError(_describe_nothing_left(run_id, len(claims)))
     chosen = allocate_sample(shares, size, floor)
     round_id = make_content_id(
         "r1", run_id, judgement, str(seed), created_by, title or "", now.isoformat()
@@ -165,7 +165,7 @@ def _choose_verifier(
     raise ClaimwiseError(describe_unknown("judge", wanted, known, where=f"run {run_id!r}"))
 
 
-def _say_nothing_left(run_id: str, claims: int) -> str:
+def _describe_nothing_left(run_id: str, claims: int) -> str:
     if claims:
         return (
             f"run {run_id}: people have labelled all {claims:,} claims; --again draws them once "

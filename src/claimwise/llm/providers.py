@@ -216,7 +216,7 @@ def _choose_base(
         if base:
             _check_base(base, provider.name, named_by)
             return base, named_by
-    raise LlmError(_tell_missing_address(provider))
+    raise LlmError(_describe_missing_address(provider))
 
 
 def _make_destination(
@@ -486,7 +486,7 @@ def _list_known() -> Iterator[Provider]:
             continue
 
 
-def _tell_missing_address(provider: Provider) -> str:
+def _describe_missing_address(provider: Provider) -> str:
     places = [f"base_url under [llm.providers.{provider.name}] in claimwise.toml"]
     if provider.base_env:
         places.insert(0, f"the environment variable {provider.base_env}")

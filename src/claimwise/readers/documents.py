@@ -133,9 +133,11 @@ def _list_files(paths: Sequence[Path], warnings: list[str]) -> Iterator[Path]:
             raise refuse(path, "a folder without text files", expected)
         others = [file for file in unread if file not in set(pdfs)]
         if pdfs:
-            warnings.append(_tell_unread(path, pdfs, "for want of pip install 'claimwise[pdf]'"))
+            warnings.append(
+                _describe_unread(path, pdfs, "for want of pip install 'claimwise[pdf]'")
+            )
         if others:
-            warnings.append(_tell_unread(path, others, "having another ending"))
+            warnings.append(_describe_unread(path, others, "having another ending"))
         yield from texts
 
 
@@ -143,7 +145,7 @@ def _is_shown(path: Path) -> bool:
     return not any(part.startswith(".") for part in path.parts)
 
 
-def _tell_unread(folder: Path, files: Sequence[Path], why: str) -> str:
+def _describe_unread(folder: Path, files: Sequence[Path], why: str) -> str:
     names = ", ".join(file.name for file in files[:_SHOWN_NAMES])
     more = ", …" if len(files) > _SHOWN_NAMES else ""
     what = "1 file was" if len(files) == 1 else f"{len(files):,} files were"

@@ -132,7 +132,7 @@ class Writer:
         for line in self.text(text, style).wrap(self._console, max(1, self.width - indent)):
             self._console.print(Text(" " * indent).append_text(line))
 
-    def say_whole(self, text: str, style: str = "") -> None:
+    def write_whole(self, text: str, style: str = "") -> None:
         """Print a line to be copied: the terminal may break it, we don't."""
         self._console.print(self.text(text, style), soft_wrap=True)
 

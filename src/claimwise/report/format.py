@@ -122,7 +122,7 @@ def _is_steering(character: str) -> bool:
     return character not in _JOINERS and unicodedata.category(character) in _STEERING
 
 
-def say_name(name: str) -> str:
+def name_in_words(name: str) -> str:
     """Return the name of a metric or of a member as it stands in a sentence."""
     return clean(name).replace("_", " ").lower()
 

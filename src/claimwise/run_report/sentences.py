@@ -17,9 +17,9 @@ from claimwise.report.format import (
     is_measured,
     join_words,
     member_of,
+    name_in_words,
     overall_of,
     pluralize,
-    say_name,
     show_confidence,
     show_count,
     show_interval,
@@ -126,7 +126,7 @@ def _describe_one(worst: Worst, table: MetricTable) -> WorstText:
     return WorstText(
         row=row,
         stands_out=worst.stands_out,
-        metric=say_name(member or table.title),
+        metric=name_in_words(member or table.title),
         rate=show_rate(row.micro),
         interval=show_interval(row.simultaneous_low, row.simultaneous_high),
         where=slice_name(row, table.series),
@@ -194,7 +194,7 @@ def find_gaps(report: Report) -> list[Gap]:
         for row in table.overall:
             if row.unscored and (table.series is None or row.better is not None):
                 title = member_of(row, table.series) or table.title
-                gaps.append(Gap(title=say_name(title), row=row))
+                gaps.append(Gap(title=name_in_words(title), row=row))
     return gaps
 
 
@@ -228,7 +228,7 @@ def describe_answers(report: Report) -> str:
 def describe_unmeasured(tables: Sequence[MetricTable]) -> str:
     """List the metrics that have no rate, and what they need for one; empty when all have one."""
     return ", ".join(
-        f"{say_name(table.title)}{_explain_unmeasured(table)}"
+        f"{name_in_words(table.title)}{_explain_unmeasured(table)}"
         for table in tables
         if not is_measured(table)
     )

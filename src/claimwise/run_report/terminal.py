@@ -85,7 +85,7 @@ def print_report(report: Report, console: Console) -> None:
     writer.skip()
     writer.say("Reproduce these figures", "bold")
     for command, purpose in reproduce(report):
-        writer.say_whole(f"  {command}  # {purpose}")
+        writer.write_whole(f"  {command}  # {purpose}")
 
 
 def print_summary(summary: Summary, console: Console) -> None:
@@ -308,20 +308,20 @@ def _print_slices(writer: Writer, table: MetricTable, notes: Notes, most: int | 
     if is_pair(table):
         pairs = pair_slices(table)
         writer.put_columns(_pair_columns(table, pairs[:most]))
-        _say_bounds(writer, [row for _, pair in pairs[:most] for row in pair.values()])
+        _write_bounds(writer, [row for _, pair in pairs[:most] for row in pair.values()])
         hidden = len(pairs[most:]) if most else 0
     else:
         rows = table.slices[:most]
         writer.put_columns(_slice_columns(table, rows, notes, width=writer.width))
         if writer.width < _ROOMY and not is_division(table):
-            _say_bounds(writer, rows)
+            _write_bounds(writer, rows)
         hidden = len(table.slices) - len(rows)
     if hidden:
         command = f"claimwise metrics --metric {table.metric}"
         writer.say(f"and {pluralize(hidden, 'more group')}: {command}", "dim", indent=2)
 
 
-def _say_bounds(writer: Writer, rows: Sequence[Estimate]) -> None:
+def _write_bounds(writer: Writer, rows: Sequence[Estimate]) -> None:
     told = describe_slice_bounds(rows)
     if told:
         writer.say(told, "dim", indent=2)

@@ -25,7 +25,7 @@ def is_stale(source: Dated, as_of: date) -> bool:
     return has_expired(source.valid_until, source.superseded_by, as_of)
 
 
-def say_why_stale(source: Dated) -> str:
+def explain_stale(source: Dated) -> str:
     """Return why a stale source no longer holds, as the end of a sentence."""
     if source.superseded_by is not None:
         return f"{source.superseded_by} has replaced it"
