@@ -177,8 +177,9 @@ def postgres_server() -> Iterator[str]:
             ]
         )
         options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-        # Shared memory in the folder: a killed server leaves none elsewhere.
-        options += " -c max_wal_size=256MB -c dynamic_shared_memory_type=mmap"
+        # Shared memory in the folder: a killed server leaves none elsewhere. Tables are small:
+        # compiling a query takes longer than running it.
+        options += " -c max_wal_size=256MB -c dynamic_shared_memory_type=mmap -c jit=off"
         log = str(folder / "log")
         pg_ctl = str(bin_folder / "pg_ctl")
         _as_postgres([pg_ctl, "-D", str(data), "-w", "-l", log, "-o", options, "start"])

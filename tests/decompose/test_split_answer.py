@@ -347,6 +347,6 @@ def test_a_line_without_end_takes_linear_time(unit: str) -> None:
 
 def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
     page = Path(__file__).parents[2] / "docs/claims.md"
-    code, printed = re.findall(r"```(?:python)?\n(.+?)```", page.read_text("utf-8"), re.DOTALL)
+    code, printed, *_ = re.findall(r"```(?:python)?\n(.+?)```", page.read_text("utf-8"), re.DOTALL)
     exec(code, {})
     assert capsys.readouterr().out == printed
