@@ -47,9 +47,8 @@ Flags = NDArray[np.bool_]
 CONFIDENCE = 0.95
 SLICES = (1, 5, 20)
 ALLOWED = 0.06
-AGAIN = (
-    0.055  # the worst of many is partly luck: what looks worse is measured anew, five times as long
-)
+# The worst of many is partly luck: what looks worse than this is measured again, with more runs.
+AGAIN = 0.055
 CHECKED = 25  # runs of a setting that the product decides too
 BLOCK = 1_200_000  # items at once
 
@@ -130,7 +129,8 @@ class Summary(NamedTuple):
     rate: Array
     plain: Array  # design effect of Korn & Graubard's bound
     cautious: Array
-    freedom: Array  # degrees of freedom, by the items that carry the spread
+    freedom: Array  # degrees of freedom of the measured spread
+    tail: Array  # and those deep in the tail, by the items that carry the spread
 
 
 def summarize(hits: Array, sizes: Array) -> Summary:
@@ -144,16 +144,25 @@ def summarize(hits: Array, sizes: Array) -> Summary:
         carried = np.where(squares > 0, spread**2 / squares, items)
     size = (sizes**2).sum(axis=1) / units
     informative = np.minimum((hits > 0).sum(axis=1), (hits < sizes).sum(axis=1))
-    effects = []
+    effects, weights = [], []
     for icc, enough in ((PLANNING_ICC, FEW_INFORMATIVE), (DECISION_ICC, ENOUGH_INFORMATIVE)):
         assumed = 1 + (size - 1) * icc
         weight = np.maximum(0, 1 - informative / enough)
-        effect = np.where(inside, weight * assumed + (1 - weight) * measured, assumed)
-        effects.append(np.maximum(1, effect))
-    plain, pulled = effects
-    cautious = np.where(inside, np.maximum(pulled, measured), pulled)
-    freedom = weight * (items - 1) + (1 - weight) * np.minimum(carried, items - 1)
-    return Summary(items, units, rate, plain, cautious, freedom)
+        pulled = np.maximum(measured, weight * assumed + (1 - weight) * measured)
+        effects.append(np.maximum(1, np.where(inside, pulled, assumed)))
+        weights.append(weight)
+    most = items - 1.0
+    carried = np.minimum(carried, most)
+    with np.errstate(all="ignore"):
+        satterthwaite = np.where(carried >= most, most, 2 / (1 / carried - 1 / items))
+    planned, decided = (
+        weight * most + (1 - weight) * part
+        for weight, part in zip(weights, (np.minimum(most, satterthwaite), carried), strict=True)
+    )
+    freedom = np.maximum(1, planned)
+    tail = np.minimum(decided, freedom)
+    plain, cautious = effects
+    return Summary(items, units, rate, plain, cautious, freedom, tail)
 
 
 def is_beyond(
@@ -162,7 +171,7 @@ def is_beyond(
     """Return in which runs the bound to pass or to fail has left the limit behind."""
     near = ((found.rate < 0.5) != upper) & failing
     effect = np.where(near, found.plain, found.cautious)
-    freedom = np.where(near | (not failing), found.items - 1, found.freedom)
+    freedom = np.where(near | (not failing), found.freedom, found.tail)
     shrink = special.ndtri(confidence) / special.stdtrit(freedom, confidence)
     size = found.units / effect * shrink**2
     good, bad = size * found.rate, size * (1 - found.rate)

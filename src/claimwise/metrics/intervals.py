@@ -207,8 +207,8 @@ def korn_graubard_bound(
     """Return a one-sided bound for decisions: the rate is below (or above) it, with confidence.
 
     Method: Clopper-Pearson on n* = n_e (z / t)^2 units, where n_e is the effective size. All the
-    error lies on one side, so z and t (G - 1 degrees of freedom) are both taken at `confidence`
-    itself. Assumes independent items. One item gives the trivial bound 0 or 1, no items None.
+    error lies on one side, so z and t (`degrees_of_freedom`) are both taken at `confidence` itself.
+    Assumes independent items. One item gives the trivial bound 0 or 1, no items None.
 
     Reference: Korn & Graubard (1998), Survey Methodology 24, 193-201.
     """
