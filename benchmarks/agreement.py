@@ -296,7 +296,7 @@ def loop_fleiss(table: list[list[int]]) -> float:
 
 
 def loop_jackknife(table: list[list[int]], items: list[int]) -> tuple[float, float]:
-    """Kappa and its error over items, computed anew without each."""
+    """Kappa and its error over items, computed again without each."""
     value = loop_fleiss(table)
     gaps = []
     for left in sorted(set(items)):

@@ -2,7 +2,7 @@
 
 A real ``claimwise serve`` in a process of its own, on this machine. When all have logged in, each
 works as the desk does: loads the next claim beforehand, saves a label; 4 % skipped, 5 % taken back
-and labelled anew, 8 % sent twice. A label about every 12 s of 20 minutes, 100 each, in a sixteenth
+and labelled again, 8 % sent twice. A label about every 12 s of 20 minutes, 100 each, in a sixteenth
 of the time. SQLite with 10 labelers, PostgreSQL (its default settings; ours in a temporary folder,
 or --postgres URL, an empty database) with 50. Times are the client's, server and clients on the
 same cores. Then once more, with the server killed by -9 half way and started again; a request

@@ -3,7 +3,7 @@
     python benchmarks/drift.py            # a minute or two
     python benchmarks/drift.py --quick    # below 30 seconds
 
-Items have beta rates (so hits are beta-binomial) and 1 plus negative-binomial claims, drawn anew
+Items have beta rates (so hits are beta-binomial) and 1 plus negative-binomial claims, drawn again
 for each run: the two answers to an item are alike through its rate alone. A cause moves the true
 rates of the items that it concerns; the instrument drops a share of the supported verdicts of
 the new run, and a part of the base run's claims is judged by both instruments. The truth of each

@@ -11,7 +11,7 @@ pass, which is a gate of one slice. A second process is harder, and is not judge
 wrong throughout among answers with few errors. A sample may miss those answers altogether.
 
 Relative gates: 300 items in both runs, default settings. The item's difficulty is the same in
-both runs for three quarters of the items (in one row of four: for half) and drawn anew for the
+both runs for three quarters of the items (in one row of four: for half) and drawn again for the
 others; how far results then correlate is printed, and is below the 0.5 that planning assumes.
 Either nothing changed, or the new run is worse by 5 points.
 

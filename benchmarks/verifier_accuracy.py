@@ -2,7 +2,7 @@
 
 Judged are the card's figures, for which each of its sets was left out of every fit before it was
 measured. The verifier as shipped has learnt from some of those sets; on the others its figures are
-those of unseen sets too, so they are measured anew here, and must agree with the card's within the
+those of unseen sets too, so they are measured again here, and must agree with the card's within the
 noise of both. Rival: the word-overlap baseline on the same claims. Asked: macro balanced accuracy
 0.70, 4 points above the rival with an interval above 0, on no set more than 1 point below it, macro
 calibration error at most 0.08.
@@ -54,7 +54,7 @@ def read_accuracy(accuracy: Accuracy) -> float:
 
 
 def compare_with_card(card: Card, measured: BenchResult) -> dict[str, float]:
-    """Return the mean over the sets measured anew, the card's, and how far noise may part them."""
+    """Return the mean over the sets measured again, the card's, and how far noise may part them."""
     macro = measured.verifier.macro
     names = list(measured.verifier.sets)
     carded = [card.verifiers[VERIFIER].sets[name] for name in names]
@@ -121,7 +121,7 @@ def print_tables(card: Card, measured: BenchResult, anew: dict[str, float]) -> N
         print_row(f"{name} *" if name in card.fitted else name, accuracy, card.baseline.sets[name])
     print_row("**macro**", carded.macro, card.baseline.macro)
     print("\nFrom sets with a star the shipped numbers have learnt.\n")
-    print_head("measured anew, as shipped")
+    print_head("measured again, as shipped")
     for name, accuracy in measured.verifier.sets.items():
         print_row(name, accuracy, measured.baseline.sets[name])
     print_row("**macro**", measured.verifier.macro, measured.baseline.macro)

@@ -135,7 +135,7 @@ def pass_once(text: str) -> Work:
 
 
 def search_badly(text: str) -> Work:
-    """Search by a pattern that begins anew at every letter: its work grows with the square."""
+    """Search by a pattern that starts over at every letter: its work grows with the square."""
     return lambda: re.search(r"\w[\w ]*!", text)
 
 

@@ -159,7 +159,7 @@ class Resumed(NamedTuple):
     claims: int
     twice: int  # judged more than once
     missing: int  # not judged in the end
-    rival_share: float  # of the claims judged by beginning anew after every kill; ours is 1
+    rival_share: float  # of the claims judged by starting over after every kill; ours is 1
 
 
 def kill_verify(place: str, folder: Path, kills: int, answers: int) -> Resumed:

@@ -20,7 +20,7 @@ def test_supported(tier: str) -> None:
     assert found.verdict == "supported"
     assert found.span is not None
     assert (found.span.text, found.span.start) == (TOWER, 11)
-    assert found.reason == "the span holds every telling word of the claim"
+    assert found.reason == "the span holds every content word of the claim"
     assert found.confidence is not None
     assert found.scores is not None
     assert found.confidence == found.scores.supports > 0.5
@@ -108,7 +108,7 @@ def test_a_reckoned_verdict_has_no_probability_to_show() -> None:
     found = judge("The trail is 8 km long.", "The trail is 5 miles long.")
     assert found.scores is not None
     assert found.confidence is None or found.confidence == found.scores.supports
-    assert "5 miles is 8 km" in found.reason or "telling word" in found.reason
+    assert "5 miles is 8 km" in found.reason or "content word" in found.reason
 
 
 def test_a_second_statement_out_of_nowhere_is_no_support() -> None:

@@ -282,7 +282,7 @@ def test_every_run_of_words_is_found_whatever_its_spacing_and_case(
 
 # A quote, and what its source repeats.
 HOSTILE = {
-    "telling words": ("alpha is a beta of gamma " * 60, "alpha was the beta in gamma "),
+    "content words": ("alpha is a beta of gamma " * 60, "alpha was the beta in gamma "),
     "parts": ("the tower … " * 6 + "the end", "the tower of the tower "),
     "one word": ("a " * 4_000 + "b", "a "),
     "one letter": ("x" * 5_000, "x"),

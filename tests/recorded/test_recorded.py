@@ -55,6 +55,7 @@ CHANGED = [
     Change("calibrate", r"\$\..*(low|high|reason)", "as for metrics (D6)"),
     Change("calibrate", r"\$\..*calibration_id", "every measurement gets an id of its own"),
     Change("calibrate", r"\$\..*(made_at|expires_at)", "it is measured when the test runs"),
+    Change("check", r"\$\.claims\[\d\]\.reason", "reasons say “content word”, not “telling word”"),
     Change("rounds-(list|show)", r"\$\..*leased", "leases end half an hour after they were given"),
 ]  # fmt: skip
 

@@ -18,7 +18,8 @@ TOWER = "The tower is 139 m tall. It opened in 1999."
 
 
 @pytest.fixture
-def tracking(tmp_path: Path) -> Any:
+def tracking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.chdir(tmp_path)  # MLflow writes artifacts into the working directory
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow.db'}")
     return mlflow.set_experiment("claimwise")
 

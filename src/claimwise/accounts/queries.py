@@ -491,7 +491,7 @@ def record_failure(store: Store, name: str, source: str, now: datetime) -> float
     A login that turns out right takes its failure back (:func:`forget_failures`). So a hundred
     guesses sent at once count as a hundred. While there is a wait nothing is recorded: who knocks
     on and on does not prolong it. After the clock was set back, failures that lie ahead count as
-    of now: a wait begins anew at most, and does not last until the clock gets there again.
+    of now: a wait starts over at most, and does not last until the clock gets there again.
     """
     with store.write():
         store.execute(_SQL["pull_back_failures"], {"now": now})

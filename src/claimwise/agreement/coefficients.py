@@ -361,7 +361,7 @@ def _ac1_parts(sums: _Sums) -> Parts:
 def _cross(ratings: Ratings) -> _Crossed:
     """Compare all pairs of raters, and again without each item.
 
-    An item changes the tables of few pairs only: those are computed anew, and no others.
+    An item changes the tables of few pairs only: those are computed again, and no others.
     """
     labels, size, raters = ratings.labels, ratings.categories, ratings.labels.shape[1]
     unit, first, second = _list_pairs(labels)

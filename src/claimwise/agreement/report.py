@@ -99,7 +99,7 @@ def describe_advice(agreement: Agreement) -> Iterator[str]:
         )
         yield from _describe_start(agreement.disagreements)
     else:
-        yield f"Strong: kappa is {show_rate(kappa.low)} or more. Little is left to mend."
+        yield f"Strong: kappa is {show_rate(kappa.low)} or more. Little is left to clarify."
     if is_prevalence_trap(agreement.overall):
         yield _describe_prevalence(agreement)
 

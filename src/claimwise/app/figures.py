@@ -1,4 +1,4 @@
-"""Keeps measured figures for a while, so that a page need not wait for them to be measured anew.
+"""Keeps measured figures for a while, so that a page need not wait for them to be measured again.
 
 A report on a million labels takes a minute, and a dashboard shows dozens of runs. So figures are
 measured by one thread beside the requests, which wait for them a moment and then show what there
@@ -8,7 +8,7 @@ does not is fetched again by itself (static/figures.js).
 
 Before figures are used again the run's fingerprint is read; figures whose run has not changed
 stay. Where reading it takes long, on a large run, it is read again only after twenty times as long.
-Figures older than ten minutes, and than a hundred times as long as making them took, are made anew
+Figures older than ten minutes, and than a hundred times as long as making them took, are made again
 in any case, because a fingerprint does not see rows that were changed in place.
 """
 
@@ -59,7 +59,7 @@ class Kept:
     make_seconds: float
 
     def is_old(self) -> bool:
-        """Return whether the figure has to be made anew, whatever its run looks like."""
+        """Return whether the figure has to be made again, whatever its run looks like."""
         if self.problem is not None:  # a failure is never kept: the next one who asks tries again
             return True
         return monotonic() - self.made >= max(_OLDEST, _HOLD * self.make_seconds)
@@ -121,7 +121,7 @@ class FigureStore:
         """Return the figures that there are within ``patience - spent`` seconds.
 
         A figure that is being measured for the first time is missing; one that is being measured
-        anew is the older one.
+        again is the older one.
         """
         asked = monotonic()
         with self._changed:

@@ -156,7 +156,9 @@ class RunResult:
     labeler: str
     answers: int
     failed: int  # answers that the system did not give
-    abstained: int  # answers in which the system declined or asked back: they claim nothing
+    abstained: (
+        int  # answers in which the system declined or asked for clarification: they claim nothing
+    )
     done_before: int  # answers whose claims had all been judged
     without_claims: int  # answers of this command that claim nothing
     split: int  # claims that this command found and stored
@@ -209,7 +211,7 @@ def judge_run(
         repeats: how many rounds.
         threads: answers judged at once: for a judge that waits for a server.
         jobs: processes that judge, in place of ``threads``; for a ``ProcessSession``.
-        again: judge claims anew that have a label of this judge. The new label is added, dated
+        again: re-judge claims that have a label of this judge. The new label is added, dated
             after all earlier ones; of two the later one counts.
         watch: called with the progress after every answer, or every few.
 

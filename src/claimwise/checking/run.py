@@ -40,7 +40,9 @@ class VerifyResult:
     settings: str | None  # prompts and mode of a judge
     answers: int
     failed: int  # answers that the system did not give
-    abstained: int  # answers in which the system declined or asked back: they claim nothing
+    abstained: (
+        int  # answers in which the system declined or asked for clarification: they claim nothing
+    )
     done_before: int  # answers whose claims had all been judged
     without_claims: int  # answers of this command that claim nothing
     split: int  # claims that this command found and stored
@@ -71,7 +73,7 @@ def verify_run(
         jobs: processes that judge; this one reads and writes.
         threads: answers judged at once in this process, in place of ``jobs``: for a judge that
             waits for a server, which must be safe to use from many threads.
-        again: judge claims anew that have a label of this verifier.
+        again: re-judge claims that have a label of this verifier.
         watch: called with the progress.
 
     Raises:

@@ -185,7 +185,7 @@ def print_run(result: VerifyResult, probabilities: Sequence[RunProbabilities] = 
         (result.split, "claims were found and stored"),
         (result.done_before, "answers had been judged before"),
         (result.failed, "answers were skipped: the system gave none"),
-        (result.abstained, "answers were skipped: the system abstained or asked back"),
+        (result.abstained, "answers were skipped: the system abstained or asked for clarification"),
         (result.without_claims, "answers make no checkable claim"),
     ):
         if count:

@@ -78,7 +78,7 @@ class Memory:
         self._rivals: set[Number] = set()
 
     def forget(self) -> None:
-        """Start anew: after a heading or a question, or in a new item, nothing is certain."""
+        """Start over: after a heading or a question, or in a new item, nothing is certain."""
         self._unread.append(None)
 
     def resolve(self, wording: str) -> Resolved:

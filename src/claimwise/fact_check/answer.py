@@ -84,7 +84,7 @@ def factcheck_answer(
 ) -> FactCheckResult:
     """Judge one answer, in one call and a second for compound claims; more for repeats.
 
-    The result is the first judgement; repeats are asked anew and only show how steady it is.
+    The result is the first judgement; repeats are asked again and only show how steady it is.
     """
     pieces = cut_pieces(answer, frame.question)
     judges = [judge, *(judge.repeat_as(number) for number in range(2, repeats + 1))]

@@ -223,7 +223,7 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
         (result.split, "claims were found and stored"),
         (result.done_before, "answers had been judged before"),
         (result.failed, "answers were skipped: the system gave none"),
-        (result.abstained, "answers were skipped: the system abstained or asked back"),
+        (result.abstained, "answers were skipped: the system abstained or asked for clarification"),
         (result.invented, "ids in replies were asked for by nobody: dropped"),
     ):
         if count:

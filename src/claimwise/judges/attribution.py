@@ -1,7 +1,7 @@
 """Whose claim is it? Holds what a model says that a piece of an answer claims against its words.
 
 A model that splits an answer may make claims up, repeat one under several pieces, or pass over
-what it dislikes. Telling words, those that are not common, show all three.
+what it dislikes. Content words, those that are not common, show all three.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from functools import lru_cache
 
 from claimwise.judges.words import COMMON_STEMS, read_stems
 
-# The least share of a claim's telling words that must stand in the answer.
+# The least share of a claim's content words that must stand in the answer.
 _OWN_WORDS = 0.5
 
 
 class Wordings:
-    """The telling words of an answer's pieces.
+    """The content words of an answer's pieces.
 
     Args:
         pieces: the texts of all pieces.
@@ -30,7 +30,7 @@ class Wordings:
     def own(self, claim: str, piece: str) -> bool:
         """Tell whether a claim is the piece's.
 
-        It says a telling word of the piece, and most of its words are the answer's: a subject
+        It says a content word of the piece, and most of its words are the answer's: a subject
         may come from another sentence, or the question. A claim that another piece says in full,
         and this one does not, is that one's.
         """
@@ -43,7 +43,7 @@ class Wordings:
         return known <= own or not any(known <= other for other in self._own.values())
 
     def allow(self, piece: str, claims: int) -> bool:
-        """Tell whether a piece may hold so many claims: no more than it has telling words."""
+        """Tell whether a piece may hold so many claims: no more than it has content words."""
         return claims <= max(2, len(self._own[piece]))
 
 
@@ -54,7 +54,7 @@ def read_telling(text: str) -> frozenset[str]:
 
 
 def find_share(text: str, said: Iterable[str]) -> float:
-    """Return the share of a text's telling words that others say."""
+    """Return the share of a text's content words that others say."""
     own, others = read_telling(text), [read_telling(each) for each in said]
     if not own:
         return float(bool(others))

@@ -32,7 +32,7 @@ SUMMARY_WORDS = 40
 _BASE_TOKENS = 2_048  # and for models that think before they speak
 _PIECE_TOKENS = 150
 _MOST_TOKENS = 16_000
-# The least share of a statement's telling words that its claims, or the parts of it, must say:
+# The least share of a statement's content words that its claims, or the parts of it, must say:
 # what falls below was left out.
 _TOLD_WORDS = 0.5
 _PART_WORDS = 0.8
@@ -116,7 +116,7 @@ class ClosedBookJudge:
             self.labeler += f"#{repeat}"
 
     def repeat_as(self, number: int) -> ClosedBookJudge:
-        """Return the same judge for another round, which is asked anew."""
+        """Return the same judge for another round, which is asked again."""
         return ClosedBookJudge(
             self.client, prompt=self.prompt, split_prompt=self.split_prompt, repeat=number
         )

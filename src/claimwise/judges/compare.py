@@ -192,7 +192,7 @@ def _apart(claimed: Day, told: Day) -> bool:
 def _find_denial(claim: TextFacts, told: TextFacts) -> str | None:
     """Tell whether one of the two denies what the other says, and which.
 
-    The first telling word after the denial must stand on both sides, and the clause that holds
+    The first content word after the denial must stand on both sides, and the clause that holds
     it in the source must hold most of the claim. "Not after 30 days" does not deny "within 30
     days".
     """
@@ -270,7 +270,7 @@ def _find_opposites(claim: TextFacts, told: TextFacts) -> Iterator[tuple[str, st
 
 
 def _in_place(mine: Word | Name, claim: TextFacts, other: Word | Name, told: TextFacts) -> bool:
-    """Tell whether two stretches have the same telling word right before or right after them."""
+    """Tell whether two stretches have the same content word right before or right after them."""
     pairs = zip(
         claim.beside(mine.start, mine.end), told.beside(other.start, other.end), strict=True
     )
@@ -311,7 +311,7 @@ def _in_slot(name: Name, claim: TextFacts, other: Name, told: TextFacts) -> bool
 
 
 def _name_stems(name: Name) -> list[str]:
-    """Return a name's telling words as the index counts them: "Jean-Luc" is two."""
+    """Return a name's content words as the index counts them: "Jean-Luc" is two."""
     return [s for s in read_stems(name.text) if not is_common(s) and len(name.text) > 1]
 
 
@@ -329,7 +329,7 @@ def _akin(name: Name, other: Name) -> bool:
 def find_reckoned(part: LinkedSentence, index: EvidenceIndex, position: int) -> str | None:
     """Return how a sentence says the claim in other figures ("18:00", "6 pm"), or None.
 
-    All other telling words of the claim must stand in the sentence, and every amount must agree.
+    All other content words of the claim must stand in the sentence, and every amount must agree.
     """
     claim, told = part.reading, index.sentences[position]
     if not claim.amounts or claim.days or _share(claim.plain, told.stem_set) < 1:
@@ -366,7 +366,7 @@ def _find_equal(amount: Amount, claim: TextFacts, told: TextFacts) -> Amount | N
 def find_uncovered(part: LinkedSentence, index: EvidenceIndex, among: Sequence[int]) -> str | None:
     """Return the stretch of the claim that no chosen sentence covers, or None.
 
-    It runs from the first to the last telling word that is missing, so that it reads as a phrase.
+    It runs from the first to the last content word that is missing, so that it reads as a phrase.
     """
     stems = set().union(*(index.sentences[position].stems for position in among))
     missing = [w for w in part.reading.words if not is_common(w.stem) and w.stem not in stems]

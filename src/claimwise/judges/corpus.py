@@ -1,7 +1,7 @@
 """A corpus, cut into passages and indexed, so that claims without given sources can be checked.
 
 Documents are cut at sentences into passages of about ``PASSAGE_WORDS`` words. An inverted index
-holds, for every telling word, the passages that have it and what it adds to their BM25 scores;
+holds, for every content word, the passages that have it and what it adds to their BM25 scores;
 a search adds up a few arrays. A document's title counts as part of each of its passages.
 
 Reference: Robertson & Zaragoza (2009), The Probabilistic Relevance Framework: BM25 and Beyond.
@@ -113,7 +113,7 @@ class Corpus:
     def find_passages(self, claim: str, how: Retrieval = _USUAL) -> list[CorpusPassage]:
         """Return the best passages for a claim, best first; none where all are below the floor.
 
-        A claim without a telling word (“It is so.”) finds nothing: every passage would do.
+        A claim without a content word (“It is so.”) finds nothing: every passage would do.
         """
         found = self._postings.search(list_content_words(claim), how)
         return [self._make_passage(hit) for hit in found]
@@ -270,7 +270,7 @@ class _Postings(NamedTuple):
 
     @classmethod
     def build(cls, texts: Sequence[Sequence[str]]) -> _Postings:
-        """Index passages by their telling words."""
+        """Index passages by their content words."""
         words: dict[str, int] = {}
         count = len(texts)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=count)

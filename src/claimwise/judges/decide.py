@@ -309,8 +309,8 @@ def _describe_supported(
     content = part.reading.content
     held = _count_held(content, index, positions)
     if held == len(content):
-        return "the span holds every telling word of the claim"
-    return f"the span holds {held} of the claim's {len(content)} telling words"
+        return "the span holds every content word of the claim"
+    return f"the span holds {held} of the claim's {len(content)} content words"
 
 
 def _describe_nothing_found(part: LinkedSentence, index: EvidenceIndex) -> str:
@@ -363,7 +363,7 @@ def decide_action(claim: AnswerClaim, actions: Sequence[ActionEntry] | None) -> 
 
 
 def _share_told(part: LinkedSentence, index: EvidenceIndex, position: int) -> float:
-    """Return the share of an action claim's telling words in an entry.
+    """Return the share of an action claim's content words in an entry.
 
     "I've" is none of them, nor are numbers, which may differ. It is 0 where the entry does not
     name what was done, or an act that comes to the same: the order was perhaps only looked up.

@@ -120,7 +120,7 @@ class Day(NamedTuple):
 
 
 class Name(NamedTuple):
-    """A capitalised name; ``stems`` are its telling words."""
+    """A capitalised name; ``stems`` are its content words."""
 
     stems: tuple[str, ...]
     text: str

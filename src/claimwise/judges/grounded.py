@@ -60,7 +60,7 @@ TOO_MANY_CLAIMS = "too_many_claims"
 CONFLICTING_VERDICTS = "conflicting_verdicts"
 _REPLY_TOKENS = 2048  # for the frame of a reply, and for models that think before they speak
 _CLAIM_TOKENS, _PIECE_TOKENS, _SPLIT_TOKENS = 250, 600, 200
-_TOLD_WORDS = 0.5  # share of a piece's telling words that its claims must say
+_TOLD_WORDS = 0.5  # share of a piece's content words that its claims must say
 _NONE_GIVEN = "(none)"
 
 T = TypeVar("T", bound=ClaimReply | PieceReply | SplitPiece)
@@ -120,7 +120,7 @@ class GroundedJudge:
         self.agreement: str | None = None
 
     def repeat_as(self, number: int) -> GroundedJudge:
-        """Return the same judge for another round, which is asked anew."""
+        """Return the same judge for another round, which is asked again."""
         return GroundedJudge(self._asker, self.settings, prompt=self._prompt, repeat=number)
 
     @property

@@ -164,7 +164,7 @@ def _find_ends(told: TextFacts, values: Sequence[Value]) -> list[int]:
 
 
 def _list_terms(told: TextFacts) -> list[tuple[int, int, Term]]:
-    """Return the telling words and the years of a sentence, with their places, in order."""
+    """Return the content words and the years of a sentence, with their places, in order."""
     named = {place for name in told.names for place in range(name.start, name.end)}
     found = [
         (

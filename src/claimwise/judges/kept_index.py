@@ -3,7 +3,7 @@
 An index lies in the user's cache folder under the hash of everything it was made from: documents,
 the rules that cut them, and the version of claimwise. A changed document gives another name, so no
 stale index is ever found. It is a plain archive of arrays: nothing in it is run, and what can't be
-read, or does not fit together, is built anew and replaced. Where nothing can be written, nothing
+read, or does not fit together, is rebuilt and replaced. Where nothing can be written, nothing
 is kept.
 """
 

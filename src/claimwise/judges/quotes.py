@@ -5,7 +5,7 @@ quote may leave out footnote markers, numbers of list items, tags and the addres
 not a question mark: a question says nothing. An ellipsis may stand for words of one sentence, or
 up to the next one, if none of them could turn the meaning: a denial, a condition, a number.
 Everything else that resembles a source is approximate: parts between which such words are left
-out, or the same telling words with others between them. What is returned is always the source's
+out, or the same content words with others between them. What is returned is always the source's
 own text with its offsets.
 
 The work is bounded: every source is read a fixed number of times and searched by ``str.find``,
@@ -65,7 +65,7 @@ class Located(NamedTuple):
 def is_thin(quote: str, claim: str) -> bool:
     """Tell whether a quote is too short to carry a claim.
 
-    It has no telling word (“it is”), or less than three words for a claim of more than six.
+    It has no content word (“it is”), or less than three words for a claim of more than six.
     """
     stems = read_stems(quote)
     if COMMON_STEMS.issuperset(stems):
@@ -197,9 +197,9 @@ class _Page:
         return self._find_parts(wanted, harmless=True)
 
     def find_similar(self, wanted: _Quote) -> _Place | None:
-        """Return a place with the quote's parts in order, or with its telling words in a row.
+        """Return a place with the quote's parts in order, or with its content words in a row.
 
-        Common words before the first and after the last telling one are shown with them.
+        Common words before the first and after the last content word are shown with them.
         """
         joined = self._find_parts(wanted, harmless=False)
         if joined is not None or len(wanted.telling) < _FEWEST_TELLING:

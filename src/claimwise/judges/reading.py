@@ -79,14 +79,14 @@ class TextFacts(Facts):
 
     @lazy
     def telling_stems(self) -> list[str]:
-        """The stems of its telling words; without dates their places need not be known."""
+        """The stems of its content words; without dates their places need not be known."""
         if self.days:
             return [word.stem for word in self.telling]
         return [stem for stem in self.stems if tells(stem)]
 
     @lazy
     def plain(self) -> list[str]:
-        """The stems of its telling words without units and the like: amounts may differ."""
+        """The stems of its content words without units and the like: amounts may differ."""
         if not self.amounts:
             return self.telling_stems
         return [word.stem for word in _leave_out(self.telling, self.amounts)]
@@ -118,7 +118,7 @@ class TextFacts(Facts):
 
     @lazy
     def denied(self) -> list[Word]:
-        """The first telling word after each denial in its clause."""
+        """The first content word after each denial in its clause."""
         found: list[Word] = []
         for start, end in self.denials:
             _, last = self.clause_of(start)
@@ -137,18 +137,18 @@ class TextFacts(Facts):
         return (start, end) if start <= place < end else (0, len(self.text))
 
     def around(self, start: int, end: int, *, near: int, clause: bool = False) -> set[str]:
-        """Return the few telling words on either side of a stretch, in its clause if asked."""
+        """Return the few content words on either side of a stretch, in its clause if asked."""
         low, high = self.clause_of(start) if clause else (0, len(self.text))
         before = {w.stem for w in self._list_before(start, near) if low <= w.start}
         return before | {w.stem for w in self._list_after(end, near) if w.end <= high}
 
     def beside(self, start: int, end: int) -> tuple[str | None, str | None]:
-        """Return the telling words right before and right after a stretch."""
+        """Return the content words right before and right after a stretch."""
         before, after = self._list_before(start, 1), self._list_after(end, 1)
         return (before[0].stem if before else None, after[0].stem if after else None)
 
     def counted_by(self, end: int) -> str | None:
-        """Return the telling word that follows a number at once: "rooms" in "12 rooms"."""
+        """Return the content word that follows a number at once: "rooms" in "12 rooms"."""
         after = self._list_after(end, 1)
         adjoins = after and not self.text[end : after[0].start].strip(" -")
         return after[0].stem if adjoins else None

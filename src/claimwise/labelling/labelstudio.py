@@ -342,7 +342,7 @@ def _fill_slots(store: Store, told: Sequence[Told], places: _Places) -> None:
         claim = _find_place(one, places)
         if not isinstance(claim, StoredTask) or one.kind != "human":
             continue
-        # What was said before the round, an export shows too; the round asks for it anew.
+        # What was said before the round, an export shows too; the round asks for it again.
         if one.labeled_at >= claim.round_created_at:
             params = {
                 "task_id": claim.task_id,

@@ -107,7 +107,7 @@ def _count_groupings(
     groupings: Sequence[tuple[str, ...]],
     settings: Settings,
 ) -> dict[tuple[str, ...], Counts]:
-    """Count once by all columns and add up, or, where an item may lie in two slices, each anew."""
+    """Count once by all columns and add up; where an item may lie in two slices, count each."""
     columns = (*series, *by)
     finest = count_items(store, metric, run_id, columns, settings.labels, settings.cluster)
     per_item = set(by) <= set(list_item_columns(store)) and not has_clusters(

@@ -115,7 +115,7 @@ def describe_cascade_run(result: CascadeRunResult) -> Iterator[str]:
         (result.split, "claims were found and stored"),
         (result.done_before, "answers had been judged before"),
         (result.failed, "answers were skipped: the system gave none"),
-        (result.abstained, "answers were skipped: the system abstained or asked back"),
+        (result.abstained, "answers were skipped: the system abstained or asked for clarification"),
     ):
         if count:
             yield f"{count:,} {what}"

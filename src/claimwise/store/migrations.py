@@ -2,7 +2,7 @@
 
 Migrations are the numbered files of ``sql/schema``. Each is applied once, inside a transaction
 together with its record, so a killed process leaves either both or neither. Views hold no data:
-they are written anew whenever a migration was applied.
+they are rebuilt whenever a migration was applied.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ class SQLiteEngine:
     def migrate(self) -> Iterator[None]:
         """Write the schema alone. WAL is a property of the file, so it is set once, here.
 
-        A table is changed by writing it anew under its old name (SQLite's documented way), for
+        A table is changed by rebuilding it under its old name (SQLite's documented way), for
         which foreign keys must be off, and views that name the table must not be looked at. Both
         are settings of the connection; the keys are checked before the transaction ends.
         """

@@ -191,7 +191,7 @@ class FactcheckRunResult(msgspec.Struct, frozen=True, kw_only=True):
     agreement: str | None
     answers: int
     failed: int  # answers that the system did not give
-    abstained: int  # answers in which the system declined or asked back
+    abstained: int  # answers in which the system declined or asked for clarification
     done_before: int
     split: int  # claims that this command found and stored
     judged: int  # claims that this command labelled

@@ -25,7 +25,7 @@ class Retrieval(msgspec.Struct, frozen=True, kw_only=True):
     """How passages are looked for and believed; kept with every result."""
 
     k: int = 5  # passages for a claim, at most
-    # The least share of a claim's telling words, rare ones weighing more, that a passage holds.
+    # The least share of a claim's content words, rare ones weighing more, that a passage holds.
     floor: float = 0.3
     # The least probability of support from which a verifier that gives one is believed. Sources
     # that a system was given mostly bear on the answer, passages that we found often do not.
@@ -43,7 +43,7 @@ class CorpusPassage(msgspec.Struct, frozen=True, kw_only=True):
     start: int
     end: int
     score: float  # BM25: it ranks the passages of one claim, and means nothing beyond that
-    found: float  # share of the claim's telling words that it holds
+    found: float  # share of the claim's content words that it holds
     weight: float  # the same, words weighing by their rarity: what the floor is held against
 
 
@@ -172,7 +172,7 @@ class CascadeRunResult(msgspec.Struct, frozen=True, kw_only=True):
     settings: str | None
     answers: int
     failed: int  # answers that the system did not give
-    abstained: int  # answers in which the system declined or asked back
+    abstained: int  # answers in which the system declined or asked for clarification
     done_before: int
     split: int  # claims that this command found and stored
     judged: int  # claims that this command labelled

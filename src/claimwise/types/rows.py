@@ -361,7 +361,7 @@ class RunAction(Row, kw_only=True):
 
     run_id: Annotated[Id, Meta(description="the run")]
     item_id: Annotated[Id, Meta(description="the item")]
-    action: Annotated[Action, Meta(description="answered, abstained, or asked back")]
+    action: Annotated[Action, Meta(description="answered, abstained, or asked for clarification")]
     sample: Annotated[Offset, Meta(description="the repeat's number")] = 0
 
 

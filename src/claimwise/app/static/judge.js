@@ -246,7 +246,7 @@ export class Judge {
       onLeave: () => undefined,
     });
     this.claim.focus({ preventScroll: true });
-    // A part that was chosen before stays as it is, letter by letter, until it is chosen anew.
+    // A part that was chosen before stays as it is, letter by letter, until it is chosen again.
     const before = this.covered ? this.task.claim_text.indexOf(this.covered) : -1;
     if (before >= 0) this.setCovered([before, before + this.covered.length]);
     else this.picker.enter(0);

@@ -68,7 +68,7 @@ def find_header(text: str) -> tuple[list[str], str]:
 
 
 def _list_paths(text: str) -> Iterator[str]:
-    """Yield the path of every key; a line that begins anew with ``{`` is another record."""
+    """Yield the path of every key; a line that starts over with ``{`` is another record."""
     stack: list[tuple[str, str]] = []  # brackets, and the path of what they hold
     key = ""
     for token in _TOKEN.finditer(text):

@@ -8,7 +8,7 @@ alter table eval_items alter column answerable drop not null;
 alter table eval_items alter column stakes drop not null;
 */
 
--- SQLite can't drop a constraint: the table is written anew and takes the old one's name. Others
+-- SQLite can't drop a constraint: the table is rebuilt and takes the old one's name. Others
 -- refer to it, so the engine migrates with foreign keys off and checks them before it commits.
 /*sqlite
 create table eval_items_next (
