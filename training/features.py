@@ -14,6 +14,7 @@ import numpy as np
 
 from claimwise.bench.labelled import find_sets
 from claimwise.judges.combine import add_encoder, sum_up
+from claimwise.judges.embedded import find_misbound
 from claimwise.judges.encoder import Encoder
 from claimwise.judges.evidence import EvidenceIndex, split_parts, weigh_part
 from claimwise.judges.overlap import share_found
@@ -83,12 +84,15 @@ def weigh_rows(name: str, rows: list[dict[str, Any]], encoder: Encoder) -> Itera
         source = Source(source_id="d", corpus_ver="-", source_text=row["document"])
         index = EvidenceIndex([source])
         parts = [weigh_part(text, index) for text in split_parts(row["claim"])]
-        pairs += [(index.join(index.read_passage(part.digest)), part.text) for part in parts]
-        weighed.append(parts)
+        pairs += [
+            (index.join(index.read_passage(part.ranked, part.digest)), part.text) for part in parts
+        ]
+        weighed.append((parts, find_misbound(parts, index) is not None))
     logits = encoder.score_pairs(pairs)
     at = 0
-    for row, parts in zip(rows, weighed, strict=True):
+    for row, (parts, misbound) in zip(rows, weighed, strict=True):
         values = add_encoder(sum_up(parts), logits[at : at + len(parts)])
+        values["misbound"] = float(misbound)
         values["overlap"] = share_found(row["claim"], frozenset(read_stems(row["document"])))
         at += len(parts)
         yield {

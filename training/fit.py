@@ -25,6 +25,7 @@ from scipy.optimize import minimize
 
 from claimwise.judges.card import Card
 from claimwise.judges.combine import Combiner, LogisticModel, Tier
+from claimwise.judges.embedded import doubt
 from claimwise.judges.overlap import OverlapVerifier
 from claimwise.metrics.accuracy import (
     MeasuredAccuracy,
@@ -42,7 +43,7 @@ FITTED = ("wice", "summedits", "bump", "factcheck_bench", "fool_me_twice")
 # Three of those five are made of small edits, where words tell nothing; without a set of ordinary
 # replies the combiner would unlearn to count words.
 MORE = ("faithdial",)
-VERSION = "3"
+VERSION = "4"
 # "+" may only speak for, "-" only against: a sign that one odd set would turn is not learned.
 EVIDENCE = {
     "lexical": (
@@ -168,7 +169,12 @@ def _contradicted(raw: str) -> int:
 
 def score(tier: Tier, some: Set) -> Array:
     """Return the probabilities of support, by the product's own code."""
-    return np.array([tier.score(values).supports for values in some.values])
+    return np.array([_score_values(tier, values) for values in some.values])
+
+
+def _score_values(tier: Tier, values: dict[str, float]) -> float:
+    scores = tier.score(values)
+    return (doubt(scores) if values["misbound"] else scores).supports
 
 
 def choose_threshold(tier: Tier, sets: dict[str, Set]) -> float:
@@ -237,7 +243,7 @@ def main() -> None:
         "--out", type=Path,
         default=Path(__file__).parent.parent / "src/claimwise/judges/data",
     )  # fmt: skip
-    parser.add_argument("--hopeless", type=float, default=0.1)
+    parser.add_argument("--hopeless", type=float, default=0.04)
     options = parser.parse_args()
     sets = read_sets(options.features)
     how = Resampling(resamples=2000, seed=0)

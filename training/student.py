@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from transformers import BertModel
+from transformers import BertConfig, BertModel
 
 from teacher import bucket
 
@@ -42,6 +42,54 @@ def load_student(folder: Path, attention: str = "sdpa") -> Student:
     """Read the base weights from a folder with ``config.json`` and ``model.safetensors``."""
     body = BertModel.from_pretrained(folder, attn_implementation=attention, add_pooling_layer=False)
     return Student(body.float())
+
+
+def read_student(path: Path, attention: str = "sdpa") -> Student:
+    """Return the student of an 8-bit ONNX file, its weights in 32 bits again."""
+    state = read_quantized(path)
+    layers = {int(name.split(".")[3]) for name in state if ".layer." in name}
+    words, size = state["body.embeddings.word_embeddings.weight"].shape
+    config = BertConfig(
+        vocab_size=words,
+        hidden_size=size,
+        num_hidden_layers=len(layers),
+        num_attention_heads=12,
+        intermediate_size=state["body.encoder.layer.0.intermediate.dense.bias"].shape[0],
+        attn_implementation=attention,
+    )
+    student = Student(BertModel(config, add_pooling_layer=False))
+    missing, unexpected = student.load_state_dict(state, strict=False)
+    if unexpected or [name for name in missing if "position_ids" not in name]:
+        raise SystemExit(f"{path}: weights do not fit: {missing} {unexpected}")
+    return student
+
+
+def read_quantized(path: Path) -> dict[str, Tensor]:
+    """Return the weights of an 8-bit ONNX file by their names in the student.
+
+    Matrices lost their names; the node that multiplies by one still says where it stands.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    graph = onnx.load(path).graph
+    values = {t.name: torch.tensor(numpy_helper.to_array(t)) for t in graph.initializer}
+
+    def widen(name: str) -> Tensor:
+        codes, zero = values[f"{name}_quantized"].float(), values[f"{name}_zero_point"].float()
+        return (codes - zero) * values[f"{name}_scale"].float()
+
+    state = {n: v for n, v in values.items() if n.endswith((".weight", ".bias"))}
+    for node in graph.node:
+        if node.op_type == "Gather" and node.input[0].endswith(".weight_quantized"):
+            name = node.input[0].removesuffix("_quantized")
+            state[name] = widen(name)
+        elif node.op_type == "MatMulInteger" and node.input[1] in values:
+            name = node.input[1].removesuffix("_quantized")
+            place = node.name.strip("/").removesuffix("/MatMul_quant").replace("/", ".")
+            target = name if name.endswith(".weight") else f"{place}.weight"
+            state[target] = widen(name).T.contiguous()
+    return state
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:

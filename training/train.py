@@ -366,8 +366,11 @@ def mix_pairs(human: list[Pair]) -> list[tuple[str, str, str]]:
     return pool
 
 
-def make_targets(labels: np.ndarray, soft: torch.Tensor) -> torch.Tensor:
-    """Mix human labels and the teacher's probabilities half and half; elsewhere the teacher's."""
+def make_targets(
+    labels: np.ndarray, soft: torch.Tensor, sure: np.ndarray | float = 0.5
+) -> torch.Tensor:
+    """Mix labels, as far as they are sure, with a model's probabilities; elsewhere those alone."""
+    believed = np.broadcast_to(sure, labels.shape)
     targets = soft.clone()
     for i in np.flatnonzero(labels >= 0):
         hard = torch.zeros(3)
@@ -375,7 +378,7 @@ def make_targets(labels: np.ndarray, soft: torch.Tensor) -> torch.Tensor:
             hard[1:] = soft[i, 1:] / soft[i, 1:].sum().clamp(min=1e-4)
         else:
             hard[labels[i]] = 1.0
-        targets[i] = 0.5 * hard + 0.5 * soft[i]
+        targets[i] = believed[i] * hard + (1 - believed[i]) * soft[i]
     return targets / targets.sum(-1, keepdim=True)
 
 

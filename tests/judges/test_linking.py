@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claimwise.judges.link import DIGEST_SENTENCES, DIGEST_WORDS, LONGEST_SENTENCE, SourceIndex
+from claimwise.judges.link import (
+    DIGEST_SENTENCES,
+    DIGEST_WORDS,
+    LONGEST_SENTENCE,
+    PASSAGE_WORDS,
+    SourceIndex,
+)
 from claimwise.judges.words import read_stems, read_words
 from judges.judged import make_source
 from support.growth import grows_evenly
@@ -70,15 +76,27 @@ def test_the_digest_has_a_bound_in_words() -> None:
     assert index.choose([]) == []
 
 
-def test_the_encoder_reads_a_short_source_whole_and_of_a_long_one_the_digest() -> None:
+def test_the_encoder_reads_a_short_source_whole_and_of_a_long_one_the_digest_and_around_it() -> (
+    None
+):
     short = SourceIndex([make_source("It rained. The pool was closed. Nobody came.")])
-    assert list(short.read_passage([])) == [0, 1, 2]
+    assert list(short.read_passage([], [])) == [0, 1, 2]
     long = SourceIndex([make_source(" ".join(FILLER))])
-    digest = long.choose(rank(long, "The pool was sold."))
-    assert list(long.read_passage(digest)) == digest
-    # The limit is that of all sources together.
+    ranked = rank(long, "The pool was sold.")
+    passage = long.read_passage(ranked, digest := long.choose(ranked))
+    assert set(passage) > set(digest)
+    assert set(passage) <= {near for p in digest for near in long.surround(p)}
+    # The limit is that of all sources together, and another source's sentence is no neighbour.
     both = SourceIndex([make_source(" ".join(FILLER[:9])), make_source(" ".join(FILLER[9:18]))])
-    assert list(both.read_passage([3])) == [3]
+    assert list(both.read_passage([8], [8])) == [7, 8]
+
+
+def test_what_the_encoder_reads_has_a_bound_in_words() -> None:
+    lines = [" ".join(f"tower{n}word{k}" for k in range(25)) + " kestrel." for n in range(20)]
+    index = SourceIndex([make_source("\n\n".join(lines))])
+    ranked = rank(index, "kestrel")
+    passage = index.read_passage(ranked, index.choose(ranked))
+    assert DIGEST_WORDS < sum(len(index.sentences[p].stems) for p in passage) <= PASSAGE_WORDS
 
 
 def test_more_sources_do_not_make_a_larger_digest() -> None:

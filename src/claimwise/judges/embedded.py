@@ -113,7 +113,7 @@ class EmbeddedVerifier:
         found: dict[int, tuple[Scores, float]] = {}
         if self._encoder is not None and asked:
             pairs = [
-                (index.join(index.read_passage(part.digest)), part.text)
+                (index.join(index.read_passage(part.ranked, part.digest)), part.text)
                 for n in asked
                 for part in parts[n]
             ]
@@ -128,7 +128,11 @@ class EmbeddedVerifier:
 
     def _reads(self, parts: Sequence[LinkedSentence], index: EvidenceIndex) -> bool:
         """Tell whether the encoder can read a claim and its passage: only English."""
-        sentences = [index.sentences[p] for part in parts for p in index.read_passage(part.digest)]
+        sentences = [
+            index.sentences[p]
+            for part in parts
+            for p in index.read_passage(part.ranked, part.digest)
+        ]
         stems = [stem for part in parts for stem in part.reading.stems]
         stems += [stem for sentence in sentences for stem in sentence.stems]
         texts = [part.text for part in parts] + [sentence.text for sentence in sentences]
@@ -144,10 +148,11 @@ class EmbeddedVerifier:
         if not any(part.reading.stems for part in parts):
             return None
         likely = max(lexical.supports, embedded[0].supports if embedded else 0.0)
-        misbound = self._find_misbound(parts, index) if likely >= _UNLIKELY else None
+        asked = self._binds_values and likely >= _UNLIKELY
+        misbound = find_misbound(parts, index) if asked else None
         if misbound is not None:
-            lexical = _doubt(lexical)
-            embedded = embedded and (_doubt(embedded[0]), embedded[1])
+            lexical = doubt(lexical)
+            embedded = embedded and (doubt(embedded[0]), embedded[1])
         if embedded is not None:
             scores, against = embedded
             threshold = self._combiner.embedded.threshold
@@ -158,19 +163,17 @@ class EmbeddedVerifier:
         threshold = self._combiner.lexical.threshold
         return Weighed(parts, lexical, threshold, tier, misbound=misbound)
 
-    def _find_misbound(
-        self, parts: Sequence[LinkedSentence], index: EvidenceIndex
-    ) -> Misbinding | None:
-        if not self._binds_values:
-            return None
-        if len(parts) == 2 and parts[0].text.rstrip().endswith("?"):
-            # A question and its answer: “Who designed it? Anna Berg.” says one thing.
-            parts = [weigh_part(" ".join(part.text for part in parts), index)]
-        found = (find_misbinding(part, index) for part in parts)
-        return next((one for one in found if one is not None), None)
+
+def find_misbound(parts: Sequence[LinkedSentence], index: EvidenceIndex) -> Misbinding | None:
+    """Return the first value of a claim that the sources give for something else, or None."""
+    if len(parts) == 2 and parts[0].text.rstrip().endswith("?"):
+        # A question and its answer: “Who designed it? Anna Berg.” says one thing.
+        parts = [weigh_part(" ".join(part.text for part in parts), index)]
+    found = (find_misbinding(part, index) for part in parts)
+    return next((one for one in found if one is not None), None)
 
 
-def _doubt(scores: Scores) -> Scores:
+def doubt(scores: Scores) -> Scores:
     """Return the probabilities of a claim whose value belongs to something else."""
     supports = _MISBOUND * scores.supports
     contradicts = scores.contradicts + scores.supports - supports

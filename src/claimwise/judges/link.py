@@ -24,6 +24,7 @@ from claimwise.types.rows import Source
 
 DIGEST_SENTENCES = 4
 DIGEST_WORDS = 120
+PASSAGE_WORDS = 160
 LONGEST_SENTENCE = 60
 _SATURATION = 1.2
 _LENGTH_WEIGHT = 0.75
@@ -159,12 +160,25 @@ class SourceIndex:
             room -= size
         return sorted(chosen)
 
-    def read_passage(self, digest: Sequence[int]) -> Sequence[int]:
-        """Return what the encoder reads: short sources whole, else the digest.
+    def read_passage(self, ranked: Sequence[int], digest: Sequence[int]) -> Sequence[int]:
+        """Return what the encoder reads: short sources whole, else the digest and around it.
 
-        A paraphrase may share no word with its evidence.
+        A paraphrase may share no word with its evidence, and a sentence may need the one before it.
+        The best sentence's neighbours come first, as far as ``PASSAGE_WORDS`` go.
         """
-        return range(len(self.sentences)) if self._words <= DIGEST_WORDS else digest
+        if self._words <= DIGEST_WORDS:
+            return range(len(self.sentences))
+        chosen = set(digest)
+        room = PASSAGE_WORDS - sum(len(self.sentences[p].stems) for p in chosen)
+        for position in ranked[:DIGEST_SENTENCES]:
+            if position not in chosen:
+                continue
+            for other in self.surround(position):
+                size = len(self.sentences[other].stems)
+                if other not in chosen and size <= room:
+                    chosen.add(other)
+                    room -= size
+        return sorted(chosen)
 
     def surround(self, position: int) -> list[int]:
         """Return a sentence with its neighbours in the same source."""
