@@ -31,6 +31,7 @@ class HeadlineChange(Struct, frozen=True, kw_only=True):
     why: str | None = None
     basis: Basis | None = None  # what both rates rest on
     judge: str | None = None  # the judge whose verdicts both rates rest on
+    switched: bool = False  # the headlines rest on different labels: the judge's stand in for both
 
 
 def find_headline_change(
@@ -67,7 +68,13 @@ def find_headline_change(
         return HeadlineChange(since=base.run_id, why=found)
     change, low, high = found
     return HeadlineChange(
-        since=base.run_id, change=change, low=low, high=high, basis=basis, judge=judge
+        since=base.run_id,
+        change=change,
+        low=low,
+        high=high,
+        basis=basis,
+        judge=judge,
+        switched=common is not None,
     )
 
 

@@ -102,7 +102,7 @@ def compare_runs(
             new=bases[1].headline,
             change=find_headline_change(store, load_metrics(), *bases, settings),
         ),
-        judges=list_judges(store, _count_judged(changes), settings),
+        judges=list_judges(store, _count_judged(changes), settings.confidence),
     )
 
 

@@ -231,7 +231,7 @@ def _explain(
         weights=_weigh_slices(store, metric, key, facts, by),
         warnings=tuple(_warn(facts, unscored, rejudged, metric.unit)),
         advice=tuple(_advise(split.pieces, facts, rejudged, metric.unit)),
-        judges=list_judges(store, facts.count_judged(), settings),
+        judges=list_judges(store, facts.count_judged(), settings.confidence),
     )
 
 

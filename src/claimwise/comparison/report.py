@@ -154,7 +154,7 @@ def _describe_rates(pair: ComparedHeadline) -> str:
     rates = " to ".join(_describe_rate(one) for one in (pair.base, pair.new))
     if pair.change is None:
         return rates
-    return f"{rates}; {describe_headline_change(pair.change, pair.new, names_since=False)}"
+    return f"{rates}; {describe_headline_change(pair.change, names_since=False)}"
 
 
 def _describe_rate(one: Headline) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 from claimwise.metrics.catalogue import find_metric, load_metrics
 from claimwise.metrics.counting import SliceCounts
@@ -10,7 +10,7 @@ from claimwise.metrics.estimate import estimate_counts
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 from claimwise.types.results import Estimate, JudgeNote, Settings
-from claimwise.types.rows import Judgement
+from claimwise.types.rows import Judgement, Labeler
 
 _SQL = SqlFolder("claimwise.metrics", "queries")
 _JUDGEMENTS: tuple[Judgement, ...] = ("grounded", "closed_book")
@@ -26,7 +26,7 @@ def measure_agreement(store: Store, labeler: str) -> str | None:
     return f"agrees with people on {found.micro:.2f}{band} of {found.claims} claims{where}"
 
 
-def find_agreements(store: Store, settings: Settings | None = None) -> dict[str, Estimate]:
+def find_agreements(store: Store, confidence: float = 0.95) -> dict[str, Estimate]:
     """Return how far each judge agrees with people, over all runs that both labelled.
 
     A judge's name holds its version, so what it did in another run is its own doing. What it said
@@ -50,7 +50,7 @@ def find_agreements(store: Store, settings: Settings | None = None) -> dict[str,
             metric,
             runs[labeler].pop() if len(runs[labeler]) == 1 else "",
             _count(list(items.values())),
-            settings or Settings(),
+            Settings(confidence=confidence),
             labeler,
         )
         for labeler, items in sums.items()
@@ -63,33 +63,36 @@ def _count(pairs: Sequence[tuple[int, int]]) -> SliceCounts:
 
 
 def list_judges(
-    store: Store, claims: dict[str, int], settings: Settings | None = None
+    store: Store, claims: Mapping[str, int], confidence: float = 0.95
 ) -> tuple[JudgeNote, ...]:
     """Return what some judges are, with their agreement, in the order given.
 
     Args:
         store: where they are registered.
         claims: the judges' names, and how many claims (or answers) of a figure each decided.
-        settings: the confidence of the interval.
+        confidence: of the interval of their agreement.
     """
     if not claims:
         return ()
-    agreements = find_agreements(store, settings)
-    known = _read_registered(store, claims)
+    agreements = find_agreements(store, confidence)
+    rows = store.query("select labeler, model, prompt_ver from labelers order by labeler")
+    known = {
+        name: Labeler(labeler=name, labeler_kind="verifier", model=model, prompt_ver=prompt)
+        for name, model, prompt in rows
+    }
     return tuple(
-        JudgeNote(
-            labeler=labeler,
-            model=known.get(labeler, (None, None))[0],
-            prompt_ver=known.get(labeler, (None, None))[1],
-            claims=count,
-            agreement=agreements.get(labeler),
-        )
-        for labeler, count in claims.items()
+        make_judge_note(known[labeler], count, agreements) for labeler, count in claims.items()
     )
 
 
-def _read_registered(
-    store: Store, labelers: Collection[str]
-) -> dict[str, tuple[str | None, str | None]]:
-    rows = store.query("select labeler, model, prompt_ver from labelers order by labeler")
-    return {labeler: (model, prompt) for labeler, model, prompt in rows if labeler in labelers}
+def make_judge_note(
+    judge: Labeler, claims: int, agreements: Mapping[str, Estimate] | None = None
+) -> JudgeNote:
+    """Return what stands beside a judge's figures; without agreements nobody has checked it."""
+    return JudgeNote(
+        labeler=judge.labeler,
+        model=judge.model,
+        prompt_ver=judge.prompt_ver,
+        claims=claims,
+        agreement=(agreements or {}).get(judge.labeler),
+    )

@@ -126,14 +126,14 @@ def list_table_judges(
         for judge, count in table.judges.items():
             counts[judge] = max(count, counts.get(judge, 0))
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return list_judges(store, dict(ordered), settings)
+    return list_judges(store, dict(ordered), settings.confidence)
 
 
 def _find_instruments(
     store: Store, basis: RunBasis, settings: Settings, standings: Standings
 ) -> tuple[JudgeSummary, ...]:
     """List who made the labels; a judge's agreement is measured in the whole store, or unknown."""
-    agreement = find_agreements(store, Settings(confidence=settings.confidence))
+    agreement = find_agreements(store, settings.confidence)
     prefix, params = narrow_labels(basis.labels)
     rows = store.query(
         f"{prefix}select p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version, "

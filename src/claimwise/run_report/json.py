@@ -275,7 +275,7 @@ def _summary_schemas() -> Document:
         "headline": _object(**_headline_schemas()),
         "change": _or_null(_object(
             since=_TEXT, change=_NUMBER_OR_NULL, low=_NUMBER_OR_NULL, high=_NUMBER_OR_NULL,
-            why=_TEXT_OR_NULL, basis=_BASIS, judge=_TEXT_OR_NULL,
+            why=_TEXT_OR_NULL, basis=_BASIS, judge=_TEXT_OR_NULL, switched=_FLAG,
         )),
         "gates": {"enum": ["pass", "fail", "inconclusive", None]},
         "worst_groups": _list_of(

@@ -128,7 +128,7 @@ def build_summary(
             unscored=tuple(_list_unscored(store, metrics, run_id, headline)),
             failed_answers=failed,
             answers_without_claims=bare,
-            judges=_list_judges(store, run_id, headline),
+            judges=_list_judges(store, run_id, headline, settings.confidence),
             warnings=tuple(find_label_warnings(store, metrics, run_id, settings)),
         )
 
@@ -217,7 +217,9 @@ def _list_unscored(
     ]
 
 
-def _list_judges(store: Store, run_id: str, headline: Headline) -> tuple[JudgeNote, ...]:
+def _list_judges(
+    store: Store, run_id: str, headline: Headline, confidence: float
+) -> tuple[JudgeNote, ...]:
     """Return the judges of a run, whether or not they decide: the headline's own first."""
     rows = store.query(
         "select labeler, count(distinct item_id || ' ' || claim_id) "
@@ -227,4 +229,4 @@ def _list_judges(store: Store, run_id: str, headline: Headline) -> tuple[JudgeNo
         {"run_id": run_id},
     )
     rows.sort(key=lambda row: row[0] != headline.judge)
-    return list_judges(store, {labeler: int(claims) for labeler, claims in rows})
+    return list_judges(store, {labeler: int(claims) for labeler, claims in rows}, confidence)

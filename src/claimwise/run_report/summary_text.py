@@ -133,7 +133,7 @@ def describe_scale(
     return ", ".join(parts)
 
 
-def describe_change(change: HeadlineChange, headline: Headline, *, names_since: bool = True) -> str:
+def describe_change(change: HeadlineChange, *, names_since: bool = True) -> str:
     """Say how the rate moved since an earlier run, and whether that could be chance."""
     if change.change is None or change.low is None or change.high is None:
         return f"not comparable with run {clean(change.since)}, {clean(change.why)}"
@@ -141,8 +141,7 @@ def describe_change(change: HeadlineChange, headline: Headline, *, names_since: 
         verdict = "could be chance"
     else:
         verdict = "better" if change.change > 0 else "worse"
-    # Where the headlines rest on different labels, both runs are measured by one judge.
-    by = "" if change.basis == headline.basis else f" by {clean(change.judge)} in both runs"
+    by = f" by {clean(change.judge)} in both runs" if change.switched else ""
     since = f" since run {clean(change.since)}" if names_since else ""
     return (
         f"{show_points(change.change)} points ({show_points(change.low)} to "
@@ -287,7 +286,7 @@ def describe_facts(summary: Summary) -> list[tuple[str, str]]:
     found: list[tuple[str, str | None]] = [
         (name_headline(summary.headline), describe_rate(summary.headline)),
         ("Basis", None if summary.headline.rate is None else describe_basis(summary.headline)),
-        ("Change", describe_change(summary.change, summary.headline) if summary.change else None),
+        ("Change", describe_change(summary.change) if summary.change else None),
         ("Gates", describe_gates(summary)),
     ]
     return [(name, text) for name, text in found if text]
