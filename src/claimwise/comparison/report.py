@@ -181,7 +181,9 @@ def describe_judged(metric: MetricChange) -> str:
     ]
     if sides == ["people", "people"]:
         return ""
-    return f"By {sides[0]} alone." if sides[0] == sides[1] else f"By {sides[0]} to {sides[1]}."
+    if sides[0] == sides[1]:
+        return f"By {sides[0]} alone."
+    return f"By {sides[0]} in the base, {sides[1]} in the new run."
 
 
 def describe_sides(comparison: Comparison) -> list[str]:

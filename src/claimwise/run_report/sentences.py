@@ -308,8 +308,8 @@ def describe_labels(table: MetricTable, headline: Headline | None = None) -> str
         return ""
     if table.basis == "people":
         return "By people."
-    judges = join_words([clean(judge) for judge in table.judges])
-    who = f"{judges}; answers by people" if table.people else f"{judges} alone"
+    judges = [clean(judge) for judge in table.judges]
+    who = join_words(["people", *judges]) if table.people else f"{join_words(judges)} alone"
     corrects = headline and headline.basis == "corrected"
     if not headline or not corrects or METRIC_OF[headline.judgement] != table.metric:
         return f"By {who}."

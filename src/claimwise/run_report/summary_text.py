@@ -65,9 +65,10 @@ def describe_basis(headline: Headline) -> str:
     told = name_basis(headline)
     if headline.basis == "people" and headline.unscored and headline.sampling_low is not None:
         return f"{told}; the range allows for the rest"
+    if headline.basis == "judge_only" and headline.low is None:
+        return f"judge only; no range: {clean(headline.why)}"
     if headline.basis == "judge_only":
-        error = "the range includes its error"
-        return f"{told}; {error if headline.why is None else f'no range: {clean(headline.why)}'}"
+        return f"{told}; the range includes its error"
     return told
 
 
@@ -87,7 +88,7 @@ def name_basis(headline: Headline) -> str:
             f"{pluralize(headline.people_labels, 'label')} from people"
         )
     if headline.basis == "judge_only":
-        return "judge only" if headline.low is None else f"judge only ({judge})"
+        return f"judge only ({judge})"
     return "no labels yet"
 
 
