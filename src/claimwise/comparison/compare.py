@@ -98,7 +98,7 @@ def compare_runs(
         moved=moved,
         warnings=tuple(_find_warnings(runs, instruments, asked, shared)),
         headline=ComparedHeadline(
-            base=bases[0].headline,
+            base=bases[0].headlines[bases[1].headline.judgement],
             new=bases[1].headline,
             change=find_headline_change(store, load_metrics(), *bases, settings),
         ),

@@ -310,11 +310,12 @@ def describe_labels(table: MetricTable, headline: Headline | None = None) -> str
         return "By people."
     judges = [clean(judge) for judge in table.judges]
     who = join_words(["people", *judges]) if table.people else f"{join_words(judges)} alone"
+    told = f"By {who}; intervals leave out the judge's own error."
     corrects = headline and headline.basis == "corrected"
     if not headline or not corrects or METRIC_OF[headline.judgement] != table.metric:
-        return f"By {who}."
+        return told
     band = show_interval(headline.low, headline.high)
-    return f"By {who}; corrected by people's labels it is {show_rate(headline.rate)} {band}."
+    return f"{told} Corrected by people's labels it is {show_rate(headline.rate)} {band}."
 
 
 def find_reference(table: MetricTable, row: Estimate) -> float | None:
