@@ -79,7 +79,7 @@ def test_compare_as_markdown_text_and_json(demo: Say, tmp_path: Path) -> None:
 def test_drift_in_every_format(demo: Say) -> None:
     code, out, err = demo("drift", "baseline", "candidate")
     assert (code, err) == (0, "")
-    assert "faithfulness: 0.839 to 0.873, +0.034 [-0.021, +0.088]" in out
+    assert "faithfulness: 0.837 to 0.870, +0.033 [-0.021, +0.088]" in out
     assert "unchanged: both runs read corpus 2026-09" in out
     code, out, _ = demo("drift", "baseline", "candidate", "--format", "json", "--confidence", "0.9")
     (found,) = json.loads(out)["drifts"]

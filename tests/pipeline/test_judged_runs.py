@@ -243,19 +243,19 @@ def test_agreement_is_unknown_until_people_have_labelled(place: str) -> None:
         open_judge(place, server.url) as (store, _, judge),
     ):
         verify_run(store, "r", judge)
-        assert measure_agreement(store, judge.labeler, "r") is None
+        assert measure_agreement(store, judge.labeler) is None
         for n, verdict in enumerate(["supported", "supported", "unlinked", "supported"]):
             load(store, {
                 "type": "labels", "run_id": "r", "item_id": f"q{n:03}", "labeler": "ana",
                 "claim_text": "The tower is 139 m tall.", "verdict": verdict,
                 "labeled_at": "2026-01-05T00:00:00Z",
             })  # fmt: skip
-        said = measure_agreement(store, judge.labeler, "r")
+        said = measure_agreement(store, judge.labeler)
         assert said is not None
         assert said.startswith("agrees with people on 0.75 [")
         assert said.endswith("of 4 claims in r")
         assert measure_agreement(store, judge.labeler) == said
-        assert measure_agreement(store, f"{judge.labeler}#2", "r") is None
+        assert measure_agreement(store, f"{judge.labeler}#2") is None
 
 
 CONCURRENCY = 4

@@ -40,16 +40,33 @@ class Change(NamedTuple):
     reason: str
 
 
+# What labels decide, and what says which claims have none.
+LABELLED = (
+    "(faithfulness|citation_precision|stale_share|overreach_share|verdict_shares|quadrant"
+    "|unscored_share|unscored_reasons)"
+)
+BASIS = "people labelled some claims and judges the others: the rates are people's, not a mixture"
+
 CHANGED = [
     Change("(compare|gate|report)(?!.*unknown).*", r"\$\.version", "it is another version"),
     Change("report-(baseline|candidate|verifier)", r"\$\.warnings",
            "labels that break the guide are counted: 0.6.0 let them in"),
-    Change("gate(-passed|-failed|-inconclusive)?", r"\$\.gates\[\d\]\.slices\[\d\]\..*",
+    Change("gate(-passed|-failed|-inconclusive)?", r"\$\.gates\[\d\]\.slices\[\]\..*",
            "a judge's verdicts are no truth: the rate is people's, or corrected by the round"),
-    Change("(metrics|metrics-bootstrap|report-(baseline|candidate|verifier))",
+    Change("(metrics|report-(baseline|candidate))", rf"\$\..*\[\]\.{LABELLED}\b.*", BASIS),
+    Change("metrics-bootstrap", r"\$\.(rows|overall)\[\]\.faithfulness\b.*", BASIS),
+    Change("report-(baseline|candidate)", r"\$\.(unscored|worst|instruments\[\d\]\.deciding).*",
+           BASIS),
+    Change("compare", rf"\$\.metrics\[\]\.{LABELLED}\b.*", BASIS),
+    Change("compare", r"\$\.(moved|warnings)\[.*", BASIS),
+    Change("drift", r"\$\.drifts\[\]\.faithfulness\b.*", BASIS),
+    Change("plan", r"\$\.overall.*", BASIS),
+    Change("report-(baseline|candidate|verifier)", r"\$\.instruments\[\d\]\.agreement.*",
+           "a judge's agreement with people is measured over the whole store"),
+    Change("(metrics|report-(baseline|candidate|verifier))",
            r"\$\..*(low|high|detectable_difference)",
            "what is assumed no longer lowers what was measured, and heavy tails count (D6)"),
-    Change("(metrics|report-(baseline|candidate|verifier))", r"\$\..*overall\[\d+\]\.warnings.*",
+    Change("report-verifier", r"\$\..*overall\[\]\..*\.warnings.*",
            "a handful of items that carries the variance is named (D6)"),
     Change("plan", r"\$\.slices.*", "as for metrics: wider intervals plan more items (D6)"),
     Change("calibrate", r"\$\..*(low|high|reason)", "as for metrics (D6)"),
@@ -76,11 +93,25 @@ def find_differences(recorded: Any, printed: Any, path: str = "$") -> Iterator[D
                 yield from find_differences(value, printed[key], f"{path}.{key}")
             else:
                 yield Difference(f"{path}.{key}", value, "(the key is missing)")
+    elif (rows := key_rows(recorded)) and (others := key_rows(printed)):
+        yield from find_differences(rows, others, f"{path}[]")
     elif isinstance(recorded, list) and isinstance(printed, list) and len(recorded) == len(printed):
         for number, (old, new) in enumerate(zip(recorded, printed, strict=True)):
             yield from find_differences(old, new, f"{path}[{number}]")
     elif not is_same(recorded, printed):
         yield Difference(path, recorded, printed)
+
+
+def key_rows(rows: Any) -> dict[str, Any]:
+    """Return rows by metric and slice, whatever their order; nothing where these don't tell."""
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        return {}
+    found = {
+        " ".join([row.get("metric", ""), *map(str, row.get("slice", {}).values())]): row
+        for row in rows
+        if "metric" in row or "slice" in row
+    }
+    return found if len(found) == len(rows) else {}
 
 
 def is_same(recorded: object, printed: object) -> bool:

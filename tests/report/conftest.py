@@ -10,9 +10,10 @@ import pytest
 from rich.segment import Segment
 
 from claimwise.calibration.headline import Headline
+from claimwise.calibration.headline_change import HeadlineChange
 from claimwise.claims.values import ClaimRow
-from claimwise.run_report.values import Change, Group, JudgeNote, Report, Summary, Worst
-from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
+from claimwise.run_report.values import Group, Report, Summary, Worst
+from claimwise.types.results import Estimate, JudgeNote, JudgeSummary, MetricTable, Settings
 
 HOSTILE = "<script>alert('x')</script> | \x1b[31mred\u202e\n**bold** [a](http://evil.test) @all"
 FEW = "Fewer than 30 items ({}): the interval is rough."
@@ -186,8 +187,8 @@ def make_summary(**changes: Any) -> Summary:
             "retriever_ver": "bm25", "corpus_ver": "2026-09", "started_at": "2026-10-05 08:00:00",
         },
         "latest": True, "headline": make_headline(),
-        "change": Change(since="r0", change=0.012, low=-0.03, high=0.05), "gates": None,
-        "gate_problem": "<b>no</b>",
+        "change": HeadlineChange(since="r0", change=0.012, low=-0.03, high=0.05, basis="people"),
+        "gates": None, "gate_problem": "<b>no</b>",
         "groups": (
             Group(slice={"query_type": HOSTILE}, rate=0.7, low=0.6, high=0.8, items=12, claims=54,
                   clearly_worse=True),
@@ -272,6 +273,7 @@ def report() -> Report:
         ),
         answers_without_claims=3,
         failed_answers=1,
+        headline=make_headline(),
         warnings=("verifier:new: not yet checked against people.", "<em>careful</em>"),
     )  # fmt: skip
 
@@ -294,6 +296,7 @@ def bare() -> Report:
     return Report(
         run={"run_id": "r0"}, store="s.db", version="0.1.0", by=(), settings=Settings(), worst=(),
         tables=tables, instruments=(), unscored=(), answers_without_claims=0, failed_answers=0,
+        headline=make_headline(basis=None, rate=None, low=None, high=None, why="nobody labelled"),
     )  # fmt: skip
 
 

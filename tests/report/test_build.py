@@ -42,13 +42,15 @@ def test_report_counts_what_was_not_scored(demo_store: Store) -> None:
     [unscored] = demo_store.query(
         "select count(*) from claims as c left join deciding_labels as d "
         "on d.run_id = c.run_id and d.item_id = c.item_id and d.claim_id = c.claim_id "
+        "and d.label_kind <> 'verifier' "  # the report's rate is people's
         "where c.run_id = 'baseline' and c.claim_type <> 'non_factual' and d.claim_id is null"
     )
-    assert sum(row.numerator for row in report.unscored) == unscored[0] == 8
+    assert sum(row.numerator for row in report.unscored) == unscored[0] == 12
     assert report.failed_answers == 1
     verifier = next(one for one in report.instruments if one.labeler == "verifier:overlap-v0")
     assert verifier.agreement is not None
-    assert verifier.agreement.micro == pytest.approx(0.8)
+    assert verifier.agreement.claims == 245 + 177  # of both runs, whichever is reported on
+    assert verifier.agreement.micro == pytest.approx(0.80332, abs=1e-5)
     judge = next(one for one in report.instruments if one.labeler.startswith("judge:"))
     assert judge.agreement is None
     assert any("not yet checked against people" in warning for warning in report.warnings)

@@ -297,6 +297,6 @@ def test_same_on_every_engine(demo_store: Store) -> None:
     text = format_summary(build_summary(demo_store, "candidate"))
     assert "Supported     87% of claims (range 76–91.8%)" in text
     assert "people labelled 177 of 189 claims; the range allows for the rest" in text
-    assert "+2.6 points (−3.2 to +8.4) since run baseline: could be chance" in text
+    assert "+3.3 points (−2.1 to +8.8) since run baseline: could be chance" in text
     assert "58% (26–84%) query_type = aggregation, 11 items; clearly worse" in text
     assert len(text.splitlines()) <= 25

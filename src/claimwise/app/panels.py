@@ -5,7 +5,8 @@ Every figure is a report's own; nothing is computed here but where it is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
@@ -19,8 +20,9 @@ from claimwise.app.charts import (
     draw_quadrant,
     draw_trend,
 )
-from claimwise.metrics.run_judges import Judged
+from claimwise.calibration.headline import METRIC_OF
 from claimwise.report import format as form
+from claimwise.report.judges import describe_agreement
 from claimwise.run_report import sentences
 from claimwise.run_report.build import rank_slice
 from claimwise.run_report.values import Report
@@ -28,7 +30,6 @@ from claimwise.types.results import Estimate, MetricTable
 
 MOST_SLICES: Final = 8
 UNSCORED: Final = "unscored"
-UNKNOWN: Final = form.AGREEMENT_UNKNOWN
 NO_LABELS: Final = "nobody; this needs no labels"
 _QUADRANT_ALARM: Final = "unfaithful_wrong"
 
@@ -78,12 +79,11 @@ class Slices(NamedTuple):
 
 
 class MeasuredRun(NamedTuple):
-    """A run as a list shows it, with its report once that is measured, and who judged it."""
+    """A run as a list shows it, with its report once that is measured."""
 
     run_id: str
     started: str
     report: Report | None
-    judges: Mapping[str, Judged]  # by metric: labels that decide, by instrument
 
 
 def list_choices(report: Report) -> list[MetricChoice]:
@@ -133,8 +133,13 @@ def _draw_member(
 
 
 def _find_overall(run: MeasuredRun, metric: str, member: str | None) -> Estimate | None:
+    """Return a run's rate; of the metric that the headline is about, it is the headline."""
     table = find_table(run.report, metric) if run.report else None
-    return form.overall_of(table, member) if table else None
+    row = form.overall_of(table, member) if table else None
+    headline = run.report.headline if run.report else None
+    if row is None or headline is None or METRIC_OF[headline.judgement] != metric:
+        return row
+    return replace(row, micro=headline.rate, low=headline.low, high=headline.high)
 
 
 def _make_point(name: str, row: Estimate | None, *, alarm: bool = False) -> Point:
@@ -251,17 +256,19 @@ def draw_pair(report: Report) -> Markup | None:
 
 
 def describe_judges(run: MeasuredRun, metric: str) -> str:
-    """Say whose labels decide a run's metric, and how far instruments agree with people."""
-    agreement = {
-        one.labeler: form.agreement_text(one)
-        for one in (run.report.instruments if run.report else ())
-    }
-    judged = sorted(run.judges.get(metric, {}).items(), key=lambda pair: -pair[1])
-    parts = [
-        f"{form.clean(str(one))}: {form.pluralize(count, 'label')}"
-        + ("" if one.labeler is None else f" ({agreement.get(one.labeler, UNKNOWN)})")
-        for one, count in judged
-    ]
-    if metric not in run.judges:
+    """Say whose labels a run's metric counts, and how far judges agree with people."""
+    table = find_table(run.report, metric) if run.report else None
+    if table is None or run.report is None:
+        return "nobody yet"
+    if not table.counts_labels:
         return NO_LABELS
+    notes = {judge.labeler: describe_agreement(judge) for judge in run.report.judges}
+    parts = [
+        f"{form.clean(name)}: {form.pluralize(count, 'label')}"
+        for name, count in table.people.items()
+    ]
+    parts += [
+        f"{form.clean(name)}: {form.pluralize(count, 'label')} ({notes[name]})"
+        for name, count in table.judges.items()
+    ]
     return "; ".join(parts) or "nobody yet"

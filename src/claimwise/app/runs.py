@@ -12,10 +12,9 @@ from claimwise.app.figures import ReadyFigures, Wanted, read_figures
 from claimwise.app.panels import MeasuredRun
 from claimwise.app.requests import Call, PageRoute, Refusal, Response, show_moment
 from claimwise.config import Project
-from claimwise.metrics import Metric, load_metrics
-from claimwise.metrics.run_judges import Judged, find_instruments, find_label_views
+from claimwise.metrics import load_metrics
 from claimwise.report import format as form
-from claimwise.run_report import build_report, sentences
+from claimwise.run_report import build_report, sentences, summary_text
 from claimwise.run_report.sentences import describe_trust
 from claimwise.run_report.values import Report
 from claimwise.store import Store
@@ -43,41 +42,19 @@ def read_reports(call: Call, run_ids: Sequence[tuple[str, datetime | None]]) -> 
 
 
 def want_report(project: Project, run_id: str) -> Wanted:
-    """Return how to measure a run's report, and whose labels decide it."""
+    """Return how to measure a run's report."""
 
-    def measure(store: Store) -> tuple[Report, dict[str, Judged]]:
-        metrics = load_metrics(project.metrics_folder)
-        report = build_report(
+    def measure(store: Store) -> Report:
+        return build_report(
             store,
-            metrics,
+            load_metrics(project.metrics_folder),
             run_id,
             by=project.config.metrics.by,
             settings=project.settings,
             version=version("claimwise"),
         )
-        return report, _find_judges(store, metrics, report)
 
     return Wanted(("report", run_id), run_id, measure)
-
-
-def _find_judges(store: Store, metrics: dict[str, Metric], report: Report) -> dict[str, Judged]:
-    """Return whose labels decide each metric that reads labels.
-
-    Metrics that read the same labels share the answer.
-    """
-    run_id = report.run["run_id"] or ""
-    by_views: dict[tuple[str, ...], Judged] = {}
-    found = {}
-    for table in report.tables:
-        metric = metrics[table.metric]
-        views = tuple(find_label_views(metric))
-        if not views:
-            continue
-        if views not in by_views:
-            change = find_instruments(store, metric, run_id, run_id, report.settings.labels)
-            by_views[views] = change.new
-        found[metric.name] = by_views[views]
-    return found
 
 
 def gather_reports(
@@ -94,8 +71,7 @@ def gather_reports(
             problems.append((run_id, kept.problem))
         else:
             made.append(kept.made_at)
-        report, judges = kept.value if kept and kept.value else (None, {})
-        runs.append(MeasuredRun(run_id, show_moment(started), report, judges))
+        runs.append(MeasuredRun(run_id, show_moment(started), kept.value if kept else None))
     return RunReports(
         runs, pending, problems, min(made, default=None), max(made, default=None), shown
     )
@@ -169,6 +145,7 @@ def group_by_system(runs: Sequence[ListedRun]) -> dict[str, list[ListedRun]]:
 
 HELPERS: Final[dict[str, Any]] = {
     "say": sentences,
+    "text": summary_text,
     "form": form,
     "panels": panels,
     "describe_trust": describe_trust,

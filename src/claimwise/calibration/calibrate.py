@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from claimwise.calibration.correction import correct_run
 from claimwise.calibration.maps import find_thresholds, fit_map
 from claimwise.calibration.measure import (
+    ClaimArrays,
     compare_with_people,
     count_matrix,
     measure_balanced,
@@ -214,14 +215,11 @@ class _Work(NamedTuple):
 
     def measure(self, values: dict[str, str | None], items: frozenset[str]) -> Calibration:
         """Measure the instrument on the claims of some items."""
-        rule, labelled = self.rule, self.labelled
-        claims = [claim for claim in labelled.judged if claim.item_id in items]
+        rule = self.rule
+        claims = [claim for claim in self.labelled.judged if claim.item_id in items]
         judged = read_claims(claims, self.judgement, rule.confidence)
-        every = judged.said >= 0
         balanced, people = measure_balanced(judged), compare_with_people(judged)
         status, reason = decide_trust(rule, len(claims), balanced, people)
-        scored = judged.scored
-        times = [labelled.labelled_at[_key(claim)] for claim in claims]
         return Calibration(
             calibration_id=uuid4().hex,
             labeler=self.instrument.labeler,
@@ -235,42 +233,68 @@ class _Work(NamedTuple):
             rule=rule,
             made_at=self.now,
             expires_at=self.now + timedelta(days=rule.days),
-            runs=tuple(sorted({claim.run_id for claim in claims})),
-            labelled_from=min(times, default=None),
-            labelled_until=max(times, default=None),
-            claims=len(claims),
-            items=judged.item_count,
-            unscored=_count_of(labelled.unscored, items),
-            unjudged=_count_of(labelled.unjudged, items),
-            contested=sum(claim.contested for claim in claims),
-            weighted=judged.weighted,
-            unweighted_labels=_count_unweighted(claims) if judged.weighted else 0,
-            effective_claims=float(judged.weights.sum()),
-            matrix=count_matrix(judged),
-            prevalence=measure_share(judged, judged.holds, every),
-            agreement=measure_share(judged, judged.said == judged.told, every),
-            kappa=measure_kappa(judged),
-            sensitivity=measure_share(
-                judged, judged.says, judged.holds, why="people call no claim supported"
-            ),
-            specificity=measure_share(
-                judged, ~judged.says, ~judged.holds, why="people call every claim supported"
-            ),
             balanced_accuracy=balanced,
-            verdicts=measure_verdicts(judged),
             people=people,
             baseline=self.baseline.compare(claims, rule.confidence) if self.baseline else None,
-            without_confidence=len(claims) - len(scored.scores),
-            bins=measure_bins(judged),
-            ece=measure_calibration_error(judged),
-            fit=fit_map(scored),
-            thresholds=find_thresholds(scored, rule.precision),
-            waiting=_count_of(labelled.waiting, items),
+            **self._count_labels(claims, judged, items),
+            **_measure_verdicts(judged),
+            **_measure_scores(judged, rule.precision),
         )
+
+    def _count_labels(
+        self, claims: Sequence[JudgedClaim], judged: ClaimArrays, items: frozenset[str]
+    ) -> dict[str, Any]:
+        """Return what a calibration rests on, and what is not in it."""
+        labelled = self.labelled
+        times = [labelled.labelled_at[_key(claim)] for claim in claims]
+        return {
+            "runs": tuple(sorted({claim.run_id for claim in claims})),
+            "labelled_from": min(times, default=None),
+            "labelled_until": max(times, default=None),
+            "claims": len(claims),
+            "items": judged.item_count,
+            "unscored": _count_of(labelled.unscored, items),
+            "unjudged": _count_of(labelled.unjudged, items),
+            "waiting": _count_of(labelled.waiting, items),
+            "contested": sum(claim.contested for claim in claims),
+            "weighted": judged.weighted,
+            "unweighted_labels": _count_unweighted(claims) if judged.weighted else 0,
+            "effective_claims": float(judged.weights.sum()),
+        }
 
     def _list_domains(self, claims: Sequence[JudgedClaim]) -> tuple[str | None, ...]:
         found = {self.domains.get(claim.item_id) for claim in claims}
         return tuple(sorted(found, key=lambda name: (name is None, name or "")))
+
+
+def _measure_verdicts(judged: ClaimArrays) -> dict[str, Any]:
+    """Return how an instrument's verdicts compare with people's."""
+    every = judged.said >= 0
+    return {
+        "matrix": count_matrix(judged),
+        "prevalence": measure_share(judged, judged.holds, every),
+        "agreement": measure_share(judged, judged.said == judged.told, every),
+        "kappa": measure_kappa(judged),
+        "sensitivity": measure_share(
+            judged, judged.says, judged.holds, why="people call no claim supported"
+        ),
+        "specificity": measure_share(
+            judged, ~judged.says, ~judged.holds, why="people call every claim supported"
+        ),
+        "verdicts": measure_verdicts(judged),
+    }
+
+
+def _measure_scores(judged: ClaimArrays, precision: float) -> dict[str, Any]:
+    """Return how an instrument's confidences compare with what people said."""
+    scored = judged.scored
+    return {
+        "without_confidence": len(judged.said) - len(scored.scores),
+        "bins": measure_bins(judged),
+        "ece": measure_calibration_error(judged),
+        "fit": fit_map(scored),
+        "thresholds": find_thresholds(scored, precision),
+    }
 
 
 def _key(claim: JudgedClaim) -> Key:

@@ -7,9 +7,12 @@ some people's and some judge's labels is no rate of anything, and is never one o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace as change_settings
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from claimwise.calibration.correction import correct_run
 from claimwise.calibration.values import CorrectedRate
@@ -82,9 +85,23 @@ def find_headline(
     Raises:
         MetricError: run or settings are unknown.
     """
+    return choose_headline(find_headlines(store, metrics, run_id, settings))
+
+
+def find_headlines(
+    store: Store,
+    metrics: dict[str, Metric],
+    run_id: str,
+    settings: Settings | None = None,
+) -> dict[Judgement, Headline]:
+    """Return the best rate of a run for each way of judging, as `find_headline` does."""
     settings = settings or Settings()
-    found = [_find_for(store, metrics, run_id, kind, settings) for kind in METRIC_OF]
-    return next((one for one in found if one.basis is not None), found[0])
+    return {kind: _find_for(store, metrics, run_id, kind, settings) for kind in METRIC_OF}
+
+
+def choose_headline(found: Mapping[Judgement, Headline]) -> Headline:
+    """Return the headline of the first way of judging that has labels."""
+    return next((one for one in found.values() if one.basis is not None), found["grounded"])
 
 
 def _find_for(
@@ -97,14 +114,7 @@ def _find_for(
     metric = find_metric(metrics, METRIC_OF[judgement])
 
     def measure(labels: str) -> Estimate:
-        chosen = Settings(
-            confidence=settings.confidence,
-            method=settings.method,
-            resamples=settings.resamples,
-            seed=settings.seed,
-            labels=labels,
-            cluster=settings.cluster,
-        )
+        chosen = change_settings(settings, labels=labels)
         return estimate_metric(store, metric, run_id, (), chosen).overall[0]
 
     if settings.labels != "default":
@@ -137,28 +147,42 @@ def _take_as_given(
     return _rate_judge(store, run_id, judgement, settings, found)
 
 
+def _take_estimate(
+    found: Estimate, judgement: Judgement, settings: Settings, basis: Basis
+) -> Headline:
+    """Return a rate as it was estimated, its range being the interval over items alone."""
+    usual = "human" if basis == "people" else "verifier"
+    return Headline(
+        judgement=judgement,
+        basis=None if found.micro is None else basis,
+        rate=found.micro,
+        low=found.low,
+        high=found.high,
+        confidence=settings.confidence,
+        items=found.items,
+        claims=found.claims,
+        asked=found.asked,
+        unscored=found.unscored,
+        labels=usual if settings.labels == "default" else settings.labels,
+        sampling_low=found.low,
+        sampling_high=found.high,
+        why="nobody has labelled this run" if found.micro is None else None,
+    )
+
+
 def _rate_people(found: Estimate, judgement: Judgement, settings: Settings, asked: int) -> Headline:
     """Return people's rate; claims that they left out widen its range by all they could be."""
     low, high = found.low, found.high
     missing = max(0, asked - found.scored)
     if missing and low is not None and high is not None:
         low, high = low * found.scored / asked, (high * found.scored + missing) / asked
-    return Headline(
-        judgement=judgement,
-        basis=None if found.micro is None else "people",
-        rate=found.micro,
+    return replace(
+        _take_estimate(found, judgement, settings, "people"),
         low=low,
         high=high,
-        confidence=settings.confidence,
-        items=found.items,
-        claims=found.claims,
         asked=asked,
         unscored=missing,
-        labels="human" if settings.labels == "default" else settings.labels,
         people_labels=found.scored,
-        sampling_low=found.low,
-        sampling_high=found.high,
-        why="nobody has labelled this run" if found.micro is None else None,
     )
 
 
@@ -187,10 +211,12 @@ def _rate_judge(
     store: Store, run_id: str, judgement: Judgement, settings: Settings, found: Estimate
 ) -> Headline:
     """Return a judge's rate, with its own error in the range; without one where nobody knows it."""
-    labels = "verifier" if settings.labels == "default" else settings.labels
-    judge, why = _find_judge(store, run_id, judgement, labels)
+    headline = _take_estimate(found, judgement, settings, "judge_only")
+    if found.micro is None:
+        return replace(headline, low=None, high=None)
+    judge, why = _find_judge(store, run_id, judgement, headline.labels)
     low = high = None
-    if found.micro is not None and judge is not None:
+    if judge is not None:
         sets = list_rate_pairs(judge) if judgement == "grounded" else []
         sampling = None if found.low is None or found.high is None else (found.low, found.high)
         predicted = predict_people_rate(
@@ -200,23 +226,7 @@ def _rate_judge(
             why = f"nobody has measured on labelled sets how far {judge} lies from people"
         else:
             low, high = predicted
-    return Headline(
-        judgement=judgement,
-        basis=None if found.micro is None else "judge_only",
-        rate=found.micro,
-        low=low,
-        high=high,
-        confidence=settings.confidence,
-        items=found.items,
-        claims=found.claims,
-        asked=found.asked,
-        unscored=found.unscored,
-        labels=labels,
-        judge=judge,
-        sampling_low=found.low,
-        sampling_high=found.high,
-        why="nobody has labelled this run" if found.micro is None else why,
-    )
+    return replace(headline, low=low, high=high, judge=judge, why=why)
 
 
 def _find_judge(

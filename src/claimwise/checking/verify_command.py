@@ -90,7 +90,7 @@ def command(
         with show_progress() as watch:
             result = verify_run(opened, chosen, verifier, jobs=jobs, again=again, watch=watch)
         if result.agreement is None:
-            result = replace(result, agreement=measure_agreement(opened, result.labeler, chosen))
+            result = replace(result, agreement=measure_agreement(opened, result.labeler))
         probabilities = _measure(opened, result)
     if form == "json":
         print_json({**asdict(result), "probabilities": to_builtins(probabilities)})
@@ -129,7 +129,7 @@ def _verify_with_judge(
                 again=again,
                 watch=watch,
             )
-        result = replace(result, agreement=measure_agreement(opened, judge.labeler, chosen))
+        result = replace(result, agreement=measure_agreement(opened, judge.labeler))
         probabilities = _measure(opened, result)
         spent = describe_spent(client)
         document = to_judge_document(client, judge)

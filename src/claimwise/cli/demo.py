@@ -19,10 +19,10 @@ from claimwise.demo import write_demo
 from claimwise.judges.judge import load_verifier
 from claimwise.metrics import load_metrics
 from claimwise.report.format import clean, show_percent
+from claimwise.report.judges import describe_agreement
 from claimwise.run_report import build_report, render_html, summarize_project
 from claimwise.run_report.html import MOST_CLAIMS
 from claimwise.run_report.summary_text import (
-    describe_agreement,
     describe_evidence,
     describe_rate,
     name_group,

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 
+from claimwise.calibration.basis import RunBasis, align_bases, find_basis
+from claimwise.calibration.headline_change import find_headline_change
 from claimwise.comparison.queries import (
     RunPair,
-    count_asked,
     read_actions,
     read_judged_claims,
     read_questions,
 )
 from claimwise.comparison.values import (
     Change,
+    ComparedHeadline,
     Comparison,
     Direction,
     MetricChange,
@@ -31,59 +32,20 @@ from claimwise.comparison.values import (
     ShownClaim,
 )
 from claimwise.errors import MetricError
-from claimwise.metrics.catalogue import Metric
-from claimwise.metrics.counting import (
-    ItemCounts,
-    SliceKey,
-    list_items,
-    map_clusters,
-    narrow_labels,
-)
+from claimwise.metrics.catalogue import Metric, load_metrics
+from claimwise.metrics.counting import Narrowing, SliceKey, map_clusters, narrow_labels
 from claimwise.metrics.estimate import check_labeler, check_settings
 from claimwise.metrics.intervals import FEW_ITEMS, simultaneous_confidence
+from claimwise.metrics.judge_agreement import list_judges
 from claimwise.metrics.paired import compare_items, split_change
+from claimwise.metrics.pairing import PairedItems, pair_items
 from claimwise.metrics.run_judges import InstrumentChange, find_instruments, find_label_views
 from claimwise.store import Store
+from claimwise.store.runs import count_asked
 from claimwise.types.results import Better, Settings
 from claimwise.types.rows import Item, Run
 
-_NOTHING = ItemCounts("", (), 0.0, 0.0, 0, 0)
-
-
-@dataclass(slots=True)
-class PairedItems:
-    """The shared items of one slice: what each adds to the rates of both runs."""
-
-    items: dict[str, list[ItemCounts]] = field(default_factory=dict)
-
-    def put(self, row: ItemCounts, *, new: bool) -> None:
-        """Add what one of the runs has of an item."""
-        self.items.setdefault(row.item_id, [_NOTHING, _NOTHING])[new] = row
-
-    def columns(self, clusters: Mapping[str, str] | None = None) -> NDArray[np.float64]:
-        """Return base hits, base units, new hits, new units: one row each, items by id.
-
-        Items of one of the clusters are added up.
-        """
-        sums: dict[str, NDArray[np.float64]] = {}
-        for item, (b, n) in sorted(self.items.items()):
-            row = np.array((b.numerator, b.denominator, n.numerator, n.denominator), float)
-            above = (clusters or {}).get(item, item)
-            sums[above] = sums[above] + row if above in sums else row
-        return np.array(list(sums.values()), dtype=np.float64).reshape(-1, 4).T
-
-    def count_items(self) -> tuple[int, int]:
-        """Return how many items either run has anything of."""
-        base, new = (sum(pair[side].asked > 0 for pair in self.items.values()) for side in (0, 1))
-        return base, new
-
-    def count_unscored(self) -> tuple[int, int]:
-        """Return how many units of either run have no verdict."""
-        base, new = (
-            sum(pair[side].asked - pair[side].scored for pair in self.items.values())
-            for side in (0, 1)
-        )
-        return base, new
+Bases = tuple[RunBasis, RunBasis]  # of the base and of the new run
 
 
 def compare_runs(
@@ -107,18 +69,17 @@ def compare_runs(
     refuse_run_columns(by)
     asked = [count_asked(store, run.run_id) for run in runs]
     shared = find_shared(runs, asked)
-    changes = tuple(_compare_metric(store, m, runs, by, settings, shared) for m in metrics)
+    bases = find_bases(store, runs, settings)
+    changes = tuple(_compare_metric(store, m, runs, by, settings, shared, bases) for m in metrics)
     if not any(change.is_measured for change in changes):
         raise MetricError(
             f"runs {runs.base.run_id!r} and {runs.new.run_id!r}: nothing is scored in both for "
             f"{', '.join(metric.name for metric in metrics)}; judge both runs with `claimwise "
             "verify`, or import labels"
         )
-    lead, moved = _find_moved(store, metrics, changes, runs, settings, shared, most_moved)
+    lead, moved = _find_moved(store, metrics, changes, runs, bases, shared, most_moved)
     instruments = {
-        metric.title: find_instruments(
-            store, metric, runs.base.run_id, runs.new.run_id, settings.labels
-        )
+        metric.title: find_instruments(store, metric, runs.ids, labels_of(bases, metric))
         for metric, change in zip(metrics, changes, strict=True)
         if change.is_measured
     }
@@ -136,7 +97,34 @@ def compare_runs(
         moved_metric=lead,
         moved=moved,
         warnings=tuple(_find_warnings(runs, instruments, asked, shared)),
+        headline=ComparedHeadline(
+            base=bases[0].headlines[bases[1].headline.judgement],
+            new=bases[1].headline,
+            change=find_headline_change(store, load_metrics(), *bases, settings),
+        ),
+        judges=list_judges(store, _count_judged(changes), settings.confidence),
     )
+
+
+def find_bases(store: Store, runs: RunPair, settings: Settings) -> Bases:
+    """Return whose labels the rates of both runs count: the same, wherever there are any."""
+    base, new = (find_basis(store, load_metrics(), run.run_id, settings) for run in runs)
+    return align_bases(store, base, new)
+
+
+def labels_of(bases: Bases, metric: Metric) -> list[str | Narrowing]:
+    """Return whose labels a metric counts in either run."""
+    return [basis.labels_for(metric) for basis in bases]
+
+
+def _count_judged(changes: Sequence[MetricChange]) -> dict[str, int]:
+    """Return how many verdicts of either run each judge gave for what was measured."""
+    found: dict[str, int] = {}
+    for change in changes:
+        for given in (change.base_judges, change.new_judges) if change.is_measured else ():
+            for judge, count in given.items():
+                found[judge] = max(count, found.get(judge, 0))
+    return found
 
 
 def refuse_run_columns(by: Sequence[str]) -> None:
@@ -168,23 +156,6 @@ def find_shared(runs: RunPair, asked: Sequence[Mapping[str, int]]) -> set[str]:
     return shared
 
 
-def pair_items(
-    store: Store,
-    metric: Metric,
-    runs: RunPair,
-    by: Sequence[str],
-    labels: str,
-    shared: set[str] | None = None,
-) -> dict[SliceKey, PairedItems]:
-    """Return the items of every slice in both runs; only shared ones where they are given."""
-    found: dict[SliceKey, PairedItems] = {}
-    for new, run in enumerate(runs):
-        for row in list_items(store, metric, run.run_id, by, labels):
-            if shared is None or row.item_id in shared:
-                found.setdefault(row.key, PairedItems()).put(row, new=bool(new))
-    return found
-
-
 def list_run_facts(run: Run) -> dict[str, str | None]:
     """Return what a run says of itself, as text."""
     values = {name: getattr(run, name) for name in Run.__struct_fields__}
@@ -198,13 +169,14 @@ def _compare_metric(
     by: Sequence[str],
     settings: Settings,
     shared: set[str],
+    bases: Bases,
 ) -> MetricChange:
     series = (metric.series,) if metric.series else ()
     by = tuple(name for name in dict.fromkeys(by) if name not in series)
     tables = []
     clusters = map_clusters(store, runs.new.run_id, settings.cluster)
     for columns in dict.fromkeys([series, (*series, *by)]):
-        slices = pair_items(store, metric, runs, columns, settings.labels, shared)
+        slices = pair_items(store, metric, runs.ids, columns, labels_of(bases, metric), shared)
         compared = len({key[len(series) :] for key in slices}) or 1
         rows = [
             _compare_slice(metric, columns, key, paired, compared, settings, clusters)
@@ -221,7 +193,14 @@ def _compare_metric(
         by=by,
         overall=tuple(tables[0]),
         slices=tuple(tables[1]) if by else (),
+        base_judges=_list_judges(bases[0], metric),
+        new_judges=_list_judges(bases[1], metric),
     )
+
+
+def _list_judges(basis: RunBasis, metric: Metric) -> dict[str, int]:
+    given = basis.list_givers(metric)
+    return {one.labeler: count for one, count in given.items() if one.labeler is not None}
 
 
 def _compare_slice(
@@ -315,7 +294,7 @@ def _find_moved(
     metrics: Sequence[Metric],
     changes: Sequence[MetricChange],
     runs: RunPair,
-    settings: Settings,
+    bases: Bases,
     shared: set[str],
     most: int,
 ) -> tuple[str | None, tuple[MovedItem, ...]]:
@@ -328,7 +307,8 @@ def _find_moved(
     )
     series = (metric.series,) if metric.series else ()
     key = tuple(row.slice.values())
-    paired = pair_items(store, metric, runs, series, settings.labels, shared)[key]
+    labels = labels_of(bases, metric)
+    paired = pair_items(store, metric, runs.ids, series, labels, shared)[key]
     names, counts = sorted(paired.items), paired.columns()
     parts = split_change(*counts)
     one_sided = (counts[1] > 0) != (counts[3] > 0)
@@ -345,7 +325,7 @@ def _find_moved(
             questions[names[n]],
             float(parts[n]),
             counts[:, n],
-            _read_sides(store, runs, settings, names[n], closed_book=closed_book),
+            _read_sides(store, runs, labels, names[n], closed_book=closed_book),
             [_show_action(store, run, names[n]) for run in runs],
         )
         for n in order
@@ -357,17 +337,21 @@ _Side = dict[str, ShownClaim]
 
 
 def _read_sides(
-    store: Store, runs: RunPair, settings: Settings, item_id: str, *, closed_book: bool
+    store: Store,
+    runs: RunPair,
+    labels: Sequence[str | Narrowing],
+    item_id: str,
+    *,
+    closed_book: bool,
 ) -> list[_Side]:
     """Return the claims of an item in both runs, by their ids."""
-    narrowed = narrow_labels(settings.labels)
     return [
         {
             row[0]: _show_claim(row, closed_book=closed_book)
-            for row in read_judged_claims(store, run.run_id, item_id, narrowed)
+            for row in read_judged_claims(store, run_id, item_id, narrow_labels(policy))
             if row[2] != "non_factual"
         }
-        for run in runs
+        for run_id, policy in zip(runs.ids, labels, strict=True)
     ]
 
 

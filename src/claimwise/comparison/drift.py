@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from claimwise.calibration.basis import find_basis
 from claimwise.comparison.compare import (
-    PairedItems,
+    Bases,
     find_shared,
+    labels_of,
     list_run_facts,
-    pair_items,
     refuse_run_columns,
 )
 from claimwise.comparison.decomposition import (
@@ -33,15 +34,16 @@ from claimwise.comparison.decomposition import (
 from claimwise.comparison.drift_values import Drift, DriftPart, SliceWeight
 from claimwise.comparison.queries import (
     RunPair,
-    count_asked,
     find_linked_items,
     find_moved_evidence,
     has_documents,
 )
 from claimwise.errors import MetricError
-from claimwise.metrics.catalogue import Metric
-from claimwise.metrics.counting import ItemCounts, SliceKey
+from claimwise.metrics.catalogue import Metric, load_metrics
+from claimwise.metrics.counting import ItemCounts, Narrowing, SliceKey
 from claimwise.metrics.estimate import check_labeler, check_settings
+from claimwise.metrics.judge_agreement import list_judges
+from claimwise.metrics.pairing import PairedItems, pair_items
 from claimwise.metrics.run_judges import (
     InstrumentChange,
     find_instruments,
@@ -49,6 +51,7 @@ from claimwise.metrics.run_judges import (
     read_overlap,
 )
 from claimwise.store import Store
+from claimwise.store.runs import count_asked
 from claimwise.types.results import Settings
 
 _FEW_REJUDGED = 50  # claims; with fewer, the instrument's part is hardly known
@@ -67,8 +70,18 @@ class _Facts:
     unlinked: set[str]
     # Corpus versions without a stored document.
     unstored: tuple[str, ...]
+    labels: Sequence[str | Narrowing]  # whose labels count in either run
     instruments: InstrumentChange
     needs_labels: bool
+
+    def count_judged(self) -> dict[str, int]:
+        """Return how many verdicts of both runs each judge gave that counts."""
+        found: dict[str, int] = {}
+        for side in (self.instruments.base, self.instruments.new):
+            for one, count in side.items():
+                if one.labeler is not None:
+                    found[one.labeler] = found.get(one.labeler, 0) + count
+        return found
 
     @property
     def evidence_known(self) -> bool:
@@ -111,9 +124,10 @@ def explain_drift(
     check_settings(settings)
     check_labeler(store, settings.labels)
     refuse_run_columns(by)
-    facts = _gather_facts(store, metric, runs, settings.labels)
+    base, new = (find_basis(store, load_metrics(), run_id, settings) for run_id in runs.ids)
+    facts = _gather_facts(store, metric, runs, (base, new))
     series = (metric.series,) if metric.series else ()
-    rows = pair_items(store, metric, runs, series, settings.labels)
+    rows = pair_items(store, metric, runs.ids, series, facts.labels)
     overlaps = _read_overlaps(store, metric, facts, series)
     found = [
         _explain(store, metric, key, paired, overlaps.get(key), facts, by, settings)
@@ -130,7 +144,7 @@ def explain_drift(
     return measured
 
 
-def _gather_facts(store: Store, metric: Metric, runs: RunPair, labels: str) -> _Facts:
+def _gather_facts(store: Store, metric: Metric, runs: RunPair, bases: Bases) -> _Facts:
     asked = count_asked(store, runs.base.run_id), count_asked(store, runs.new.run_id)
     shared = find_shared(runs, asked)
     moved = find_moved_evidence(store, runs)
@@ -143,7 +157,8 @@ def _gather_facts(store: Store, metric: Metric, runs: RunPair, labels: str) -> _
         moved={item: moved[item] for item in sorted(moved) if item in shared},
         unlinked=shared - find_linked_items(store, runs) if differ else set(),
         unstored=tuple(v for v in versions if not has_documents(store, v)) if differ else (),
-        instruments=find_instruments(store, metric, runs.base.run_id, runs.new.run_id, labels),
+        labels=labels_of(bases, metric),
+        instruments=find_instruments(store, metric, runs.ids, labels_of(bases, metric)),
         needs_labels=bool(find_label_views(metric)),
     )
 
@@ -213,9 +228,10 @@ def _explain(
         overlap=rejudged,
         base_unscored=unscored[0],
         new_unscored=unscored[1],
-        weights=_weigh_slices(store, metric, key, facts.runs, by, settings.labels),
+        weights=_weigh_slices(store, metric, key, facts, by),
         warnings=tuple(_warn(facts, unscored, rejudged, metric.unit)),
         advice=tuple(_advise(split.pieces, facts, rejudged, metric.unit)),
+        judges=list_judges(store, facts.count_judged(), settings.confidence),
     )
 
 
@@ -397,18 +413,16 @@ def _weigh_slices(
     store: Store,
     metric: Metric,
     key: SliceKey,
-    runs: RunPair,
+    facts: _Facts,
     by: Sequence[str],
-    labels: str,
 ) -> tuple[SliceWeight, ...]:
     """Return each slice's share of the items in both runs, the most changed first."""
     if not by:
         return ()
     columns = (*((metric.series,) if metric.series else ()), *by)
+    paired = pair_items(store, metric, facts.runs.ids, columns, facts.labels)
     slices = {
-        found: paired.count_items()
-        for found, paired in pair_items(store, metric, runs, columns, labels).items()
-        if found[: len(key)] == key
+        found: items.count_items() for found, items in paired.items() if found[: len(key)] == key
     }
     totals = [sum(counts[side] for counts in slices.values()) for side in (0, 1)]
     weights = [

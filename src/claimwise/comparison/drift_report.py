@@ -19,7 +19,9 @@ from claimwise.report.changes import (
 )
 from claimwise.report.columns import Column, Writer
 from claimwise.report.format import clean, name_in_words, pluralize, show_confidence, show_rate
+from claimwise.report.judges import describe_judge, judge_to_document
 from claimwise.report.markdown import escape, write_bullets, write_table
+from claimwise.run_report.sentences import describe_policy
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 _HEADERS: Final = ("part", "change", "interval", "", "measured on")
@@ -76,14 +78,16 @@ def describe_items(drift: Drift) -> Iterator[str]:
         if judged:
             who = ", ".join(f"{clean(name)} {count:,}" for name, count in judged.items())
             yield f"Deciding labels of {clean(run['run_id'])}: {who}."
+    for judge in drift.judges:
+        yield f"{describe_judge(judge)}."
 
 
 def describe_settings(drift: Drift) -> str:
     """Say in one line how the figures were made."""
     confidence = show_confidence(drift.settings.confidence)
     return (
-        f"{confidence} intervals over items, paired where both runs were asked; labels that "
-        f"decide: {clean(drift.settings.labels)}."
+        f"{confidence} intervals over items, paired where both runs were asked. "
+        f"{describe_policy(drift.settings)}"
     )
 
 
@@ -197,4 +201,13 @@ def render_drifts_markdown(drifts: Sequence[Drift]) -> str:
 
 def to_drift_document(drifts: Sequence[Drift]) -> dict[str, Any]:
     """Return movements as plain values for JSON: docs/drift.md lists the fields."""
-    return {"format": FORMAT, "drifts": msgspec.to_builtins(list(drifts))}
+    return {
+        "format": FORMAT,
+        "drifts": [
+            {
+                **msgspec.to_builtins(drift),
+                "judges": [judge_to_document(judge) for judge in drift.judges],
+            }
+            for drift in drifts
+        ],
+    }

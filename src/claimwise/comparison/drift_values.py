@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from claimwise.types.results import Better, Settings
+from claimwise.types.results import Better, JudgeNote, Settings
 
 Cause = Literal["system", "evidence", "mix", "instrument"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
@@ -72,3 +72,4 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     # Runs or labels that would tell more.
     advice: tuple[str, ...] = ()
+    judges: tuple[JudgeNote, ...] = ()  # who gave verdicts that count, with their agreement

@@ -25,11 +25,11 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from claimwise.comparison.compare import PairedItems, pair_items, refuse_run_columns
+from claimwise.calibration.basis import find_basis
+from claimwise.comparison.compare import refuse_run_columns
 from claimwise.comparison.plan_values import Plan, PlanRow
-from claimwise.comparison.queries import RunPair
 from claimwise.errors import MetricError
-from claimwise.metrics.catalogue import Metric
+from claimwise.metrics.catalogue import Metric, load_metrics
 from claimwise.metrics.counting import SliceKey, count_items
 from claimwise.metrics.estimate import check_confidence, check_labeler
 from claimwise.metrics.histogram import Histogram
@@ -42,6 +42,7 @@ from claimwise.metrics.intervals import (
     simultaneous_confidence,
 )
 from claimwise.metrics.paired import PLANNING_CORRELATION, correlate_runs
+from claimwise.metrics.pairing import PairedItems, pair_items
 from claimwise.store import Store
 from claimwise.types.results import Better, Settings
 from claimwise.types.rows import Run
@@ -167,11 +168,13 @@ def _measure(
     """Return the items of every slice of the first run, and how alike the runs are on them."""
     if not runs:
         return {}
-    counted = count_items(store, metric, runs[0].run_id, columns, settings.labels, settings.cluster)
+    bases = [find_basis(store, load_metrics(), run.run_id, settings) for run in runs]
+    labels = [basis.labels_for(metric) for basis in bases]
+    counted = count_items(store, metric, runs[0].run_id, columns, labels[0], settings.cluster)
     paired: dict[SliceKey, PairedItems] = {}
     if len(runs) > 1:
-        pair = RunPair(runs[1], runs[0])
-        paired = pair_items(store, metric, pair, columns, settings.labels)
+        ids = runs[1].run_id, runs[0].run_id
+        paired = pair_items(store, metric, ids, columns, (labels[1], labels[0]))
     return {key: (found.histogram(), _correlate(paired.get(key))) for key, found in counted.items()}
 
 

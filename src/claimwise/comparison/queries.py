@@ -22,6 +22,11 @@ class RunPair(NamedTuple):
     new: Run
 
     @property
+    def ids(self) -> tuple[str, str]:
+        """The names of both."""
+        return self.base.run_id, self.new.run_id
+
+    @property
     def params(self) -> dict[str, str]:
         """The parameters that the queries share."""
         return {
@@ -42,11 +47,6 @@ def find_pair(store: Store, base_id: str, new_id: str) -> RunPair:
     if base_id == new_id:
         raise StoreError(f"Both runs are {base_id!r}. Name two different runs to compare.")
     return pair
-
-
-def count_asked(store: Store, run_id: str) -> dict[str, int]:
-    """Return how many times a run was asked each item, answered or not."""
-    return dict(store.query(_SQL["asked"], {"run_id": run_id}))
 
 
 def find_moved_evidence(store: Store, runs: RunPair) -> dict[str, list[str]]:

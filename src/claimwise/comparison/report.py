@@ -15,7 +15,15 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from claimwise.comparison.values import Change, Comparison, MetricChange, MovedItem, ShownClaim
+from claimwise.calibration.headline import Headline
+from claimwise.comparison.values import (
+    Change,
+    ComparedHeadline,
+    Comparison,
+    MetricChange,
+    MovedItem,
+    ShownClaim,
+)
 from claimwise.report.changes import (
     describe_one_sided,
     describe_side,
@@ -35,10 +43,22 @@ from claimwise.report.format import (
     pluralize,
     show_confidence,
     show_count,
+    show_percent,
+    show_percent_range,
     show_rate,
 )
+from claimwise.report.judges import describe_judge, judge_to_document
 from claimwise.report.markdown import escape, write_bullets, write_table
 from claimwise.run_report.html import load_template
+from claimwise.run_report.sentences import describe_policy
+from claimwise.run_report.summary_text import (
+    describe_change as describe_headline_change,
+)
+from claimwise.run_report.summary_text import (
+    describe_next,
+    name_basis,
+    name_headline,
+)
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 _QUOTE: Final = 200
@@ -87,9 +107,83 @@ def describe_setting(comparison: Comparison) -> str:
     """Say in one line how the figures were made."""
     confidence = show_confidence(comparison.settings.confidence)
     return (
-        f"{confidence} intervals over {pluralize(comparison.shared, 'shared item')}, paired; "
-        f"labels that decide: {clean(comparison.settings.labels)}."
+        f"{confidence} intervals over {pluralize(comparison.shared, 'shared item')}, paired. "
+        f"{describe_policy(comparison.settings)}"
     )
+
+
+def describe_headlines(comparison: Comparison) -> list[tuple[str, str]]:
+    """List the one rate of either run, how it moved, what both rest on, and what would help."""
+    pair = comparison.headline
+    sides = list(zip((pair.base, pair.new), _list_ids(comparison), strict=True))
+    steps = [describe_next(one, run_id) for one, run_id in sides if one.basis == "judge_only"]
+    return [
+        (name_headline(pair.new), _describe_rates(pair)),
+        ("Basis", _describe_bases(sides)),
+        *(("Next", step) for step in steps[-1:] if step),
+    ]
+
+
+def _list_ids(comparison: Comparison) -> list[str | None]:
+    return [run["run_id"] for run in (comparison.base, comparison.new)]
+
+
+def describe_judges(comparison: Comparison) -> list[str]:
+    """Say of every judge what it is, which figures rest on it, and how far it can be trusted."""
+    measured = [metric for metric in comparison.metrics if metric.is_measured]
+    return [
+        describe_judge(
+            judge,
+            [
+                name_in_words(metric.title)
+                for metric in measured
+                if judge.labeler in {*metric.base_judges, *metric.new_judges}
+            ],
+        )
+        for judge in comparison.judges
+    ]
+
+
+def list_first_lines(comparison: Comparison) -> list[tuple[str, str]]:
+    """List what stands before every table: the headlines, and the judges of all figures."""
+    judges = [("Judge", text) for text in describe_judges(comparison)]
+    return [*describe_headlines(comparison), *judges]
+
+
+def _describe_rates(pair: ComparedHeadline) -> str:
+    rates = " to ".join(_describe_rate(one) for one in (pair.base, pair.new))
+    if pair.change is None:
+        return rates
+    return f"{rates}; {describe_headline_change(pair.change, names_since=False)}"
+
+
+def _describe_rate(one: Headline) -> str:
+    if one.rate is None:
+        return "not measured"
+    band = "no range" if one.low is None else show_percent_range(one.low, one.high)
+    return f"{show_percent(one.rate)} ({band})"
+
+
+def _describe_bases(sides: Sequence[tuple[Headline, str | None]]) -> str:
+    told = [name_basis(one) for one, _ in sides]
+    if told[0] == told[1]:
+        return f"both runs: {told[0]}"
+    return "; ".join(
+        f"{clean(run_id)}: {text}" for (_, run_id), text in zip(sides, told, strict=True)
+    )
+
+
+def describe_judged(metric: MetricChange) -> str:
+    """Say which judges' verdicts a metric counts in either run; nothing where it counts none."""
+    sides = [
+        " and ".join(map(clean, judges)) or "people"
+        for judges in (metric.base_judges, metric.new_judges)
+    ]
+    if sides == ["people", "people"]:
+        return ""
+    if sides[0] == sides[1]:
+        return f"By {sides[0]} alone."
+    return f"By {sides[0]} in the base, {sides[1]} in the new run."
 
 
 def describe_sides(comparison: Comparison) -> list[str]:
@@ -199,6 +293,8 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     for name, run in ((base, comparison.base), (new, comparison.new)):
         known = " · ".join(f"{field} {value}" for field, value in describe_side(run))
         writer.say(f"{name}: {known}")
+    for number, (name, text) in enumerate(list_first_lines(comparison)):
+        writer.say(f"{name}: {text}", "" if number else "bold")
     writer.say(describe_setting(comparison), "dim")
     for line in describe_sides(comparison):
         writer.say(line)
@@ -223,6 +319,8 @@ def _print_metric(writer: Writer, metric: MetricChange) -> None:
     rows = _rows(metric)
     writer.skip()
     writer.say(clean(metric.title), "bold")
+    if describe_judged(metric):
+        writer.say(describe_judged(metric), indent=2)
     styles = [_STYLES[row.direction] for row in rows]
     figures = _figures(metric, rows)
     if writer.width < _NARROW:
@@ -292,6 +390,9 @@ def render_comparison_markdown(comparison: Comparison) -> str:
     parts = [
         f"# {base} to {new}",
         write_table(headers, runs, text=range(len(headers))),
+        write_bullets(
+            f"**{name}**: {escape(text)}" for name, text in list_first_lines(comparison)
+        ),
         escape(describe_setting(comparison)),
         write_bullets([
             *map(escape, describe_sides(comparison)),
@@ -318,6 +419,8 @@ def _write_metric(metric: MetricChange) -> Iterator[str]:
     figures = _figures(metric, rows)
     cells = list(zip(*(figure.cells for figure in figures), strict=True))
     yield f"## {escape(metric.title)}"
+    if describe_judged(metric):
+        yield escape(describe_judged(metric))
     yield write_table(
         [figure.header for figure in figures],
         cells,
@@ -358,6 +461,8 @@ class _Page:
     """What the template calls."""
 
     READING = READING
+    first_lines = staticmethod(list_first_lines)
+    judged = staticmethod(describe_judged)
     clear = staticmethod(describe_clear)
     setting = staticmethod(describe_setting)
     sides = staticmethod(describe_sides)
@@ -393,4 +498,9 @@ _PAGE: Final = _Page()
 
 def to_comparison_document(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as plain values for JSON: docs/compare.md lists the fields."""
-    return {"format": FORMAT, **msgspec.to_builtins(comparison)}
+    return {
+        "format": FORMAT,
+        **msgspec.to_builtins(comparison),
+        "judges": [judge_to_document(judge) for judge in comparison.judges],
+        "next": dict(describe_headlines(comparison)).get("Next"),
+    }

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from claimwise.comparison.report import name_rate
+from claimwise.calibration.headline import METRIC_OF
+from claimwise.comparison.report import describe_headlines, describe_judges, name_rate
 from claimwise.comparison.values import Change, Comparison, MetricChange, ShownClaim
 from claimwise.report.changes import name_slice
 from claimwise.report.format import clean, pluralize, show_percent, show_points
@@ -56,16 +57,18 @@ def describe_points(row: Change) -> str:
 def list_rows(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     """Yield what the screen says, each part with its name."""
     measured = [metric for metric in comparison.metrics if metric.is_measured]
-    yield (
-        "Change",
-        [
-            f"{name_rate(metric, row)} {describe_points(row)}"
-            for metric in measured
-            for row in metric.overall
-            if row.change is not None and row.better is not None
-        ]
-        or ["not measured in both runs"],
-    )
+    yield from ((name, [text]) for name, text in describe_headlines(comparison))
+    others = [
+        f"{name_rate(metric, row)} {describe_points(row)}"
+        for metric in measured
+        for row in metric.overall
+        if row.change is not None
+        and row.better is not None
+        and metric.metric != _find_shown(comparison)
+    ]
+    if others:
+        yield "Change", others
+    yield from (("Judge", [text]) for text in describe_judges(comparison))
     groups = _list_worst_groups(measured[0]) if measured else []
     if groups:
         yield "Worst groups", groups
@@ -75,6 +78,13 @@ def list_rows(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     yield from (("Warning", [clean(warning)]) for warning in comparison.warnings)
     runs = " ".join(shlex.quote(run["run_id"] or "") for run in (comparison.base, comparison.new))
     yield "More", [f"claimwise compare {runs} --full"]
+
+
+def _find_shown(comparison: Comparison) -> str | None:
+    """Return the metric whose change the headline is; None where that one can't be compared."""
+    found = comparison.headline.change
+    measured = found is not None and found.change is not None
+    return METRIC_OF[comparison.headline.new.judgement] if measured else None
 
 
 def _list_worst_groups(metric: MetricChange) -> list[str]:
@@ -109,7 +119,7 @@ def format_comparison(comparison: Comparison, width: int = 80) -> str:
             lines += [f"{name:<{MARGIN}}verdicts of items that moved most"]
             lines += [cut_line(f"  {text}", width) for text in told]
             continue
-        most = 2 if name == "Warning" else 1
+        most = 1 if name in ("Change", "Worst groups", "More") else 2
         lines += write_row(name, [part for text in told for part in wrap_lines(text, room, most)])
     return "\n".join([*lines[: MOST_LINES - 1], lines[-1]] if len(lines) > MOST_LINES else lines)
 

@@ -6,7 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from claimwise.types.results import Better, Settings
+from claimwise.calibration.headline import Headline
+from claimwise.calibration.headline_change import HeadlineChange
+from claimwise.types.results import Better, JudgeNote, Settings
 
 Direction = Literal["better", "worse", "changed", "unclear"]
 
@@ -52,6 +54,9 @@ class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
     by: tuple[str, ...]
     overall: tuple[Change, ...]
     slices: tuple[Change, ...]
+    # Verdicts that the rates count, by judge; empty: people's labels, or none.
+    base_judges: dict[str, int] = {}
+    new_judges: dict[str, int] = {}
 
     @property
     def is_measured(self) -> bool:
@@ -92,6 +97,14 @@ class MovedItem(msgspec.Struct, frozen=True, kw_only=True):
     claims: tuple[tuple[ShownClaim | None, ShownClaim | None], ...]
 
 
+class ComparedHeadline(msgspec.Struct, frozen=True, kw_only=True):
+    """The one rate of either run, and how it moved with both sides on the same basis."""
+
+    base: Headline
+    new: Headline
+    change: HeadlineChange | None  # None: the new run has no rate
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a comparison of two runs shows."""
 
@@ -108,4 +121,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     # The metric that the moved items are about, and the member of its series.
     moved_metric: str | None
     moved: tuple[MovedItem, ...]
+    headline: ComparedHeadline
     warnings: tuple[str, ...] = ()
+    judges: tuple[JudgeNote, ...] = ()  # who gave verdicts that count, with their agreement

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
+from claimwise.checking.run import describe_verifier
 from claimwise.command.grounded import describe_spent, make_judge
 from claimwise.command.judge import (
     JudgeOptions,
@@ -20,6 +22,7 @@ from claimwise.command.judge import (
     print_call_plan,
 )
 from claimwise.command.options import (
+    ask_store,
     console,
     current_project,
     format_option,
@@ -47,11 +50,13 @@ from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.judges.grounded import GroundedJudge
 from claimwise.judges.judge import Verifier, load_verifier
 from claimwise.metrics.accuracy import Resampling
+from claimwise.metrics.judge_agreement import find_agreements, make_judge_note
 from claimwise.readers.answers import read_answer_files
 from claimwise.readers.documents import check_stdin
 from claimwise.store import Store
 from claimwise.types.llm import LlmCall
 from claimwise.types.progress import JudgeProgress
+from claimwise.types.results import JudgeNote
 
 if TYPE_CHECKING:
     from claimwise.llm.client import LlmClient
@@ -155,7 +160,12 @@ def _compare_files(
             answers, instrument.verifier, question=question, threads=instrument.threads
         )
         instrument.print_spent()
-    result = replace(result, warnings=(*warnings, *result.warnings))
+        judge, _ = ask_store(partial(_note_judge, instrument.verifier, len(result.claims)), store)
+    result = replace(
+        result,
+        warnings=(*warnings, *result.warnings),
+        judge=judge or make_judge_note(describe_verifier(instrument.verifier), len(result.claims)),
+    )
     if form == "json":
         print_json(to_consistency_document(result))
     else:
@@ -189,12 +199,22 @@ def _compare_run(
             watch=instrument.watch,
         )
         instrument.print_spent()
-    found = replace(found, accuracy=consistency_accuracy(opened, found, Resampling()))
+    claims = sum(len(item.claims) for item in found.items.values())
+    found = replace(
+        found,
+        accuracy=consistency_accuracy(opened, found, Resampling()),
+        judge=_note_judge(instrument.verifier, claims, opened),
+    )
     if form == "json":
         print_json(to_run_document(found))
     else:
         print_run_consistency(found, console())
     _refuse_unscored(found.items.values())
+
+
+def _note_judge(verifier: Verifier, claims: int, store: Store) -> JudgeNote:
+    """Return what compared claims, with its agreement with people in a store."""
+    return make_judge_note(describe_verifier(verifier), claims, find_agreements(store))
 
 
 def _refuse_unscored(results: Iterable[ConsistencyResult]) -> None:

@@ -18,7 +18,9 @@ from claimwise.consistency.values import (
 from claimwise.errors import make_printable
 from claimwise.openbook.report import print_line
 from claimwise.report.format import MISSING, pluralize, show_interval, show_rate
+from claimwise.report.judges import describe_judge, judge_to_document
 from claimwise.types.accuracy import Accuracy
+from claimwise.types.results import JudgeNote
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 UNKNOWN: Final = "accuracy unknown: no claim has a label of people's to compare with"
@@ -39,7 +41,13 @@ def print_consistency(result: ConsistencyResult, console: Console) -> None:
                 print_line(console, 6, "", line)
     console.print()
     console.print(Text(describe_consistency(result), "bold"), soft_wrap=True)
+    _print_judge(result.judge, console)
     console.print(Text(result.caution), soft_wrap=True)
+
+
+def _print_judge(judge: JudgeNote | None, console: Console) -> None:
+    if judge is not None:
+        console.print(Text(f"Judge: {describe_judge(judge)}"), soft_wrap=True)
 
 
 def describe_claim(claim: ComparedClaim) -> str:
@@ -80,6 +88,7 @@ def print_run_consistency(result: RunConsistency, console: Console) -> None:
     console.print()
     for line in describe_run_consistency(result):
         console.print(Text(line, "bold"), soft_wrap=True)
+    _print_judge(result.judge, console)
     console.print(Text(result.caution), soft_wrap=True)
 
 
@@ -128,6 +137,7 @@ def to_consistency_document(result: ConsistencyResult) -> dict[str, Any]:
         "caution": result.caution,
         "question": result.question,
         "verifier": result.verifier,
+        "judge": judge_to_document(result.judge) if result.judge else None,
         "accuracy": None,
         "agreement": result.agreement,
         "contradiction": result.contradiction,
@@ -166,6 +176,7 @@ def to_run_document(result: RunConsistency) -> dict[str, Any]:
         "caution": result.caution,
         "run_id": result.run_id,
         "verifier": result.verifier,
+        "judge": judge_to_document(result.judge) if result.judge else None,
         "accuracy": msgspec.to_builtins(result.accuracy) or None,
         "agreement": result.agreement,
         "left_out": result.left_out,

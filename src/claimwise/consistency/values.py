@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from claimwise.types.accuracy import Accuracy
+from claimwise.types.results import JudgeNote
 from claimwise.types.rows import Judgement, Verdict
 from claimwise.types.verdicts import AnswerClaim, Span
 
@@ -100,6 +101,7 @@ class ConsistencyResult(msgspec.Struct, frozen=True, kw_only=True):
     verifier: str
     warnings: tuple[str, ...] = ()
     caution: str = CAUTION
+    judge: JudgeNote | None = None  # what compared them, with its agreement with people
 
     @property
     def claims(self) -> tuple[ComparedClaim, ...]:
@@ -144,6 +146,7 @@ class RunConsistency(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int  # items with fewer than two answers: nothing to compare
     accuracy: tuple[ConsistencyAccuracy, ...] = ()  # empty: accuracy unknown
     caution: str = CAUTION
+    judge: JudgeNote | None = None
 
     @property
     def agreement(self) -> float | None:

@@ -71,7 +71,7 @@ def factcheck_run(
     judged = judge_run(
         store, run_id, judge, repeats=repeats, threads=threads, again=again, watch=watch
     )
-    agreement = measure_agreement(store, judge.judge.labeler, run_id)
+    agreement = measure_agreement(store, judge.judge.labeler)
     return _sum_up(judged, agreement, repeats)
 
 

@@ -342,7 +342,7 @@ def _read_slice(
     found = [
         _Read(
             outcome=outcome, rate=_divide(hits, units), low=low, high=high, table=counted,
-            basis="people" if known and units else None,
+            basis="people" if units and (known or gathered.by_people) else None,
         )
     ]  # fmt: skip
     for reading in known.others if known else ():

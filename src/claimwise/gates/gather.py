@@ -71,6 +71,7 @@ class Gathered:
     doubts: Mapping[SliceKey, str] = field(default_factory=dict)
     # Slices that rest on a judge, as what is known of people's rate there.
     readings: Mapping[SliceKey, SliceReadings] = field(default_factory=dict)
+    by_people: bool = False  # labels decide, and no judge gave any of them
     # What a drop by the judges is at least worth of a drop by people: 1 for people's own labels.
     strength: float = 1.0
     notes: tuple[str, ...] = ()
@@ -99,6 +100,7 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
         missing=reader.find_missing(run_id, counted[run_id]),
         doubts=reader.doubts,
         readings=reader.read_judges(run_id, counted[run_id]) if base is None else {},
+        by_people=reader.is_by_people(run_id),
         strength=reader.strength,
         notes=tuple(reader.notes),
     )
@@ -289,6 +291,10 @@ class _Reader:
                         self._rule.gate, labeler, labeler in foreign, found, self._trust, readable
                     )
                     self._doubt_labels(key, rows, labels, doubt)
+
+    def is_by_people(self, run_id: str) -> bool:
+        """Tell whether the metric rests on labels, and people alone gave those of a run."""
+        return bool(self._rule.metric.labels) and not self._deciders[run_id]
 
     def _doubt_clusters(
         self, key: SliceKey, rows: dict[str, ItemRow], deciders: Mapping[str, object]

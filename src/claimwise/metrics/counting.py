@@ -70,7 +70,7 @@ def count_items(
     metric: Metric,
     run_id: str,
     by: Sequence[str],
-    labels: str,
+    labels: str | Narrowing,
     cluster: str | None = None,
 ) -> dict[SliceKey, SliceCounts]:
     """Return the counted items of every slice; the key holds the values of ``by`` in order.
@@ -384,7 +384,9 @@ def list_slices(store: Store, columns: Sequence[str] = ()) -> list[str]:
     return sorted({*own, *list_item_columns(store)})
 
 
+_ALL = "1 = 1"
 _POLICIES = {
+    "default": _ALL,
     "human": "label_kind in ('adjudicated', 'human')",
     "verifier": "label_kind = 'verifier'",
 }
@@ -421,14 +423,36 @@ def narrow_labels(labels: str | Narrowing) -> tuple[str, dict[str, str]]:
 
 
 def _read_policy(labels: str) -> Narrowing:
+    condition, params = _write_condition(labels, "labeler")
+    return Narrowing(dict.fromkeys(_CANDIDATES.values(), condition), params)
+
+
+def combine_policies(policies: Mapping[str, str]) -> str | Narrowing:
+    """Return one narrowing of labels from a policy for each table; "default" where all are.
+
+    Raises:
+        MetricError: a policy is unknown.
+    """
+    conditions, params = {}, {}
+    for table in _CANDIDATES.values():
+        conditions[table], named = _write_condition(
+            policies.get(table, "default"), f"labeler_of_{table}"
+        )
+        params.update(named)
+    if all(condition == _ALL for condition in conditions.values()):
+        return "default"
+    return Narrowing(conditions, params)
+
+
+def _write_condition(labels: str, parameter: str) -> tuple[str, dict[str, str]]:
     kind, _, name = labels.partition(":")
-    condition = "labeler = :labeler" if kind == "labeler" and name else _POLICIES.get(labels)
-    if condition is None:
+    if kind == "labeler" and name:
+        return f"labeler = :{parameter}", {parameter: name}
+    if labels not in _POLICIES:
         raise MetricError(
             f"Unknown labels {labels!r}. Choose default, human, verifier or labeler:NAME."
         )
-    params = {"labeler": name} if name else {}
-    return Narrowing(dict.fromkeys(_CANDIDATES.values(), condition), params)
+    return _POLICIES[labels], {}
 
 
 def _narrowed(name: str, sql: str, chosen: Narrowing) -> str:

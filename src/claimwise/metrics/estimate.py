@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from claimwise.errors import MetricError, describe_unknown
 from claimwise.metrics.catalogue import Metric
 from claimwise.metrics.counting import (
+    Narrowing,
     SliceCounts,
     SliceKey,
     count_items,
@@ -44,6 +45,7 @@ def estimate_metric(
     settings: Settings | None = None,
     *,
     margins: bool = False,
+    labels: str | Narrowing | None = None,
 ) -> MetricTable:
     """Estimate one metric of one run, overall and by slice.
 
@@ -57,6 +59,7 @@ def estimate_metric(
         by: columns of items, runs, attributes or the metric itself; a slice is a combination.
         settings: how to estimate.
         margins: add the slices by each column alone, which hold more items.
+        labels: the labels that count, where those are narrower than the settings say.
 
     Raises:
         MetricError: run, slice or settings are unknown, or the metric breaks its contract.
@@ -70,7 +73,9 @@ def estimate_metric(
     groupings: list[tuple[str, ...]] = [by] if by else []
     if margins and len(by) > 1:
         groupings += [(name,) for name in by]
-    counted = _count_groupings(store, metric, run_id, series, by, [(), *groupings], settings)
+    counted = _count_groupings(
+        store, metric, run_id, series, by, [(), *groupings], settings, labels or settings.labels
+    )
     sliced = [((*series, *names), counted[names]) for names in groupings]
     return MetricTable(
         metric=metric.name,
@@ -106,10 +111,11 @@ def _count_groupings(
     by: tuple[str, ...],
     groupings: Sequence[tuple[str, ...]],
     settings: Settings,
+    labels: str | Narrowing,
 ) -> dict[tuple[str, ...], Counts]:
     """Count once by all columns and add up; where an item may lie in two slices, count each."""
     columns = (*series, *by)
-    finest = count_items(store, metric, run_id, columns, settings.labels, settings.cluster)
+    finest = count_items(store, metric, run_id, columns, labels, settings.cluster)
     per_item = set(by) <= set(list_item_columns(store)) and not has_clusters(
         store, run_id, settings.cluster
     )
@@ -119,9 +125,7 @@ def _count_groupings(
         if per_item or wanted == columns:
             found[names] = merge_counts(finest, [columns.index(name) for name in wanted])
         else:
-            found[names] = count_items(
-                store, metric, run_id, wanted, settings.labels, settings.cluster
-            )
+            found[names] = count_items(store, metric, run_id, wanted, labels, settings.cluster)
     return found
 
 
@@ -181,6 +185,14 @@ def _estimate_all(
                 _estimate_slice(metric, run_id, by, key, slice_counts, max(1, compared), settings)
             )
     return found
+
+
+def estimate_counts(
+    metric: Metric, run_id: str, counts: SliceCounts, settings: Settings, member: str | None = None
+) -> Estimate:
+    """Estimate a rate of items that were counted elsewhere: the whole, or a series' member."""
+    by, key = ((metric.series,), (member,)) if metric.series else ((), ())
+    return _estimate_slice(metric, run_id, by, key, counts, 1, settings)
 
 
 def _estimate_slice(

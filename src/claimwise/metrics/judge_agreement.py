@@ -1,49 +1,98 @@
-"""Says how far an instrument agrees with people, from the labels of both in a store."""
+"""Says what a judge is and how far it agrees with people, from all labels of a store."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping, Sequence
 
-from claimwise.metrics import estimate_metric, find_metric, load_metrics
+from claimwise.metrics.catalogue import find_metric, load_metrics
+from claimwise.metrics.counting import SliceCounts
+from claimwise.metrics.estimate import estimate_counts
 from claimwise.store import Store
-from claimwise.types.results import Estimate
+from claimwise.store.files import SqlFolder
+from claimwise.types.results import Estimate, JudgeNote, Settings
+from claimwise.types.rows import Judgement, Labeler
+
+_SQL = SqlFolder("claimwise.metrics", "queries")
+_JUDGEMENTS: tuple[Judgement, ...] = ("grounded", "closed_book")
 
 
-def measure_agreement(store: Store, labeler: str, run_id: str | None = None) -> str | None:
-    """Say how far a labeler agrees with people, as `find_agreement`; None when nobody knows."""
-    found = find_agreement(store, labeler, run_id)
+def measure_agreement(store: Store, labeler: str) -> str | None:
+    """Say how far a judge agrees with people, as `find_agreements`; None when nobody knows."""
+    found = find_agreements(store).get(labeler)
     if found is None or found.micro is None:
         return None
     band = "" if found.low is None else f" [{found.low:.2f}, {found.high:.2f}]"
-    return (
-        f"agrees with people on {found.micro:.2f}{band} of {found.claims} claims in {found.run_id}"
+    where = f" in {found.run_id}" if found.run_id else ""
+    return f"agrees with people on {found.micro:.2f}{band} of {found.claims} claims{where}"
+
+
+def find_agreements(store: Store, confidence: float = 0.95) -> dict[str, Estimate]:
+    """Return how far each judge agrees with people, over all runs that both labelled.
+
+    A judge's name holds its version, so what it did in another run is its own doing. What it said
+    of one item in several runs counts together: items are the clusters. A judge that shares no
+    claim with people is missing: its agreement is unknown. ``run_id`` is empty where several runs
+    are in it.
+    """
+    metric = find_metric(load_metrics(), "verifier_agreement")
+    sums: dict[str, dict[str, tuple[int, int]]] = {}
+    runs: dict[str, set[str]] = {}
+    for judgement in _JUDGEMENTS:
+        for labeler, run_id, item_id, agreed, compared in store.query(
+            _SQL.for_judgement("agreement", judgement)
+        ):
+            items = sums.setdefault(labeler, {})
+            hits, units = items.get(item_id, (0, 0))
+            items[item_id] = hits + int(agreed), units + int(compared)
+            runs.setdefault(labeler, set()).add(run_id)
+    return {
+        labeler: estimate_counts(
+            metric,
+            runs[labeler].pop() if len(runs[labeler]) == 1 else "",
+            _count(list(items.values())),
+            Settings(confidence=confidence),
+            labeler,
+        )
+        for labeler, items in sums.items()
+    }
+
+
+def _count(pairs: Sequence[tuple[int, int]]) -> SliceCounts:
+    units = sum(pair[1] for pair in pairs)
+    return SliceCounts(pairs=[(*pair, 1) for pair in pairs], asked=units, scored=units)
+
+
+def list_judges(
+    store: Store, claims: Mapping[str, int], confidence: float = 0.95
+) -> tuple[JudgeNote, ...]:
+    """Return what some judges are, with their agreement, in the order given.
+
+    Args:
+        store: where they are registered.
+        claims: the judges' names, and how many claims (or answers) of a figure each decided.
+        confidence: of the interval of their agreement.
+    """
+    if not claims:
+        return ()
+    agreements = find_agreements(store, confidence)
+    rows = store.query("select labeler, model, prompt_ver from labelers order by labeler")
+    known = {
+        name: Labeler(labeler=name, labeler_kind="verifier", model=model, prompt_ver=prompt)
+        for name, model, prompt in rows
+    }
+    return tuple(
+        make_judge_note(known[labeler], count, agreements) for labeler, count in claims.items()
     )
 
 
-def find_agreement(store: Store, labeler: str, run_id: str | None = None) -> Estimate | None:
-    """Return how far a labeler agrees with people, from labels in the store.
-
-    Of the run; or, where people labelled none of its claims or no run is given, of the latest run
-    in which both labelled some. None when there is none: agreement is unknown.
-    """
-    runs = [run_id] if run_id is not None else []
-    runs += [
-        row[0]
-        for row in store.query(
-            "select r.run_id from runs as r where exists (select 1 from labels as l "
-            "where l.run_id = r.run_id and l.labeler = :labeler) or exists (select 1 from "
-            "closed_book_labels as l where l.run_id = r.run_id and l.labeler = :labeler) "
-            "order by r.started_at desc",
-            {"labeler": labeler},
-        )
-    ]
-    found = map(partial(_measure_in_run, store, labeler), dict.fromkeys(runs))
-    return next((row for row in found if row is not None), None)
-
-
-def _measure_in_run(store: Store, labeler: str, run_id: str) -> Estimate | None:
-    metric = find_metric(load_metrics(), "verifier_agreement")
-    for row in estimate_metric(store, metric, run_id).overall:
-        if row.slice.get("labeler") == labeler and row.micro is not None:
-            return row
-    return None
+def make_judge_note(
+    judge: Labeler, claims: int, agreements: Mapping[str, Estimate] | None = None
+) -> JudgeNote:
+    """Return what stands beside a judge's figures; without agreements nobody has checked it."""
+    return JudgeNote(
+        labeler=judge.labeler,
+        model=judge.model,
+        prompt_ver=judge.prompt_ver,
+        claims=claims,
+        agreement=(agreements or {}).get(judge.labeler),
+    )

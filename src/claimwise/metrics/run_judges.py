@@ -99,11 +99,17 @@ def find_label_views(metric: Metric) -> list[str]:
 
 
 def find_instruments(
-    store: Store, metric: Metric, base_id: str, new_id: str, labels: str
+    store: Store,
+    metric: Metric,
+    run_ids: Sequence[str],
+    labels: Sequence[str | Narrowing],
 ) -> InstrumentChange:
-    """Return whose labels decide a metric in two runs, under a policy of labels."""
+    """Return whose labels decide a metric in two runs, each under its own policy of labels."""
     views = find_label_views(metric)
-    found = [_count_labels(store, views, run_id, labels) for run_id in (base_id, new_id)]
+    found = [
+        count_label_givers(store, views, run_id, policy)
+        for run_id, policy in zip(run_ids, labels, strict=True)
+    ]
     guides = [{one.guide for one in judged if one.labeler is None} for judged in found]
     if None in guides[0] | guides[1] or not all(guides):
         # Where one of the guides is not known, there is nothing to tell them apart by.
@@ -111,7 +117,10 @@ def find_instruments(
     return InstrumentChange(base=found[0], new=found[1])
 
 
-def _count_labels(store: Store, views: Sequence[str], run_id: str, labels: str) -> Judged:
+def count_label_givers(
+    store: Store, views: Sequence[str], run_id: str, labels: str | Narrowing
+) -> Judged:
+    """Return how many labels of some views each one gave who decides, under a policy of labels."""
     prefix, params = narrow_labels(labels)
     found: Judged = {}
     for view in views:

@@ -75,7 +75,7 @@ def cascade_run(
     summed = CascadeRunResult(
         run_id=run_id,
         labeler=result.labeler,
-        agreement=measure_agreement(store, result.labeler, run_id),
+        agreement=measure_agreement(store, result.labeler),
         settings=cascade.row.prompt_ver,
         answers=result.answers,
         failed=result.failed,

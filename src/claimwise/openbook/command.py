@@ -295,7 +295,7 @@ def _show_run(
     client: LlmClient | None,
     form: str,
 ) -> None:
-    known = measure_agreement(store, judged.result.labeler, judged.result.run_id)
+    known = measure_agreement(store, judged.result.labeler)
     result = dataclasses.replace(judged.result, agreement=known or judged.result.agreement)
     if form == "json":
         flips = None if judged.flips is None else judged.flips.to_document()

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from claimwise.calibration.basis import RunBasis, estimate_on_basis, find_basis
 from claimwise.calibration.correction import correct_run
 from claimwise.calibration.probabilities import measure_probabilities
 from claimwise.calibration.status import Standings, read_standings
 from claimwise.calibration.values import CorrectedRate, RunProbabilities
 from claimwise.metrics import Metric, estimate_metric, find_metric, narrow_labels
 from claimwise.metrics.catalogue import list_metrics
+from claimwise.metrics.judge_agreement import find_agreements, list_judges
 from claimwise.run_report.values import Report, Worst
 from claimwise.store import Store
 from claimwise.types.label_rules import describe_stored_breaches
-from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
+from claimwise.types.results import Estimate, JudgeNote, JudgeSummary, MetricTable, Settings
 from claimwise.types.rows import Judgement, Run
 
 DEFAULT_BY: Final = ("query_type", "stakes")
@@ -36,20 +38,22 @@ def build_report(
     """
     settings = settings or Settings()
     with store.snapshot():
+        basis = find_basis(store, metrics, run_id, settings)
         tables = tuple(
-            estimate_metric(store, metric, run_id, by, settings, margins=True)
+            estimate_on_basis(store, metric, basis, by, settings, margins=True)
             for metric in list_metrics(metrics, "main", "detail")
         )
         standings = read_standings(store)
-        instruments = _find_instruments(store, metrics, run_id, settings, standings)
+        instruments = _find_instruments(store, basis, settings, standings)
         probabilities = _measure_probabilities(store, run_id, instruments, standings)
-        unscored = estimate_metric(
-            store, find_metric(metrics, "unscored_reasons"), run_id, (), settings
+        unscored = estimate_on_basis(
+            store, find_metric(metrics, "unscored_reasons"), basis, (), settings
         ).overall
         corrected = _correct(store, run_id, settings)
         run = read_run(store, run_id)
         bare, failed = count_gaps(store, run_id)
         warnings = _find_warnings(store, metrics, run_id, settings, instruments)
+        judges = list_table_judges(store, tables, settings)
     return Report(
         run=run,
         store=store.place,
@@ -62,6 +66,8 @@ def build_report(
         unscored=tuple(row for row in unscored if row.numerator),
         answers_without_claims=bare,
         failed_answers=failed,
+        headline=basis.headline,
+        judges=judges,
         warnings=warnings,
         corrected=corrected,
         probabilities=probabilities,
@@ -111,20 +117,24 @@ def count_gaps(store: Store, run_id: str) -> tuple[int, int]:
     return int(bare[0][0]), int(failed[0][0])
 
 
+def list_table_judges(
+    store: Store, tables: Sequence[MetricTable], settings: Settings
+) -> tuple[JudgeNote, ...]:
+    """Return the judges whose verdicts some tables count, most verdicts first."""
+    counts: dict[str, int] = {}
+    for table in tables:
+        for judge, count in table.judges.items():
+            counts[judge] = max(count, counts.get(judge, 0))
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return list_judges(store, dict(ordered), settings.confidence)
+
+
 def _find_instruments(
-    store: Store,
-    metrics: dict[str, Metric],
-    run_id: str,
-    settings: Settings,
-    standings: Standings,
+    store: Store, basis: RunBasis, settings: Settings, standings: Standings
 ) -> tuple[JudgeSummary, ...]:
-    """List who made the labels; an instrument's agreement is measured, or unknown."""
-    table = estimate_metric(
-        store, find_metric(metrics, "verifier_agreement"), run_id, (),
-        Settings(confidence=settings.confidence),
-    )  # fmt: skip
-    agreement = {row.slice["labeler"]: row for row in table.overall}
-    prefix, params = narrow_labels(settings.labels)
+    """List who made the labels; a judge's agreement is measured in the whole store, or unknown."""
+    agreement = find_agreements(store, settings.confidence)
+    prefix, params = narrow_labels(basis.labels)
     rows = store.query(
         f"{prefix}select p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version, "
         "sum(l.labels), sum(l.deciding) from labelers as p join ("
@@ -137,7 +147,7 @@ def _find_instruments(
         ") as l on l.labeler = p.labeler "
         "group by p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version "
         "order by p.labeler_kind, p.labeler",
-        {"run_id": run_id, **params},
+        {"run_id": basis.run_id, **params},
     )
     return tuple(
         JudgeSummary(

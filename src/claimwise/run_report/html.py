@@ -41,7 +41,7 @@ def render_html(report: Report, summary: Summary) -> str:
         run_id=form.clean(report.run.get("run_id")),
         what=" · ".join(summary_text.describe_run(summary).split(" · ")[1:]),
         facts=_list_facts(summary),
-        next_step=summary_text.suggest_next(summary),
+        next_step=summary_text.suggest_next(summary.headline, summary.run.get("run_id")),
         worst_claims=[mark_claim(row, 0) for row in claims[: summary_text.WORST_CLAIMS]],
         most_errors=max((count for _, count in summary.errors), default=1),
         claim_groups=arrange_claims(claims, report.by),

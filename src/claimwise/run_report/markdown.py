@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
+from claimwise.calibration.headline import Headline
 from claimwise.report.format import (
     MISSING,
     QUADRANT,
@@ -34,6 +35,7 @@ from claimwise.run_report.sentences import (
     collect_notes,
     describe_answers,
     describe_instrument,
+    describe_labels,
     describe_meaning,
     describe_run,
     describe_settings,
@@ -53,13 +55,14 @@ from claimwise.run_report.summary_text import (
     describe_evidence,
     describe_facts,
     describe_group,
+    describe_headline,
     describe_no_groups,
     describe_rest,
     name_commands,
 )
 from claimwise.run_report.summary_text import describe_run as describe_summary_run
 from claimwise.run_report.values import Report, Summary
-from claimwise.types.results import Estimate, MetricTable
+from claimwise.types.results import Estimate, JudgeNote, MetricTable
 
 _Figure = tuple[str, Callable[[Estimate], str]]
 _PLAIN: Final[_Figure] = ("interval", lambda row: show_interval(row.low, row.high))
@@ -97,13 +100,18 @@ def render_markdown(report: Report) -> str:
     parts = [
         f"# Report on run {escape(clean(report.run.get('run_id')))}",
         write_bullets(f"{name}: {escape(value)}" for name, value in describe_run(report)),
+        _render_headline(
+            describe_headline(
+                report.headline, report.judges, report.tables, report.run.get("run_id")
+            )
+        ),
         escape(describe_settings(report.settings)),
         *_render_worst(report),
         *_render_gaps(report),
         *_render_instruments(report),
         "## Metrics",
         READING,
-        *_render_metrics(report.tables, notes),
+        *_render_metrics(report.tables, notes, report.headline),
         *_render_notes(notes),
         "## Reproduce these figures",
         _render_commands(report),
@@ -136,15 +144,27 @@ def render_summary_markdown(summary: Summary) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def render_tables_markdown(tables: Sequence[MetricTable]) -> str:
-    """Write metrics of one run or several as Markdown."""
+def render_tables_markdown(
+    tables: Sequence[MetricTable],
+    headlines: Mapping[str, Headline] | None = None,
+    judges: Sequence[JudgeNote] = (),
+) -> str:
+    """Write metrics of one run or several as Markdown, each run's one rate first."""
     notes = collect_notes(tables)
     parts = []
     for run_id, group in groupby(tables, key=lambda table: table.run_id):
         of_run = list(group)
-        parts += [f"## Run {escape(run_id)}", escape(describe_settings(of_run[0].settings))]
-        parts += _render_metrics(of_run, notes)
+        headline = (headlines or {}).get(run_id)
+        parts.append(f"## Run {escape(run_id)}")
+        if headline is not None:
+            parts.append(_render_headline(describe_headline(headline, judges, of_run, run_id)))
+        parts.append(escape(describe_settings(of_run[0].settings)))
+        parts += _render_metrics(of_run, notes, headline)
     return "\n\n".join([*parts, *_render_notes(notes)]) + "\n"
+
+
+def _render_headline(told: Sequence[tuple[str, str]]) -> str:
+    return write_bullets(f"**{name}**: {escape(text)}" for name, text in told)
 
 
 def _render_worst(report: Report) -> list[str]:
@@ -202,16 +222,23 @@ def _render_instruments(report: Report) -> list[str]:
     return ["## Judges and labelers", table, write_bullets(map(escape, describe_trust(report)))]
 
 
-def _render_metrics(tables: Sequence[MetricTable], notes: Notes) -> list[str]:
+def _render_metrics(
+    tables: Sequence[MetricTable], notes: Notes, headline: Headline | None
+) -> list[str]:
     parts = [
-        part for table in tables if is_measured(table) for part in _render_metric(table, notes)
+        part
+        for table in tables
+        if is_measured(table)
+        for part in _render_metric(table, notes, headline)
     ]
     missing = describe_unmeasured(tables)
     return [*parts, f"Not measured: {escape(missing)}"] if missing else parts
 
 
-def _render_metric(table: MetricTable, notes: Notes) -> list[str]:
-    parts = [f"### {escape(table.title)}", escape(describe_meaning(table))]
+def _render_metric(table: MetricTable, notes: Notes, headline: Headline | None) -> list[str]:
+    whose = describe_labels(table, headline)
+    meaning = f"{describe_meaning(table)} {whose}".rstrip()
+    parts = [f"### {escape(table.title)}", escape(meaning)]
     if table.metric == "quadrant":
         parts.append(_render_quadrant(table))
     parts.append(_render_overall(table, notes))

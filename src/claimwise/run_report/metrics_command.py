@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from claimwise.calibration.basis import estimate_on_basis, find_basis
 from claimwise.command.options import (
     MeasureOptions,
     choose_run,
@@ -15,10 +16,11 @@ from claimwise.command.options import (
     print_json,
     store_option,
 )
-from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
+from claimwise.metrics import Metric, find_metric, load_metrics
 from claimwise.metrics.counting import describe_shared
 from claimwise.report.format import join_words
 from claimwise.run_report import print_tables, render_tables_markdown, tables_to_document
+from claimwise.run_report.build import list_table_judges
 
 
 @click.command("metrics", short_help="Calculate rates with intervals, worst group first.")
@@ -59,20 +61,23 @@ def command(
     chosen = {find_metric(metrics, name).name for name in names} or set(metrics)
     with open_project_store(project, store) as opened, opened.snapshot():
         named = runs or (choose_run(opened, None),)
+        bases = [find_basis(opened, metrics, run, settings) for run in dict.fromkeys(named)]
         tables = [
-            estimate_metric(opened, metric, run, columns, settings)
-            for run in named
+            estimate_on_basis(opened, metric, basis, columns, settings)
+            for basis in bases
             for metric in metrics.values()
             if metric.name in chosen
         ]
+        judges = list_table_judges(opened, tables, settings)
         for shared in {describe_shared(opened, run, settings.cluster) for run in named} - {None}:
             click.echo(f"hint: {shared}", err=True)
+    headlines = {basis.run_id: basis.headline for basis in bases}
     if form == "json":
-        print_json(tables_to_document(tables))
+        print_json(tables_to_document(tables, headlines, judges))
     elif form == "markdown":
-        click.echo(render_tables_markdown(tables))
+        click.echo(render_tables_markdown(tables, headlines, judges))
     else:
-        print_tables(tables, console())
+        print_tables(tables, console(), headlines, judges)
 
 
 def _list_metrics(metrics: dict[str, Metric], form: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from claimwise.calibration.correction_text import describe_correction
+from claimwise.calibration.headline import METRIC_OF, Headline
 from claimwise.calibration.probability_text import describe_probabilities
 from claimwise.report.format import (
     MISSING,
@@ -40,9 +41,9 @@ _RUN_FIELDS: Final = {
 }
 
 _LABEL_POLICIES: Final = {
-    "default": "adjudicator, then person, then judge",
-    "human": "people only",
-    "verifier": "judges only",
+    "default": "Each rate counts people's labels or a judge's, never both.",
+    "human": "Labels: people only.",
+    "verifier": "Labels: judges only.",
 }
 
 READING: Final = (
@@ -76,10 +77,14 @@ def describe_settings(settings: Settings) -> str:
     method = settings.method
     if method.startswith("bootstrap"):
         method += f" ({pluralize(settings.resamples, 'resample')}, seed {settings.seed})"
-    kind, _, name = settings.labels.partition(":")
-    policy = _LABEL_POLICIES.get(kind) or f"{clean(name)} only"
     confidence = show_confidence(settings.confidence)
-    return f"{confidence} intervals over items, {method}. Label priority: {policy}."
+    return f"{confidence} intervals over items, {method}. {describe_policy(settings)}"
+
+
+def describe_policy(settings: Settings) -> str:
+    """Say in a sentence whose labels rates count."""
+    kind, _, name = settings.labels.partition(":")
+    return _LABEL_POLICIES.get(kind) or f"Labels: {clean(name)} only."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -292,6 +297,25 @@ def describe_meaning(table: MetricTable) -> str:
     """Return what a metric means, as a sentence."""
     text = clean(table.meaning).rstrip(".")
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def describe_labels(table: MetricTable, headline: Headline | None = None) -> str:
+    """Say whose labels a metric counts; nothing where it counts none.
+
+    A judge's own rate is not the run's where people's labels correct it: that one stands beside.
+    """
+    if table.basis is None:
+        return ""
+    if table.basis == "people":
+        return "By people."
+    judges = [clean(judge) for judge in table.judges]
+    who = join_words(["people", *judges]) if table.people else f"{join_words(judges)} alone"
+    told = f"By {who}; intervals leave out the judge's own error."
+    corrects = headline and headline.basis == "corrected"
+    if not headline or not corrects or METRIC_OF[headline.judgement] != table.metric:
+        return told
+    band = show_interval(headline.low, headline.high)
+    return f"{told} Corrected by people's labels it is {show_rate(headline.rate)} {band}."
 
 
 def find_reference(table: MetricTable, row: Estimate) -> float | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import hypot
 from typing import Final, NamedTuple
 
-from claimwise.calibration.headline import METRIC_OF, Headline, find_headline
+from claimwise.calibration.basis import RunBasis, find_basis
+from claimwise.calibration.headline import METRIC_OF, Headline
+from claimwise.calibration.headline_change import HeadlineChange, find_headline_change
 from claimwise.claims.queries import count_claims, list_claims
 from claimwise.claims.values import UNSUPPORTED, ClaimRow
 from claimwise.config import Project
@@ -16,9 +17,7 @@ from claimwise.gates.run import run_gates
 from claimwise.gates.settings import read_gates
 from claimwise.gates.values import GateReport
 from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
-from claimwise.metrics.counting import list_items
-from claimwise.metrics.judge_agreement import find_agreement
-from claimwise.metrics.paired import compare_items
+from claimwise.metrics.judge_agreement import list_judges
 from claimwise.run_report.build import (
     DEFAULT_BY,
     count_gaps,
@@ -28,10 +27,10 @@ from claimwise.run_report.build import (
 )
 from claimwise.run_report.sentences import is_clearly_worse
 from claimwise.run_report.summary_text import LEAST_ITEMS, WORST_CLAIMS, format_summary
-from claimwise.run_report.values import Change, Group, JudgeNote, Summary
+from claimwise.run_report.values import Group, Summary
 from claimwise.store import Store
 from claimwise.store.runs import find_latest_run, find_previous_run
-from claimwise.types.results import Settings
+from claimwise.types.results import JudgeNote, Settings
 
 __all__ = ["build_summary", "format_summary", "summarize_project"]
 
@@ -110,7 +109,8 @@ def build_summary(
     metrics = metrics or load_metrics()
     settings = settings or Settings()
     with store.snapshot():
-        headline = find_headline(store, metrics, run_id, settings)
+        basis = find_basis(store, metrics, run_id, settings)
+        headline = basis.headline
         groups = _list_groups(store, metrics, run_id, by, headline, settings)
         counted = count_claims(store, run_id, labels=settings.labels)
         bare, failed = count_gaps(store, run_id)
@@ -118,7 +118,7 @@ def build_summary(
             run=read_run(store, run_id),
             latest=find_latest_run(store) == run_id,
             headline=headline,
-            change=_find_change(store, metrics, run_id, headline, settings, baseline),
+            change=_find_change(store, metrics, basis, settings, baseline),
             gates=gates,
             gate_problem=gate_problem,
             groups=tuple(groups.worse[:WORST_GROUPS]),
@@ -128,7 +128,7 @@ def build_summary(
             unscored=tuple(_list_unscored(store, metrics, run_id, headline)),
             failed_answers=failed,
             answers_without_claims=bare,
-            judges=tuple(_list_judges(store, run_id, headline)),
+            judges=_list_judges(store, run_id, headline, settings.confidence),
             warnings=tuple(find_label_warnings(store, metrics, run_id, settings)),
         )
 
@@ -188,88 +188,16 @@ def _list_groups(
 def _find_change(
     store: Store,
     metrics: dict[str, Metric],
-    run_id: str,
-    headline: Headline,
+    basis: RunBasis,
     settings: Settings,
     baseline: str | None,
-) -> Change | None:
-    """Return how the rate moved since an earlier run, where both rest on the same basis."""
-    since = baseline or find_previous_run(store, run_id)
-    if since is None or headline.rate is None:
+) -> HeadlineChange | None:
+    """Return how the rate moved since an earlier run; None where there is none."""
+    since = baseline or find_previous_run(store, basis.run_id)
+    if since is None or basis.headline.rate is None:
         return None
-    earlier = find_headline(store, metrics, since, settings)
-    why = _find_difference(headline, earlier)
-    if why is not None:
-        return Change(since=since, why=why)
-    if "corrected" in (headline.basis, earlier.basis):
-        return _subtract(since, headline, earlier)
-    return _compare_shared(store, metrics, run_id, since, headline, earlier, settings)
-
-
-def _find_difference(new: Headline, base: Headline) -> str | None:
-    """Say why two headlines can't be compared; None where they can."""
-    if base.basis is None:
-        return "which has no labels"
-    if (base.judgement, base.basis) != (new.judgement, new.basis):
-        return "whose rate rests on other labels"
-    if base.judge != new.judge:
-        return f"judged by {base.judge or 'several judges'}"
-    return None
-
-
-def _compare_shared(
-    store: Store,
-    metrics: dict[str, Metric],
-    run_id: str,
-    since: str,
-    headline: Headline,
-    earlier: Headline,
-    settings: Settings,
-) -> Change:
-    """Compare two runs over the items that both answered; whole against whole where none is."""
-    metric = find_metric(metrics, METRIC_OF[headline.judgement])
-    base, new = (
-        {one.item_id: one for one in list_items(store, metric, name, (), headline.labels)}
-        for name in (since, run_id)
-    )
-    shared = [item for item in new if item in base]
-    found = compare_items(
-        [base[item].numerator for item in shared],
-        [base[item].denominator for item in shared],
-        [new[item].numerator for item in shared],
-        [new[item].denominator for item in shared],
-    )
-    if found is None or found.items < 2:
-        return _subtract(since, headline, earlier)
-    low, high = found.interval(settings.confidence)
-    return Change(since=since, change=found.change, low=low, high=high)
-
-
-def _subtract(since: str, new: Headline, base: Headline) -> Change:
-    """Return the change between two separate samples.
-
-    Method: Newcombe's hybrid of the two intervals (method 10 in Statistics in Medicine 17, 1998,
-    873-890), from what sampling explains: one judge errs alike in both runs.
-    """
-    if new.rate is None or base.rate is None:
-        return Change(since=since, why="as one of the two has no rate")
-    ends = [_sampling(one) for one in (new, base)]
-    if None in ends:
-        return Change(since=since, why="as one of the two has no range")
-    (low, high), (base_low, base_high) = ends[0] or (0, 1), ends[1] or (0, 1)
-    change = new.rate - base.rate
-    return Change(
-        since=since,
-        change=change,
-        low=max(-1.0, change - hypot(new.rate - low, base_high - base.rate)),
-        high=min(1.0, change + hypot(high - new.rate, base.rate - base_low)),
-    )
-
-
-def _sampling(one: Headline) -> tuple[float, float] | None:
-    low = one.low if one.sampling_low is None else one.sampling_low
-    high = one.high if one.sampling_high is None else one.sampling_high
-    return None if low is None or high is None else (low, high)
+    earlier = find_basis(store, metrics, since, settings)
+    return find_headline_change(store, metrics, earlier, basis, settings)
 
 
 def _list_unscored(
@@ -289,22 +217,16 @@ def _list_unscored(
     ]
 
 
-def _list_judges(store: Store, run_id: str, headline: Headline) -> list[JudgeNote]:
+def _list_judges(
+    store: Store, run_id: str, headline: Headline, confidence: float
+) -> tuple[JudgeNote, ...]:
+    """Return the judges of a run, whether or not they decide: the headline's own first."""
     rows = store.query(
-        "select p.labeler, p.model, p.prompt_ver, count(distinct l.item_id || ' ' || l.claim_id) "
-        f"from labelers as p join {_TABLES[headline.judgement]} as l on l.labeler = p.labeler "
-        "where l.run_id = :run_id and p.labeler_kind = 'verifier' "
-        "group by p.labeler, p.model, p.prompt_ver order by 4 desc, p.labeler",
+        "select labeler, count(distinct item_id || ' ' || claim_id) "
+        f"from {_TABLES[headline.judgement]} "
+        "where run_id = :run_id and label_kind = 'verifier' "
+        "group by labeler order by 2 desc, labeler",
         {"run_id": run_id},
     )
-    rows.sort(key=lambda row: row[0] != headline.judge)  # the headline's own judge first
-    return [
-        JudgeNote(
-            labeler=labeler,
-            model=model,
-            prompt_ver=prompt_ver,
-            claims=int(claims),
-            agreement=find_agreement(store, labeler, run_id),
-        )
-        for labeler, model, prompt_ver, claims in rows
-    ]
+    rows.sort(key=lambda row: row[0] != headline.judge)
+    return list_judges(store, {labeler: int(claims) for labeler, claims in rows}, confidence)

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from claimwise.calibration.headline import Headline
+from claimwise.calibration.headline_change import HeadlineChange
 from claimwise.claims.values import ClaimRow
 from claimwise.gates.report import describe_gate
 from claimwise.report.format import (
     clean,
     clean_value,
+    name_in_words,
     pluralize,
     show_confidence,
     show_count,
@@ -19,8 +21,10 @@ from claimwise.report.format import (
     show_percent_range,
     show_points,
 )
+from claimwise.report.judges import describe_judge
 from claimwise.report.screen import MARGIN, MOST_LINES, cut_line, wrap_lines, write_row
-from claimwise.run_report.values import Change, Group, JudgeNote, Summary
+from claimwise.run_report.values import Group, Summary
+from claimwise.types.results import JudgeNote, MetricTable
 
 WORST_CLAIMS: Final = 5
 LEAST_ITEMS: Final = 5
@@ -58,24 +62,33 @@ def describe_rate(headline: Headline) -> str:
 
 def describe_basis(headline: Headline) -> str:
     """Say whose labels the rate rests on, and what its range allows for."""
+    told = name_basis(headline)
+    if headline.basis == "people" and headline.unscored and headline.sampling_low is not None:
+        return f"{told}; the range allows for the rest"
+    if headline.basis == "judge_only" and headline.low is None:
+        return f"judge only; no range: {clean(headline.why)}"
+    if headline.basis == "judge_only":
+        return f"{told}; the range includes its error"
+    return told
+
+
+def name_basis(headline: Headline) -> str:
+    """Say whose labels the rate rests on."""
     claims = pluralize(headline.asked, "claim")
+    labelled = show_count(headline.people_labels)
+    judge = clean(headline.judge) if headline.judge else "several judges"
     if headline.basis == "people":
         if not headline.unscored:
             return f"people labelled all {claims}"
-        if headline.sampling_low is None:
-            return f"people labelled {show_count(headline.people_labels)} claims of a sample"
-        labelled = show_count(headline.people_labels)
-        return f"people labelled {labelled} of {claims}; the range allows for the rest"
-    judge = clean(headline.judge) if headline.judge else "several judges"
+        sampled = headline.sampling_low is None
+        return f"people labelled {labelled} {'claims of a sample' if sampled else f'of {claims}'}"
     if headline.basis == "corrected":
         return (
             f"{judge} on {pluralize(headline.claims, 'claim')}, corrected by "
             f"{pluralize(headline.people_labels, 'label')} from people"
         )
     if headline.basis == "judge_only":
-        if headline.low is None:
-            return f"judge only; no range: {clean(headline.why)}"
-        return f"judge only ({judge}); the range includes its error"
+        return f"judge only ({judge})"
     return "no labels yet"
 
 
@@ -121,7 +134,7 @@ def describe_scale(
     return ", ".join(parts)
 
 
-def describe_change(change: Change) -> str:
+def describe_change(change: HeadlineChange, *, names_since: bool = True) -> str:
     """Say how the rate moved since an earlier run, and whether that could be chance."""
     if change.change is None or change.low is None or change.high is None:
         return f"not comparable with run {clean(change.since)}, {clean(change.why)}"
@@ -129,9 +142,11 @@ def describe_change(change: Change) -> str:
         verdict = "could be chance"
     else:
         verdict = "better" if change.change > 0 else "worse"
+    by = f" by {clean(change.judge)} in both runs" if change.switched else ""
+    since = f" since run {clean(change.since)}" if names_since else ""
     return (
         f"{show_points(change.change)} points ({show_points(change.low)} to "
-        f"{show_points(change.high)}) since run {clean(change.since)}: {verdict}"
+        f"{show_points(change.high)}){by}{since}: {verdict}"
     )
 
 
@@ -207,30 +222,9 @@ def describe_unscored(summary: Summary) -> str | None:
     return "; ".join(parts) or None
 
 
-def describe_judge(judge: JudgeNote) -> str:
-    """Say what a judge is, and how far it agrees with people."""
-    made = [clean(judge.model) if judge.model else None]
-    made.append(f"prompt {clean(judge.prompt_ver)}" if judge.prompt_ver else None)
-    known = ", ".join(part for part in made if part)
-    name = f"{clean(judge.labeler)} ({known})" if known else clean(judge.labeler)
-    return f"{name}: {describe_agreement(judge)}"
-
-
-def describe_agreement(judge: JudgeNote) -> str:
-    """Say how far a judge agrees with people, or that nobody has checked."""
-    row = judge.agreement
-    if row is None or row.micro is None:
-        return "not yet checked against people"
-    return (
-        f"agrees with people on {show_percent(row.micro)} "
-        f"({show_percent_range(row.low, row.high)}) of {pluralize(row.claims, 'claim')}"
-    )
-
-
-def suggest_next(summary: Summary) -> tuple[str, str] | None:
+def suggest_next(headline: Headline, run_id: str | None) -> tuple[str, str] | None:
     """Return what would make the rate more certain, and its command; None when little would."""
-    headline = summary.headline
-    run = shlex.quote(summary.run.get("run_id") or "RUN")
+    run = shlex.quote(run_id or "RUN")
     closed = " --closed-book" if headline.judgement == "closed_book" else ""
     annotate = f"claimwise annotate --run {run}{closed}"
     if headline.basis is None:
@@ -247,6 +241,41 @@ def suggest_next(summary: Summary) -> tuple[str, str] | None:
     return None
 
 
+def describe_next(headline: Headline, run_id: str | None) -> str | None:
+    """Say in one line what would make the rate more certain; None when little would."""
+    step = suggest_next(headline, run_id)
+    return f"{step[0]}: {step[1]}" if step else None
+
+
+def describe_headline(
+    headline: Headline,
+    judges: Sequence[JudgeNote],
+    tables: Sequence[MetricTable],
+    run_id: str | None,
+) -> list[tuple[str, str]]:
+    """List what stands wherever a run's rate does: basis, judges, and what would help most.
+
+    The judges are those of the tables; each says for which of them, unless it is the rate's own.
+    """
+    told = []
+    for judge in judges:
+        titles = [name_in_words(table.title) for table in tables if judge.labeler in table.judges]
+        if titles:
+            told.append(describe_judge(judge, () if judge.labeler == headline.judge else titles))
+    found: list[tuple[str, str | None]] = [
+        (name_headline(headline), describe_rate(headline)),
+        ("Basis", None if headline.rate is None else describe_basis(headline)),
+        *(("Judge", text) for text in told),
+        ("Next", describe_next(headline, run_id)),
+    ]
+    return [(name, text) for name, text in found if text]
+
+
+def name_headline(headline: Headline) -> str:
+    """Return what the headline is the rate of."""
+    return "True" if headline.judgement == "closed_book" else "Supported"
+
+
 def name_commands(summary: Summary) -> list[str]:
     """List the commands that show the rest."""
     run = "" if summary.latest else f" --run {shlex.quote(summary.run.get('run_id') or 'RUN')}"
@@ -255,9 +284,8 @@ def name_commands(summary: Summary) -> list[str]:
 
 def describe_facts(summary: Summary) -> list[tuple[str, str]]:
     """List what the screen says before groups and claims, each with its name."""
-    closed = summary.headline.judgement == "closed_book"
     found: list[tuple[str, str | None]] = [
-        ("True" if closed else "Supported", describe_rate(summary.headline)),
+        (name_headline(summary.headline), describe_rate(summary.headline)),
         ("Basis", None if summary.headline.rate is None else describe_basis(summary.headline)),
         ("Change", describe_change(summary.change) if summary.change else None),
         ("Gates", describe_gates(summary)),
@@ -271,8 +299,7 @@ def describe_rest(summary: Summary) -> list[tuple[str, str]]:
     found += [("Warning", clean(warning)) for warning in summary.warnings]
     if summary.judges:
         found.append(("Judge", describe_judge(summary.judges[0])))
-    step = suggest_next(summary)
-    found.append(("Next", f"{step[0]}: {step[1]}" if step else None))
+    found.append(("Next", describe_next(summary.headline, summary.run.get("run_id"))))
     return [(name, text) for name, text in found if text]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from claimwise.calibration.headline import Headline
 from claimwise.report.columns import FOREST_WIDTH, Column, Writer, print_screen
 from claimwise.report.format import (
     MISSING,
@@ -34,6 +35,7 @@ from claimwise.report.format import (
     slice_cell,
     slice_columns,
 )
+from claimwise.report.screen import MARGIN, wrap_lines, write_row
 from claimwise.run_report.sentences import (
     READING,
     READING_PLOTS,
@@ -42,6 +44,7 @@ from claimwise.run_report.sentences import (
     describe_answers,
     describe_counts,
     describe_instrument,
+    describe_labels,
     describe_meaning,
     describe_precision,
     describe_run,
@@ -58,9 +61,9 @@ from claimwise.run_report.sentences import (
     no_worst,
     reproduce,
 )
-from claimwise.run_report.summary_text import format_summary
+from claimwise.run_report.summary_text import describe_headline, format_summary
 from claimwise.run_report.values import Report, Summary
-from claimwise.types.results import Estimate, MetricTable
+from claimwise.types.results import Estimate, JudgeNote, MetricTable
 
 MOST_SLICES: Final = 10  # of a metric in a report; `claimwise metrics` prints them all
 _WIDE: Final = 120
@@ -79,7 +82,7 @@ def print_report(report: Report, console: Console) -> None:
     writer.say("Metrics", "bold")
     writer.say(f"{READING} {READING_PLOTS}", "dim", indent=2)
     for table in filter(is_measured, report.tables):
-        _print_metric(writer, table, notes, most=MOST_SLICES)
+        _print_metric(writer, table, notes, most=MOST_SLICES, headline=report.headline)
     _print_unmeasured(writer, report.tables)
     _print_notes(writer, notes)
     writer.skip()
@@ -93,24 +96,41 @@ def print_summary(summary: Summary, console: Console) -> None:
     print_screen(format_summary(summary, min(console.width, _ROOMY)), console)
 
 
-def print_tables(tables: Sequence[MetricTable], console: Console) -> None:
-    """Print metrics of one run or several, with all of their slices."""
+def print_tables(
+    tables: Sequence[MetricTable],
+    console: Console,
+    headlines: Mapping[str, Headline] | None = None,
+    judges: Sequence[JudgeNote] = (),
+) -> None:
+    """Print metrics of one run or several with all of their slices, each run's one rate first."""
     writer = Writer(console)
     notes = collect_notes(tables)
     for run_id, group in groupby(tables, key=lambda table: table.run_id):
         of_run = list(group)
+        headline = (headlines or {}).get(run_id)
         writer.say(f"Run {clean(run_id)}", "bold")
+        if headline is not None:
+            _print_headline(writer, describe_headline(headline, judges, of_run, run_id))
         writer.say(describe_settings(of_run[0].settings), "dim")
         for table in filter(is_measured, of_run):
-            _print_metric(writer, table, notes, most=None)
+            _print_metric(writer, table, notes, most=None, headline=headline)
         _print_unmeasured(writer, of_run)
         writer.skip()
     _print_notes(writer, notes)
 
 
+def _print_headline(writer: Writer, told: Sequence[tuple[str, str]]) -> None:
+    for name, text in told:
+        for line in write_row(name, wrap_lines(text, max(20, writer.width - MARGIN), 3)):
+            writer.write_whole(line)
+
+
 def _print_header(writer: Writer, report: Report) -> None:
-    writer.say(f"Report on run {clean(report.run.get('run_id'))}", "bold")
+    run_id = report.run.get("run_id")
+    writer.say(f"Report on run {clean(run_id)}", "bold")
     writer.say(" · ".join(f"{name} {value}" for name, value in describe_run(report)))
+    told = describe_headline(report.headline, report.judges, report.tables, run_id)
+    _print_headline(writer, told)
     writer.say(describe_settings(report.settings), "dim")
 
 
@@ -196,10 +216,20 @@ def _print_notes(writer: Writer, notes: Notes) -> None:
         writer.say(f"{mark}  {text}", "dim")
 
 
-def _print_metric(writer: Writer, table: MetricTable, notes: Notes, *, most: int | None) -> None:
+def _print_metric(
+    writer: Writer,
+    table: MetricTable,
+    notes: Notes,
+    *,
+    most: int | None,
+    headline: Headline | None,
+) -> None:
     writer.skip()
     writer.say(clean(table.title), "bold")
     writer.say(describe_meaning(table), "dim", indent=2)
+    whose = describe_labels(table, headline)
+    if whose:
+        writer.say(whose, indent=2)
     if table.metric == "quadrant":
         _print_quadrant(writer, table, notes)
     elif is_division(table):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from claimwise.calibration.headline import Headline
+from claimwise.calibration.headline_change import HeadlineChange
 from claimwise.calibration.values import CorrectedRate, RunProbabilities
 from claimwise.claims.values import ClaimRow
 from claimwise.gates.values import GateReport
-from claimwise.types.results import Estimate, JudgeSummary, MetricTable, Settings
+from claimwise.types.results import Estimate, JudgeNote, JudgeSummary, MetricTable, Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +36,8 @@ class Report:
     unscored: tuple[Estimate, ...]
     answers_without_claims: int
     failed_answers: int
+    headline: Headline
+    judges: tuple[JudgeNote, ...] = ()  # who gave verdicts that its rates count
     warnings: tuple[str, ...] = field(default=())
     corrected: tuple[CorrectedRate, ...] = ()  # rates by a round of people's labels
     probabilities: tuple[RunProbabilities, ...] = ()  # of instruments that were calibrated
@@ -55,35 +58,13 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
-    """How the headline moved since an earlier run; without figures ``why`` says what is missing."""
-
-    since: str
-    change: float | None = None
-    low: float | None = None
-    high: float | None = None
-    why: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JudgeNote:
-    """A judge of a run, and how far it agrees with people, by labels anywhere in the store."""
-
-    labeler: str
-    model: str | None
-    prompt_ver: str | None
-    claims: int  # that it judged in the run
-    agreement: Estimate | None  # None: not yet checked against people
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
     """What fits on one screen about a run."""
 
     run: dict[str, str | None]
     latest: bool  # whether it is the run that commands choose by themselves
     headline: Headline
-    change: Change | None  # None: there is no earlier run of the system
+    change: HeadlineChange | None  # None: there is no earlier run of the system
     gates: GateReport | None  # None: the project has none
     gate_problem: str | None  # why gates could not be applied
     groups: tuple[Group, ...]  # worst first

@@ -27,6 +27,11 @@ def find_latest_run(store: Store) -> str:
     return str(latest[0][0])
 
 
+def count_asked(store: Store, run_id: str) -> dict[str, int]:
+    """Return how many times a run was asked each item, answered or not."""
+    return dict(store.query(_SQL["asked"], {"run_id": run_id}))
+
+
 def find_previous_run(store: Store, run_id: str) -> str | None:
     """Return the run of the same system that started last before this one; None without one."""
     found = store.query(

@@ -299,7 +299,7 @@ def _describe_agreement(
     # Loaded when needed: an import should not wait for it.
     from claimwise.metrics.judge_agreement import measure_agreement
 
-    told = measure_agreement(store, labeler, run_id) or _read_card(labeler) or UNCHECKED
+    told = measure_agreement(store, labeler) or _read_card(labeler) or UNCHECKED
     standing = standings.describe(labeler) if standings else None
     return f"{told}; {standing}" if standing else told
 

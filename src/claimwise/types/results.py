@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Better = Literal["higher", "lower"]
@@ -84,6 +84,27 @@ class MetricTable:
     overall: tuple[Estimate, ...]
     slices: tuple[Estimate, ...]
     needs: tuple[str, ...] = ()  # what it can't do without, in words
+    counts_labels: bool = False  # whether it rests on labels at all
+    people: dict[str, int] = field(default_factory=dict)  # people's labels that it counts, by guide
+    judges: dict[str, int] = field(default_factory=dict)  # verdicts that it counts, by judge
+
+    @property
+    def basis(self) -> Literal["people", "judge_only"] | None:
+        """Whose labels the rates rest on; None where they need none, or have none."""
+        if self.judges:
+            return "judge_only"
+        return "people" if self.people else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeNote:
+    """A judge behind a figure, and how far it agrees with people anywhere in the store."""
+
+    labeler: str
+    model: str | None
+    prompt_ver: str | None
+    claims: int  # that it decided of the figure
+    agreement: Estimate | None  # None: not yet checked against people
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
