@@ -32,11 +32,11 @@ from claimwise.comparison.values import (
 )
 from claimwise.errors import MetricError
 from claimwise.metrics.catalogue import Metric
+from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import (
     ItemCounts,
     SliceKey,
     list_items,
-    map_clusters,
     narrow_labels,
 )
 from claimwise.metrics.estimate import check_labeler, check_settings
@@ -202,7 +202,7 @@ def _compare_metric(
     series = (metric.series,) if metric.series else ()
     by = tuple(name for name in dict.fromkeys(by) if name not in series)
     tables = []
-    clusters = map_clusters(store, runs.new.run_id, settings.cluster)
+    clusters = map_clusters(store, [run.run_id for run in reversed(runs)], settings.cluster)
     for columns in dict.fromkeys([series, (*series, *by)]):
         slices = pair_items(store, metric, runs, columns, settings.labels, shared)
         compared = len({key[len(series) :] for key in slices}) or 1

@@ -40,6 +40,7 @@ from claimwise.comparison.queries import (
 )
 from claimwise.errors import MetricError
 from claimwise.metrics.catalogue import Metric
+from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import ItemCounts, SliceKey
 from claimwise.metrics.estimate import check_labeler, check_settings
 from claimwise.metrics.run_judges import (
@@ -69,6 +70,7 @@ class _Facts:
     unstored: tuple[str, ...]
     instruments: InstrumentChange
     needs_labels: bool
+    clusters: Mapping[str, str]  # what items belong to that are not independent
 
     @property
     def evidence_known(self) -> bool:
@@ -101,7 +103,7 @@ def explain_drift(
         metric: what moved.
         runs: base and new.
         by: columns of items whose weights in both runs are shown beside the mix.
-        settings: confidence, and which labels decide.
+        settings: confidence, which labels decide, and what makes items alike.
         member: one member of the metric's series; None for all.
 
     Raises:
@@ -111,7 +113,7 @@ def explain_drift(
     check_settings(settings)
     check_labeler(store, settings.labels)
     refuse_run_columns(by)
-    facts = _gather_facts(store, metric, runs, settings.labels)
+    facts = _gather_facts(store, metric, runs, settings)
     series = (metric.series,) if metric.series else ()
     rows = pair_items(store, metric, runs, series, settings.labels)
     overlaps = _read_overlaps(store, metric, facts, series)
@@ -130,7 +132,7 @@ def explain_drift(
     return measured
 
 
-def _gather_facts(store: Store, metric: Metric, runs: RunPair, labels: str) -> _Facts:
+def _gather_facts(store: Store, metric: Metric, runs: RunPair, settings: Settings) -> _Facts:
     asked = count_asked(store, runs.base.run_id), count_asked(store, runs.new.run_id)
     shared = find_shared(runs, asked)
     moved = find_moved_evidence(store, runs)
@@ -143,8 +145,11 @@ def _gather_facts(store: Store, metric: Metric, runs: RunPair, labels: str) -> _
         moved={item: moved[item] for item in sorted(moved) if item in shared},
         unlinked=shared - find_linked_items(store, runs) if differ else set(),
         unstored=tuple(v for v in versions if not has_documents(store, v)) if differ else (),
-        instruments=find_instruments(store, metric, runs.base.run_id, runs.new.run_id, labels),
+        instruments=find_instruments(
+            store, metric, runs.base.run_id, runs.new.run_id, settings.labels
+        ),
         needs_labels=bool(find_label_views(metric)),
+        clusters=map_clusters(store, [run.run_id for run in reversed(runs)], settings.cluster),
     )
 
 
@@ -246,6 +251,9 @@ def _align(names: Sequence[str], paired: PairedItems, facts: _Facts) -> PairedCo
         new_units=known[3],
         group=np.array([facts.find_group(name) for name in names], dtype=np.int64),
         scale=np.array([facts.find_scale(name) for name in names]),
+        cluster=np.unique([facts.clusters.get(name, name) for name in names], return_inverse=True)[
+            1
+        ].astype(np.int64),
     )
 
 

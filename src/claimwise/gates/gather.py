@@ -22,12 +22,12 @@ from claimwise.gates.trust import Trust, describe_standing
 from claimwise.gates.values import Gate, Twin
 from claimwise.metrics import Metric, find_metric, load_metrics
 from claimwise.metrics.catalogue import parse_metric
+from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import (
     ItemCounts,
     SliceKey,
     list_attributes,
     list_items,
-    map_clusters,
 )
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval

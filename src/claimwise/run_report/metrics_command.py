@@ -14,9 +14,9 @@ from claimwise.command.options import (
     open_project_store,
     print_json,
     store_option,
+    warn_of_shared,
 )
 from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
-from claimwise.metrics.counting import describe_shared
 from claimwise.report.format import join_words
 from claimwise.run_report import print_tables, render_tables_markdown, tables_to_document
 
@@ -65,8 +65,7 @@ def command(
             for metric in metrics.values()
             if metric.name in chosen
         ]
-        for shared in {describe_shared(opened, run, settings.cluster) for run in named} - {None}:
-            click.echo(f"hint: {shared}", err=True)
+        warn_of_shared(opened, named, settings.cluster)
     if form == "json":
         print_json(tables_to_document(tables))
     elif form == "markdown":
