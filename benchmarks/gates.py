@@ -35,9 +35,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from claimwise.gates.bounds import DECISION_ICC, ENOUGH_INFORMATIVE, bound_to_pass
+from claimwise.gates.bounds import DECISION_ICC, ENOUGH_INFORMATIVE, Confidence, bound_to_pass
+from claimwise.gates.changes import PairedChange, decide_change
 from claimwise.gates.counts import ItemRow
-from claimwise.gates.decide import Confidence, compare_imagined, decide_change, decide_rate
+from claimwise.gates.decide import decide_rate
 from claimwise.gates.values import DEFAULT_MARGIN
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import FEW_INFORMATIVE, PLANNING_ICC, simultaneous_confidence
@@ -256,11 +257,12 @@ def measure_relative(setting: Paired, drop: float, runs: int, seed: int) -> Caug
     found = []
     naive = 0
     for base, new in zip(*tables, strict=True):
-        ill, well = (compare_imagined(base, new, "higher", well=turn) for turn in (False, True))
-        if ill is None or well is None:
+        change = PairedChange(base=base, new=new)
+        bounds, (was, now) = change.find_bounds("higher", sure), change.rates
+        if bounds is None or was is None or now is None:
             raise AssertionError("a simulated run without claims")
-        found.append(decide_change(ill, well, "higher", DEFAULT_MARGIN, sure)[0])
-        naive += ill.change < 0
+        found.append(decide_change(bounds, "higher", DEFAULT_MARGIN))
+        naive += now < was
     off = [(t[..., 0] - t[..., 0].sum() / t[..., 1].sum() * t[..., 1]).ravel() for t in tables]
     correlation = float(np.corrcoef(*off)[0, 1])
     return Caught(found.count("fail") / runs, found.count("pass") / runs, naive / runs, correlation)

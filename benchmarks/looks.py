@@ -16,8 +16,9 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
+from claimwise.gates.bounds import Confidence
 from claimwise.gates.counts import ItemRow
-from claimwise.gates.decide import Confidence, decide_rate
+from claimwise.gates.decide import decide_rate
 from claimwise.metrics.intervals import simultaneous_confidence
 
 LIMIT, LOOKS, CONFIDENCE = 0.8, 100, 0.95

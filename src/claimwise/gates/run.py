@@ -11,9 +11,11 @@ import msgspec
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ConfigError, describe_unknown
 from claimwise.gates import GateRule, decide_gate, gather_gate, resolve_gate
+from claimwise.gates.baselines import PREVIOUS, find_anchor
 from claimwise.gates.decide import add_slide, find_slide
-from claimwise.gates.gather import PREVIOUS, find_anchor, measure_twin
+from claimwise.gates.gather import measure_twin
 from claimwise.gates.settings import name_abstention, name_twin, read_gates
+from claimwise.gates.tables import RunReader
 from claimwise.gates.values import Gate, GateDecision, GateReport
 from claimwise.metrics import check_run, load_metrics
 from claimwise.metrics.estimate import check_labeler
@@ -74,7 +76,8 @@ def _decide(store: Store, rule: GateRule, run_id: str, gated: set[str | None]) -
 
 def _hold_anchor(store: Store, rule: GateRule, decision: GateDecision) -> GateDecision:
     """Hold a run against an earlier one as well: many small drops may each pass."""
-    anchor = find_anchor(store, rule, decision.run_id, decision.baseline_id or "")
+    measure = RunReader(store, rule).measure
+    anchor = find_anchor(store, rule, decision.run_id, decision.baseline_id or "", measure)
     if anchor is None:
         return decision
     held = replace(rule, gate=msgspec.structs.replace(rule.gate, baseline=anchor))
