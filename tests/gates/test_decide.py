@@ -135,6 +135,17 @@ def test_a_gate_that_looks_often_spends_its_error_over_all_looks() -> None:
     assert often.slices[0].detectable == pytest.approx(0.12, abs=0.005)
 
 
+def test_a_budget_of_false_alarms_is_spent_over_a_year_of_looks() -> None:
+    rows = make_rows(200, 4)
+    found = decide({(): rows}, looks_per_year=2500, false_alarms_per_year=0.5)
+    assert found.fail_confidence == pytest.approx(1 - 0.5 / 2500)
+    # Ten looks may not spend more than one look of a gate at 95 % would.
+    assert decide({(): rows}, looks_per_year=10, false_alarms_per_year=5).fail_confidence == 0.95
+    # Slices share what a look has.
+    sliced = decide({("a",): rows, ("b",): rows}, looks_per_year=2500, false_alarms_per_year=0.5)
+    assert sliced.fail_confidence == pytest.approx(1 - 0.25 / 2500)
+
+
 def test_an_untrusted_judge_decides_nothing() -> None:
     assert decide({(): make_rows(200, 4, untrusted=4)}).outcome == "inconclusive"
     assert decide({(): make_rows(200, 2, untrusted=4)}).outcome == "inconclusive"
@@ -200,6 +211,18 @@ def test_relative_gates_catch_a_drop_and_pass_what_did_not_change() -> None:
     assert worse.outcome == "fail"
     assert worse.reason.startswith("surely worse")
     assert compare(*paired(0.0, items=12)).outcome == "inconclusive"
+
+
+def test_a_relative_gate_says_what_drop_it_would_find() -> None:
+    """About so large a drop, in other samples, fails four times in five."""
+    once, often = compare(*paired(0.0)), compare(*paired(0.0), looks=100)
+    assert once.detectable is not None
+    assert often.detectable is not None
+    assert once.detectable < often.detectable < 2 * once.detectable
+    for found, looks in ((once, 1), (often, 100)):
+        drop = found.detectable or 0
+        worse = [compare(*paired(drop, seed=seed), margin=0, looks=looks) for seed in range(40)]
+        assert 0.6 <= np.mean([one.outcome == "fail" for one in worse]) <= 0.98
 
 
 def test_a_small_sure_drop_within_the_margin_passes() -> None:

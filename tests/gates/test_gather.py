@@ -79,14 +79,14 @@ def test_raw_agreement_passes_nothing(store: Store, tmp_path: Path) -> None:
     """A judge that always says “supported” agrees with people wherever most claims are."""
     load(
         store, JUDGE, source(), run(), run("old"),
-        *make_run(60, 4, labeler="judge:x"),
-        *make_run(60, 4, run_id="old", labeler="judge:x"),
-        *_only_labels(make_run(53, 4, run_id="old")),
-        *_only_labels(make_run(7, 0, run_id="old", first=53)),
+        *make_run(120, 4, labeler="judge:x"),
+        *make_run(120, 4, run_id="old", labeler="judge:x"),
+        *_only_labels(make_run(106, 4, run_id="old")),
+        *_only_labels(make_run(14, 0, run_id="old", first=106)),
     )  # fmt: skip
-    found = decide(store, tmp_path, min=0.75)
+    found = decide(store, tmp_path, min=0.9)
     assert found.outcome == "inconclusive"
-    assert "agrees with people on 0.883 of 240 claims, and nobody has calibrated" in (
+    assert "agrees with people on 0.883 of 480 claims, and nobody has calibrated" in (
         found.slices[0].reason
     )
 
@@ -323,7 +323,8 @@ def test_a_slow_slide_meets_the_best_earlier_run(store: Store, tmp_path: Path) -
     slide(store, 6)
     rule = {"baseline": "previous", "margin": 0.1}
     found = decide(store, tmp_path, **rule)
-    assert (found.outcome, found.baseline_id, found.anchor_id) == ("fail", "step4", "step0")
+    assert found.outcome == "fail"
+    assert (found.baseline_id, found.anchor_id) == ("step4", "step0")
     assert found.slices[0].reason.startswith("slow slide: worse than step0 by at least 0.1")
     assert "Also held against the earlier run step0." in found.notes
     assert decide(store, tmp_path, **rule, anchor="none").outcome == "pass"

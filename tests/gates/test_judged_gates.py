@@ -93,6 +93,26 @@ def test_people_decide_every_slice_by_their_sample(store: Store, tmp_path: Path)
     assert (narrowed.outcome, narrowed.slices[0].basis) == ("pass", "people")
 
 
+def test_a_lenient_judge_passes_no_bad_run_although_it_is_trusted(
+    store: Store, tmp_path: Path
+) -> None:
+    """It calls a fifth of the unsupported claims supported: its 80 % are 75 % by people."""
+
+    def truth(n: int, c: int) -> str:
+        return "supported" if c % 2 else "unlinked"
+
+    def lenient(n: int, c: int) -> str:
+        return "supported" if c % 2 or n % 5 == c else "unlinked"
+
+    load(store, *judge("r", lambda n, c: "supported" if c or n % 5 == 0 else "unlinked"))
+    trust(store, truth, lenient)
+    found = decide(store, tmp_path, min=0.74)
+    assert found.outcome == "inconclusive"
+    assert (found.slices[0].rate, found.slices[0].basis) == (0.8, "judge_only")
+    assert decide(store, tmp_path, min=0.74, min_agreement=0.0).outcome == "pass"
+    assert decide(store, tmp_path, min=0.5).outcome == "pass"
+
+
 def test_trust_in_supported_claims_is_none_in_stale_ones(store: Store, tmp_path: Path) -> None:
     """A judge that never says stale is trusted, and would pass any limit on stale claims."""
 
@@ -145,7 +165,7 @@ def test_a_metric_of_ones_own_has_the_same_sample(store: Store, tmp_path: Path) 
 
 
 def test_what_is_no_sum_over_claims_has_no_sample(store: Store, tmp_path: Path) -> None:
-    """Answers without any unsupported claim: a sample of their claims says too much of them."""
+    """Answers without any unsupported claim: half of their claims say too much good of them."""
     write_metric(
         tmp_path,
         "select d.item_id as cluster_id,\n"
@@ -155,8 +175,8 @@ def test_what_is_no_sum_over_claims_has_no_sample(store: Store, tmp_path: Path) 
     )
     load(store, *judge("r", all_good))
     ask_people(store, "r", lambda n, c: "supported" if c else "unlinked", size=60)
-    found = decide(store, tmp_path, metric="own", min=0.6)
-    assert found.outcome == "inconclusive"
+    found = decide(store, tmp_path, metric="own", min=0.3)
+    assert (found.outcome, found.slices[0].basis) == ("inconclusive", None)
 
 
 def dropped(n: int, c: int) -> str:

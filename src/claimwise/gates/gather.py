@@ -18,7 +18,7 @@ from claimwise.gates.readings import (
     list_judge_readings,
 )
 from claimwise.gates.rules import GateRule
-from claimwise.gates.samples import read_sampled
+from claimwise.gates.samples import ClaimParts, read_parts, read_sampled
 from claimwise.gates.tables import Counted, RunReader, has_values
 from claimwise.gates.trust import find_judgements
 from claimwise.gates.values import Twin
@@ -151,12 +151,17 @@ class _JudgedRuns:
             return {}
         mixed = rule.labels == "default"
         people = self._reader.tabulate(run_id, "human") if mixed else {}
+        parts = None
+        if mixed and self._judgement is not None:
+            parts = read_parts(self._reader, run_id, self._judgement, people)
+            if parts is None and self._calibrated is None:
+                return {}  # some of an item's labels say nothing of the item
         judges = {
             judge: self._reader.tabulate(run_id, f"labeler:{judge}")
             for judge in self.doubts.deciders[run_id]
             if self._calibrated is not None
         }
-        sampled = self._read_sampled(run_id, people) if mixed else {}
+        sampled = self._read_sampled(run_id, parts) if parts else {}
         corrected = self._read_corrected(run_id) if mixed else []
         found = {}
         for key in self._doubted:
@@ -172,14 +177,14 @@ class _JudgedRuns:
             )
         return found
 
-    def _read_sampled(self, run_id: str, people: Counted) -> dict[SliceKey, SampledReading]:
+    def _read_sampled(self, run_id: str, parts: ClaimParts) -> dict[SliceKey, SampledReading]:
         if self._judgement is None:
             return {}
         found = read_sampled(
-            self._reader,
+            self._reader.store,
             run_id,
             self._judgement,
-            people,
+            parts,
             self._clusters,
             None if self._alike else self._shared,
         )

@@ -4,14 +4,15 @@ A metric's file counts items, and a round draws claims, so the metric is counted
 every item at a time: with the labels of people on their first claim alone, then on their second.
 Where what it counts adds up to what all of the labels together give, it is a sum over claims, and
 each claim's part counts for as many claims as it was drawn from. Other metrics (shares of answers
-that are right throughout, say) have no such parts, and no sample.
+that are right throughout, say) have no such parts, and no sample: some of an answer's labels say
+nothing of the answer.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -22,50 +23,69 @@ from claimwise.gates.readings import SampledReading
 from claimwise.gates.tables import Counted, RunReader
 from claimwise.metrics.counting import STANDING, Narrowing, SliceKey
 from claimwise.metrics.histogram import Histogram
+from claimwise.store import Store
 from claimwise.types.rows import Judgement
 
 _PEOPLE: Final = "label_kind in ('adjudicated', 'human')"
 _MOST_PLACES: Final = 60  # labelled claims of one item; each is a query
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClaimParts:
+    """What each claim that people labelled adds to a metric; ``claims`` names them by item."""
+
+    claims: Mapping[str, Sequence[str]]
+    tables: Sequence[Counted]  # one for every place in those lists
+
+
+def read_parts(
+    reader: RunReader, run_id: str, judgement: Judgement, people: Counted
+) -> ClaimParts | None:
+    """Return the parts of people's labels; None where the metric is no sum over claims.
+
+    ``people`` is the metric by all of their labels.
+    """
+    claims = _place_claims(reader, run_id, judgement)
+    places = max(map(len, claims.values()), default=0)
+    if places > _MOST_PLACES:
+        return None
+    tables = [reader.tabulate(run_id, _narrow(place)) for place in range(places)]
+    return ClaimParts(claims=claims, tables=tables) if _adds_up(tables, people) else None
+
+
 def read_sampled(
-    reader: RunReader,
+    store: Store,
     run_id: str,
     judgement: Judgement,
-    people: Counted,
+    parts: ClaimParts,
     clusters: Mapping[str, str],
     items: frozenset[str] | None = None,
 ) -> dict[SliceKey, SampledReading]:
-    """Return what the run's rounds say of every slice; nothing without a round that counts.
+    """Return what a run's rounds say of every slice; nothing without a round that counts.
 
     Args:
-        reader: reads the run.
+        store: where the run is.
         run_id: the run.
         judgement: which kind of verdicts the metric counts.
-        people: the slices by people's labels.
+        parts: what each labelled claim adds to the metric.
         clusters: what items belong to that are not independent.
         items: only these; None for all.
     """
-    rounds = list_rounds_of(reader.store, run_id, judgement)
-    samples = [read_sample(reader.store, drawn, judgement) for drawn in rounds]
+    rounds = list_rounds_of(store, run_id, judgement)
+    samples = [read_sample(store, drawn, judgement) for drawn in rounds]
     samples = [one for one in samples if one.labelled and is_whole(one)]
-    labelled = _place_claims(reader, run_id, judgement) if samples else {}
-    places = max(map(len, labelled.values()), default=0)
-    if not 0 < places <= _MOST_PLACES:
-        return {}
-    tables = [reader.tabulate(run_id, _narrow(place)) for place in range(places)]
-    if not _adds_up(tables, people):
+    if not samples:
         return {}
     weights = weigh_samples(samples)
     unseen = max(map(_find_unseen, samples))
-    parts: dict[SliceKey, list[tuple[str, float, float, float]]] = defaultdict(list)
-    for place, table in enumerate(tables):
+    found: dict[SliceKey, list[tuple[str, float, float, float]]] = defaultdict(list)
+    for place, table in enumerate(parts.tables):
         for key, rows in table.items():
             for item, row in rows.items():
                 if row.units and (items is None or item in items):
-                    weight = weights.get((run_id, item, labelled[item][place]), 0.0)
-                    parts[key].append((clusters.get(item, item), row.hits, row.units, weight))
-    return {key: _weigh(found, unseen) for key, found in parts.items()}
+                    weight = weights.get((run_id, item, parts.claims[item][place]), 0.0)
+                    found[key].append((clusters.get(item, item), row.hits, row.units, weight))
+    return {key: _weigh(held, unseen) for key, held in found.items()}
 
 
 def _place_claims(reader: RunReader, run_id: str, judgement: Judgement) -> dict[str, list[str]]:
@@ -88,7 +108,7 @@ def _narrow(place: int) -> Narrowing:
     return Narrowing(conditions, {})
 
 
-def _adds_up(tables: list[Counted], people: Counted) -> bool:
+def _adds_up(tables: Sequence[Counted], people: Counted) -> bool:
     """Tell whether claims by themselves give what they give together."""
     sums: dict[tuple[SliceKey, str, str], float] = defaultdict(float)
     for sign, table in ((-1, people), *((1, table) for table in tables)):
