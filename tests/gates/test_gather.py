@@ -215,7 +215,7 @@ def test_the_baseline_is_the_previous_run_of_the_system(store: Store, tmp_path: 
 @pytest.mark.parametrize(
     ("baseline", "words"),
     [
-        ("previous", "'s' has no run before 'r'"),
+        ("previous", "the system of 'r' has no run before it"),
         ("nope", "Unknown run 'nope'"),
         ("r", "the run itself"),
         ("v2", "used corpus 'v2' and run 'r' used 'v1'"),

@@ -77,22 +77,10 @@ def find_baseline(store: Store, rule: GateRule, run_id: str) -> str:
         MetricError: there is none, it is the run itself, or it ran on another corpus version.
     """
     gate = rule.gate
-    runs = {
-        row[0]: row[1:]
-        for row in store.query("select run_id, system, corpus_ver, started_at from runs")
-    }
-    system, corpus, started = runs[run_id]
-    earlier = [
-        (values[2], name)
-        for name, values in runs.items()
-        if values[0] == system and values[2] < started
-    ]
-    if gate.baseline == PREVIOUS and not earlier:
-        raise MetricError(
-            f"gate {gate.name}: {system!r} has no run before {run_id!r} to compare with; "
-            "import one, or name a baseline"
-        )
-    wanted = max(earlier)[1] if gate.baseline == PREVIOUS else gate.baseline or ""
+    wanted = (
+        _find_previous(store, rule, run_id) if gate.baseline == PREVIOUS else gate.baseline or ""
+    )
+    runs: dict[str, str] = dict(store.query("select run_id, corpus_ver from runs"))
     if wanted not in runs:
         raise MetricError(
             f"gate {gate.name}: {describe_unknown('run', wanted, sorted(runs), where=store.place)}"
@@ -102,10 +90,26 @@ def find_baseline(store: Store, rule: GateRule, run_id: str) -> str:
             f"gate {gate.name}: the baseline {wanted!r} is the run itself; check another run, or "
             "name another baseline"
         )
-    if runs[wanted][1] != corpus:
+    if runs[wanted] != runs[run_id]:
         raise MetricError(
-            f"gate {gate.name}: the baseline {wanted!r} used corpus {runs[wanted][1]!r} and run "
-            f"{run_id!r} used {corpus!r}, so their difference is not the system's alone; "
+            f"gate {gate.name}: the baseline {wanted!r} used corpus {runs[wanted]!r} and run "
+            f"{run_id!r} used {runs[run_id]!r}, so their difference is not the system's alone; "
             f"`claimwise drift {wanted} {run_id}` explains it"
         )
     return str(wanted)
+
+
+def _find_previous(store: Store, rule: GateRule, run_id: str) -> str:
+    """Return the run of the same system that started last before a run."""
+    rows = store.query(
+        "select e.run_id from runs as e join runs as r on r.run_id = :run_id "
+        "where e.system = r.system and e.started_at < r.started_at "
+        "order by e.started_at desc, e.run_id desc limit 1",
+        {"run_id": run_id},
+    )
+    if not rows:
+        raise MetricError(
+            f"gate {rule.gate.name}: the system of {run_id!r} has no run before it to compare "
+            "with; import one, or name a baseline"
+        )
+    return str(rows[0][0])

@@ -88,13 +88,12 @@ def _describe_power(gate: Gate, slices: list[SliceDecision], sure: Confidence) -
     found = max((one.detectable for one in slices if one.detectable), default=None)
     if found is None or not (gate.relative or gate.spares):
         return None
-    drop = (
-        f"a drop of {100 * found:.0f} points"
-        if gate.relative
-        else (f"a rate {100 * found:.0f} points beyond the limit")
-    )
-    where = " in every slice" if len(slices) > 1 else ""
-    told = f"One look fails {drop}{where} four times in five"
+    points = round(100 * found)
+    told = f"One look fails a rate {points} points beyond the limit four times in five"
+    if gate.relative:
+        told = f"One look fails a run that is {points} points worse four times in five"
+    if len(slices) > 1:
+        told += ", whichever slice it is"
     if not gate.spares:
         return f"{told}."
     # The same slice, had the gate spent all of its error on one look.
@@ -241,7 +240,7 @@ def _decide_absolute(
         more = plan_rate(reading.table, rule.better, limit, sure)
         reason = _explain(gathered, key, table, more)
     else:
-        reason = _explain_open(reading.told, bounds, f"{limit:g}", gathered.doubts.get(key))
+        reason = _explain_open(reading.told, bounds, f"{limit:g}")
     return SliceDecision(
         slice=named,
         outcome=outcome,
@@ -293,14 +292,10 @@ def _decide_relative(
         reason = f"{_count(len(shared))} in both runs, {gate.min_items:,} are asked for"
     else:
         outcome = decide_change(bounds, rule.better, gate.tolerance)
-        reason = _describe_change(outcome, *bounds, gate.tolerance, rule.better)
-        reason += _name_reading(change)
-        if outcome == "inconclusive" and not change.told and isinstance(change, PairedChange):
-            more = _plan_paired(change, rule.better, gate.tolerance, sure)
-            reason = _explain(gathered, key, np.vstack((new, base)), more)
-        elif outcome == "inconclusive":
-            margin = f"a drop of {gate.tolerance:g}"
-            reason = _explain_open(change.told, bounds, margin, gathered.doubts.get(key))
+        more = _plan_paired(change, rule.better, gate.tolerance, sure, outcome)
+        reason = _explain_change(
+            gathered, key, change, bounds, outcome, np.vstack((new, base)), more
+        )
     was, rate = change.rates
     return SliceDecision(
         slice=named,
@@ -323,10 +318,33 @@ def _decide_relative(
 
 
 def _plan_paired(
-    change: PairedChange, better: Better, margin: float, sure: Confidence
+    change: ChangeReading, better: Better, margin: float, sure: Confidence, outcome: Outcome
 ) -> int | None:
+    """Return how many more items would decide a change that items are counted for."""
+    if outcome != "inconclusive" or change.told or not isinstance(change, PairedChange):
+        return None
     found = change.imagine(better)
-    return plan_change(*found, better, margin * change.strength, sure) if found else None
+    return plan_change(*found, better, margin, sure) if found else None
+
+
+def _explain_change(
+    gathered: Gathered,
+    key: SliceKey,
+    change: ChangeReading,
+    bounds: Range,
+    outcome: Outcome,
+    table: Floats,
+    more: int | None,
+) -> str:
+    """Say why a change is decided as it is, or what would decide it."""
+    rule = gathered.rule
+    if outcome != "inconclusive":
+        told = _describe_change(outcome, *bounds, rule.gate.tolerance, rule.better)
+        return told + _name_reading(change)
+    if not change.told:
+        return _explain(gathered, key, table, more)
+    margin = f"a drop of {rule.gate.tolerance:g}"
+    return _explain_open(change.told, bounds, margin)
 
 
 def _choose_change(
@@ -375,11 +393,12 @@ def _name_reading(reading: Reading | ChangeReading) -> str:
     return f" ({reading.told})" if reading.told else ""
 
 
-def _explain_open(told: str, bounds: Range, line: str, doubt: str | None) -> str:
+def _explain_open(told: str, bounds: Range, line: str) -> str:
     """Say why a reading that is no count of items leaves a slice open, and what would help."""
-    advice = "let people label more claims (claimwise rounds create)"
-    why = f"{told}: {bounds[0]:.3f} to {bounds[1]:.3f} leaves {line} open"
-    return f"{why}; {doubt}; {advice}" if doubt else f"{why}; {advice}"
+    return (
+        f"{told}: {bounds[0]:.3f} to {bounds[1]:.3f} leaves {line} open; let people label more "
+        "claims (claimwise rounds create)"
+    )
 
 
 def _explain(gathered: Gathered, key: SliceKey, table: Floats, more: int | None) -> str:
