@@ -370,7 +370,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer runs, below 30 seconds")
     parser.add_argument("--seed", type=int, default=50_500)
     options = parser.parse_args()
-    runs, paired_runs = (400, 100) if options.quick else (40_000, 4_000)
+    runs, paired_runs = (250, 80) if options.quick else (40_000, 4_000)
     started = time.perf_counter()
     absolute: dict[str, dict[Setting, Mistakes]] = {BETA: {}, RARE: {}}
     below: dict[str, dict[Setting, Below]] = {BETA: {}, RARE: {}}
