@@ -305,6 +305,8 @@ def test_no_metric_gets_round_trust_by_counting_other_things(store: Store, tmp_p
     assert (found.outcome, found.slices[0].untrusted) == ("inconclusive", 240)
     assert "counts by something other than items" in found.slices[0].reason
     assert decide(store, tmp_path, metric="own", min=0.8, min_agreement=0.0).outcome == "pass"
+    with pytest.raises(MetricError, match=r"own counts by something other than items .* no domain"):
+        decide(store, tmp_path, metric="own", min=0.8, by=("domain",))
 
 
 def slide(store: Store, steps: int) -> None:

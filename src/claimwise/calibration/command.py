@@ -68,9 +68,8 @@ def command(
 ) -> None:
     """Check a judge on claims that people labelled, and show where it can be trusted.
 
-    The result is stored. Until it expires, gates use it to decide which of the judge's labels may
-    let a group pass, and reports mention it. Runs that people labelled in a round also get a
-    corrected rate.
+    The result is stored. Until it expires, gates use the error rates of a trusted judge, and
+    reports mention it. Runs that people labelled in a round also get a corrected rate.
     """
     project = current_project()
     rule = TrustRule(

@@ -73,9 +73,21 @@ class RunReader:
         return dict(counted)
 
     def tabulate(self, run_id: str, labels: str | Narrowing) -> Counted:
-        """Return the items of every slice by some labels."""
+        """Return the items of every slice by some labels.
+
+        Raises:
+            MetricError: the metric counts by something other than items, which has no such column:
+                all of it would lie in one slice without a value, and hide the worst.
+        """
         rule = self.rule
         rows = list_items(self.store, rule.metric, run_id, rule.columns, labels)
+        stray = next((row.item_id for row in rows if row.item_id not in self.items), None)
+        if stray is not None and self.item_columns:
+            raise MetricError(
+                f"gate {rule.gate.name}: {rule.metric.name} counts by something other than items "
+                f"(such as {stray!r}), so it has no {self.item_columns[0]}; remove it from by and "
+                "where, or return item_id as cluster_id"
+            )
         counted: Counted = defaultdict(dict)
         for row in self._choose_member(rows):
             if self.matches(rule.columns, row.key):
