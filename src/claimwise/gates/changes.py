@@ -16,7 +16,7 @@ from scipy import special
 
 from claimwise.calibration.headline import Basis
 from claimwise.gates.bounds import POWER, Confidence
-from claimwise.gates.counts import Floats, imagine
+from claimwise.gates.counts import Floats, imagine, rate_of
 from claimwise.gates.readings import Range, Reading
 from claimwise.gates.values import Outcome
 from claimwise.metrics.paired import RateDifference, compare_items
@@ -61,9 +61,7 @@ class PairedChange:
     @property
     def rates(self) -> tuple[float | None, float | None]:
         """The rates of what was scored in the baseline and the run."""
-        sums = [table.sum(axis=0) for table in (self.base, self.new)]
-        base, new = (float(one[0] / one[1]) if one[1] else None for one in sums)
-        return base, new
+        return rate_of(self.base), rate_of(self.new)
 
     def imagine(self, better: Better) -> tuple[RateDifference, RateDifference] | None:
         """Return the change if the unknown turned out ill, and well; None without rates."""

@@ -50,6 +50,12 @@ class GateCounts:
         return sums
 
 
+def rate_of(table: Floats) -> float | None:
+    """Return the rate of what was scored; a blend of people's and a judge's labels has none."""
+    hits, units, _, untrusted = table.sum(axis=0)
+    return None if untrusted or not units else float(hits / units)
+
+
 def imagine(table: Floats, *, hits: bool) -> tuple[Floats, Floats]:
     """Return numerators and denominators if all that is unknown were hits, or all misses.
 

@@ -20,7 +20,7 @@ from claimwise.calibration.correction import correct_run
 from claimwise.calibration.headline import Basis, list_rate_pairs
 from claimwise.calibration.values import Calibration
 from claimwise.gates.bounds import bound_to_fail, bound_to_pass, bound_unknown
-from claimwise.gates.counts import Floats, GateCounts
+from claimwise.gates.counts import Floats, GateCounts, rate_of
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import effective_size, wilson_interval
 from claimwise.metrics.judge_error import RatePair, predict_people_rate
@@ -65,7 +65,7 @@ class CountedReading:
     @property
     def rate(self) -> float | None:
         """The rate of what was scored."""
-        return _divide(self.table)
+        return rate_of(self.table)
 
     @property
     def worth(self) -> float | None:
@@ -157,7 +157,7 @@ class _JudgeReading:
     @property
     def rate(self) -> float | None:
         """The judge's own rate."""
-        return _divide(self.table)
+        return rate_of(self.table)
 
     def bound_own(self, confidence: float, *, passing: bool) -> Range:
         """Return one-sided bounds of the judge's own rate."""
@@ -278,8 +278,3 @@ def _correct(rate: float, hits: float, false: float, *, otherwise: float) -> flo
     if hits <= false:
         return otherwise
     return min(1.0, max(0.0, (rate - false) / (hits - false)))
-
-
-def _divide(table: Floats) -> float | None:
-    units = float(table[:, 1].sum())
-    return float(table[:, 0].sum()) / units if units else None
