@@ -84,6 +84,7 @@ def test_calibrations_and_trust(store: Store) -> None:
     assert together.balanced_accuracy.value == alone.balanced_accuracy.value
     assert measure_width(together.sensitivity) > 1.5 * measure_width(alone.sensitivity)
     assert (alone.items, together.items) == (96, 96)
+    assert (alone.cluster, together.cluster) == (None, "domain")
     assert (alone.status, together.status) == ("trusted", "unknown")
 
 

@@ -191,6 +191,7 @@ def measure_people(
             table, rounds, _read_decided(store, runs, judgement), find_rules
         ),
         warnings=tuple(_find_warnings(told, units)),
+        cluster=cluster,
     )
 
 

@@ -93,6 +93,7 @@ def calibrate_verifier(
             read_all_domains(store),
             baseline,
             clusters,
+            cluster,
         )
         slices = _cut(work, read_slices(store, by), by)
         corrected = [correct_run(store, run, judgement, cluster=cluster) for run in judged_runs]
@@ -219,6 +220,7 @@ class _Work(NamedTuple):
     domains: Mapping[str, str | None]
     baseline: _Overlap | None
     clusters: Mapping[str, str]  # what items belong to that are not independent
+    cluster: str | None
 
     def measure(self, values: dict[str, str | None], items: frozenset[str]) -> Calibration:
         """Measure the instrument on the claims of some items."""
@@ -274,6 +276,7 @@ class _Work(NamedTuple):
             fit=fit_map(scored),
             thresholds=find_thresholds(scored, rule.precision),
             waiting=_count_of(labelled.waiting, items),
+            cluster=self.cluster,
         )
 
     def _compare(self, claims: Sequence[JudgedClaim]) -> Baseline | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from claimwise.calibration.correction import correct_run
 from claimwise.calibration.headline import METRIC_OF, Basis
+from claimwise.calibration.queries import list_rounds_of
 from claimwise.gates.baselines import find_baseline
 from claimwise.gates.counts import GateCounts, ItemRow
 from claimwise.gates.doubts import Doubts
@@ -93,19 +94,20 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
 def measure_twin(store: Store, rule: GateRule, member: str, run_id: str) -> Twin:
     """Measure another member of a gate's metric on the items that the gate is about."""
     wanted = {rule.metric.series or "": member, **rule.gate.where}
-    rows = [
-        row
-        for row in list_items(store, rule.metric, run_id, rule.columns, rule.labels)
-        if has_values(rule.columns, row.key, wanted)
-    ]
-    counted = Histogram.from_pairs((row.numerator, row.denominator, 1) for row in rows)
+    rows: dict[str, ItemRow] = {}
+    for row in list_items(store, rule.metric, run_id, rule.columns, rule.labels):
+        if has_values(rule.columns, row.key, wanted):
+            hits, units, *_ = rows.get(row.item_id, ItemRow())
+            rows[row.item_id] = ItemRow(hits + row.numerator, units + row.denominator)
+    table = GateCounts(rows, map_clusters(store, run_id, rule.cluster)).table()
+    counted = Histogram.from_clusters(table[:, 0], table[:, 1])
     interval = wilson_interval(counted, rule.gate.confidence)
     return Twin(
         member=member,
         rate=counted.hits / counted.units if counted.items else None,
         low=interval.low if interval else None,
         high=interval.high if interval else None,
-        items=counted.items,
+        items=sum(row.units > 0 for row in rows.values()),
         units=round(counted.units),
     )
 
@@ -151,11 +153,9 @@ class _JudgedRuns:
             return {}
         mixed = rule.labels == "default"
         people = self._reader.tabulate(run_id, "human") if mixed else {}
-        parts = None
-        if mixed and self._judgement is not None:
-            parts = read_parts(self._reader, run_id, self._judgement, people)
-            if parts is None and self._calibrated is None:
-                return {}  # some of an item's labels say nothing of the item
+        parts = self._read_parts(run_id, people) if mixed else None
+        if mixed and parts is None and self._judgement is not None and self._calibrated is None:
+            return {}  # some of an item's labels say nothing of the item
         judges = {
             judge: self._reader.tabulate(run_id, f"labeler:{judge}")
             for judge in self.doubts.deciders[run_id]
@@ -176,6 +176,15 @@ class _JudgedRuns:
                 others=(*corrected, *([sampled[key]] if key in sampled else []), *others),
             )
         return found
+
+    def _read_parts(self, run_id: str, people: Counted) -> ClaimParts | None:
+        """Return what each claim adds; our own shares of claims need it for rounds alone."""
+        kind = self._judgement
+        if kind is None:
+            return None
+        if self._calibrated and not list_rounds_of(self._reader.store, run_id, kind):
+            return None
+        return read_parts(self._reader, run_id, kind, people)
 
     def _read_sampled(self, run_id: str, parts: ClaimParts) -> dict[SliceKey, SampledReading]:
         if self._judgement is None:

@@ -100,10 +100,12 @@ def _narrow(place: int) -> Narrowing:
     """Return people's labels of one claim of every item: that with so many before it."""
     conditions = {"answer_labels": _PEOPLE}
     for table in ("labels", "closed_book_labels"):
+        # All runs' labels lie in one table: those of others need no look at what came before them.
         conditions[table] = (
-            f"{_PEOPLE} and (select count(distinct o.claim_id) from {STANDING[table]} as o "
-            f"where o.run_id = {table}.run_id and o.item_id = {table}.item_id "
-            f"and o.claim_id < {table}.claim_id and o.label_kind <> 'verifier') = {place:d}"
+            f"{table}.run_id = :run_id and {_PEOPLE} and (select count(distinct o.claim_id) "
+            f"from {STANDING[table]} as o where o.run_id = {table}.run_id "
+            f"and o.item_id = {table}.item_id and o.claim_id < {table}.claim_id "
+            f"and o.label_kind <> 'verifier') = {place:d}"
         )
     return Narrowing(conditions, {})
 
