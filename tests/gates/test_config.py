@@ -52,6 +52,20 @@ def test_a_gate_has_a_name_and_defaults(tmp_path: Path) -> None:
         ("min = 0.9\nconfidence = 1.5", "confidence must be above 0.5 and at most 0.9999, not 1.5"),
         ("min = 0.9\nlooks = 0", "looks must be 1 to 100,000, not 0"),
         ("min = 0.9\nmin_items = 0", "min_items must be 2 or more, not 0"),
+        ("min = 0.9\nlooks_per_year = 500", "only half of a budget; add false_alarms_per_year"),
+        ("min = 0.9\nfalse_alarms_per_year = 0.5", "only half of a budget; add looks_per_year"),
+        (
+            "min = 0.9\nlooks = 9\nlooks_per_year = 500\nfalse_alarms_per_year = 0.5",
+            "both looks and a budget of false alarms; keep one",
+        ),
+        (
+            "min = 0.9\nlooks_per_year = 0\nfalse_alarms_per_year = 0.5",
+            "looks_per_year must be 1 to 100,000, not 0",
+        ),
+        (
+            "min = 0.9\nlooks_per_year = 500\nfalse_alarms_per_year = nan",
+            "false_alarms_per_year must be 0.001 to 100, not nan",
+        ),
         ("min = 0.9\nmin_agreement = 2.0", "min_agreement must be at least 0 and below 1, not 2"),
         ('min = 0.9\non_inconclusive = "ignore"', "ignore"),
         ('min = 0.9\nthreshold = "x"', "threshold"),

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from claimwise.config import Config, Project
 from claimwise.gates.command import keep_or_warn
@@ -34,6 +35,23 @@ def test_an_event_comes_back_as_it_was_kept(store: Store, tmp_path: Path) -> Non
     assert list_results(store, run_id="other") == list_results(store, names=["h"]) == []
     assert kept[0].inputs["gate"]["min"] == 0.8
     assert kept[0].decision["slices"][0]["rate"] == 0.0
+
+
+def test_a_gate_that_has_spent_its_looks_says_so(store: Store, tmp_path: Path) -> None:
+    """Looks are runs: deciding one run again is no further look."""
+    load(store, source(), item("a"))
+    for name in ("one", "two", "three"):
+        load(store, run(name), answer("a", "one", run_id=name),
+             label("a", "one", "unlinked", run_id=name))  # fmt: skip
+    project = Project(tmp_path, Config(gates=write_gates(replace(GATE, looks=2))))
+    notes = []
+    for name in ("one", "two", "two", "three"):
+        report = run_gates(store, project, name)
+        keep_results(store, report, load_metrics())
+        notes.append(report.gates[0].notes)
+    assert notes[:3] == [(), (), ()]
+    (note,) = notes[3]
+    assert note.startswith("Look 3 of a gate that declares 2: false alarms are likelier than 5%")
 
 
 def test_a_store_that_can_not_be_written_to_still_decides(

@@ -13,7 +13,7 @@ from claimwise.errors import MetricError
 from claimwise.gates.run import run_gates
 from claimwise.gates.values import Gate
 from claimwise.metrics import estimate_metric, find_metric, load_metrics
-from claimwise.metrics.counting import describe_shared, map_clusters
+from claimwise.metrics.clusters import describe_shared, map_clusters
 from claimwise.store import Store
 from claimwise.store.lookup import find_run
 from claimwise.types.results import Settings

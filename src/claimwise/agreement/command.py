@@ -15,6 +15,7 @@ from claimwise.agreement.report import (
 from claimwise.agreement.rules import make_rule_finder
 from claimwise.command.options import (
     choose_run,
+    cluster_option,
     console,
     current_project,
     format_option,
@@ -22,6 +23,7 @@ from claimwise.command.options import (
     print_json,
     read_columns,
     store_option,
+    warn_of_shared,
 )
 from claimwise.errors import MetricError
 from claimwise.labelling.rounds import read_round
@@ -43,6 +45,7 @@ from claimwise.types.rows import Judgement
 @click.option("--by", metavar="A,B", help="Columns to group by, such as claim_type; '' for none.")
 @click.option("--confidence", type=float, default=0.95, show_default=True,
               help="Confidence level of the intervals.")  # fmt: skip
+@cluster_option
 @store_option
 @format_option("text", "markdown", "json")
 def command(
@@ -51,6 +54,7 @@ def command(
     closed_book: bool,
     by: str | None,
     confidence: float,
+    cluster: str | None,
     store: str | None,
     form: str,
 ) -> None:
@@ -77,7 +81,9 @@ def command(
             by=columns,
             confidence=confidence,
             find_rules=make_rule_finder(opened, project.folder),
+            cluster=cluster or project.settings.cluster,
         )
+        warn_of_shared(opened, chosen, cluster or project.settings.cluster)
     if form == "json":
         print_json(to_agreement_document(agreement))
     elif form == "markdown":

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ from claimwise.agreement.values import (
     VerdictPair,
 )
 from claimwise.errors import MetricError, describe_unknown
+from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import SliceKey, write_slice
 from claimwise.metrics.estimate import check_run
 from claimwise.metrics.intervals import simultaneous_confidence
@@ -132,6 +134,7 @@ def measure_people(
     by: Sequence[str] = (),
     confidence: float = 0.95,
     find_rules: FindRules | None = None,
+    cluster: str | None = None,
 ) -> Agreement:
     """Measure how far people agree on claims of runs, overall, by verdict, pair and slice.
 
@@ -146,6 +149,8 @@ def measure_people(
         by: columns of items, runs or attributes, ``claim_type`` or ``guide_version``.
         confidence: of the intervals.
         find_rules: the rules of a version of the guide for two verdicts.
+        cluster: what items belong to that are not independent (`map_clusters`); it then is the
+            unit of the intervals.
 
     Raises:
         MetricError: the run, the round or a column is unknown.
@@ -161,7 +166,7 @@ def measure_people(
         _check_round(rounds, runs, round_id)
         told = [one for one in told if round_id in rounds[one.run_id, one.item_id, one.claim_id]]
     units = _gather_units(told)
-    table = _Table(units, CHOICES[judgement])
+    table = _Table(units, CHOICES[judgement], map_clusters(store, runs, cluster))
     guides = Counter(one.guide_version or NO_GUIDE for one in told)
     sliced = columns if len(guides) > 1 else by
     several = {unit.place for unit in units if len(unit.labels) > 1}
@@ -186,6 +191,7 @@ def measure_people(
             table, rounds, _read_decided(store, runs, judgement), find_rules
         ),
         warnings=tuple(_find_warnings(told, units)),
+        cluster=cluster,
     )
 
 
@@ -204,11 +210,18 @@ def measure_figures(ratings: Ratings, confidence: float = 0.95) -> Figures:
 class _Table:
     """The labels of units: a line for each unit, a column for each person."""
 
-    def __init__(self, units: Sequence[_Unit], verdicts: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        units: Sequence[_Unit],
+        verdicts: tuple[str, ...],
+        clusters: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.units = units
         self.verdicts = verdicts
         self.people = sorted({labeler for unit in units for labeler in unit.labels})
-        self._items = np.array([unit.item_id for unit in units], dtype=str)
+        self._items = np.array(
+            [clusters.get(unit.item_id, unit.item_id) for unit in units], dtype=str
+        )
         self._labels = np.full((len(units), len(self.people)), MISSING)
         columns = {name: number for number, name in enumerate(self.people)}
         for row, unit in zip(self._labels, units, strict=True):

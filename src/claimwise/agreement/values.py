@@ -106,3 +106,4 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     slices: tuple[SliceFigures, ...]
     disagreements: tuple[VerdictPair, ...]
     warnings: tuple[str, ...] = ()
+    cluster: str | None = None  # what items belong to, in intervals, where somebody said so

@@ -104,6 +104,7 @@ def _want_page(call: Call, run_id: str, round_id: str | None) -> Wanted:
                 round_id=round_id,
                 by=project.config.metrics.by,
                 find_rules=make_rule_finder(store, project.folder),
+                cluster=project.settings.cluster,
             )
 
     return Wanted(("agreement page", run_id, judgement, round_id), run_id, measure)

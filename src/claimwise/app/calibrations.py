@@ -74,7 +74,13 @@ def make_calibration(call: Call) -> Response:
     if name not in list_measurable(call.store, kind):
         return _show(call, problem=f"No claim has labels of people and of {clean(name) or 'it'}.")
     try:
-        found = calibrate_verifier(call.store, name, now=call.now, judgement=kind)
+        found = calibrate_verifier(
+            call.store,
+            name,
+            now=call.now,
+            judgement=kind,
+            cluster=call.project.settings.cluster,
+        )
     except (StoreBusyError, StoreReplacedError):
         raise
     except ClaimwiseError as error:

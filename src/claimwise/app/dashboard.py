@@ -121,10 +121,12 @@ def _read_figures(
 
 def want_agreement(project: Project, run_id: str) -> Wanted:
     """Return how to measure how far people agree on a run's claims."""
-    confidence = project.settings.confidence
+    settings = project.settings
 
     def measure(store: Store) -> Agreement:
-        return measure_people(store, run_id, confidence=confidence)
+        return measure_people(
+            store, run_id, confidence=settings.confidence, cluster=settings.cluster
+        )
 
     return Wanted(("agreement", run_id), run_id, measure)
 

@@ -42,6 +42,7 @@ from claimwise.calibration.values import Baseline, Calibrated, Calibration, Judg
 from claimwise.calibration.weights import weigh_samples
 from claimwise.errors import MetricError
 from claimwise.metrics import check_run
+from claimwise.metrics.clusters import map_clusters
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 
@@ -56,6 +57,7 @@ def calibrate_verifier(
     by: Sequence[str] = ("domain",),
     rule: TrustRule | None = None,
     keep: bool = True,
+    cluster: str | None = None,
 ) -> Calibrated:
     """Measure an instrument against people's labels, overall and by slice, and keep what came.
 
@@ -68,6 +70,7 @@ def calibrate_verifier(
         by: columns of items or attributes; each one's values are slices.
         rule: when it is trusted, and how long that lasts.
         keep: store it, so that gates and reports use it.
+        cluster: what items belong to that are not independent (`map_clusters`).
 
     Raises:
         MetricError: instrument, run or slice are unknown, or no claim has both labels.
@@ -79,6 +82,8 @@ def calibrate_verifier(
         samples = read_samples(store, judgement)
         labelled = _weigh(read_judged(store, instrument.labeler, judgement, runs), samples)
         _refuse_nothing(instrument, labelled, judgement)
+        judged_runs = sorted({claim.run_id for claim in labelled.judged})
+        clusters = map_clusters(store, judged_runs, cluster)
         baseline = _read_baseline(store, instrument.labeler, judgement, runs, samples)
         work = _Work(
             instrument,
@@ -88,10 +93,11 @@ def calibrate_verifier(
             now,
             read_all_domains(store),
             baseline,
+            clusters,
+            cluster,
         )
         slices = _cut(work, read_slices(store, by), by)
-        judged_runs = sorted({claim.run_id for claim in labelled.judged})
-        corrected = [correct_run(store, run, judgement) for run in judged_runs]
+        corrected = [correct_run(store, run, judgement, cluster=cluster) for run in judged_runs]
     overall = work.measure({}, frozenset(read_items(labelled)))
     found = sorted((work.measure(*one) for one in slices), key=_badness)
     if keep:
@@ -188,7 +194,9 @@ class _Overlap(NamedTuple):
     labeler: str
     judged: Mapping[Key, JudgedClaim]
 
-    def compare(self, claims: Sequence[JudgedClaim], confidence: float) -> Baseline | None:
+    def compare(
+        self, claims: Sequence[JudgedClaim], confidence: float, clusters: Mapping[str, str]
+    ) -> Baseline | None:
         """Measure the baseline and the instrument on the claims that both judged."""
         shared = [claim for claim in claims if _key(claim) in self.judged]
         if not shared:
@@ -197,8 +205,8 @@ class _Overlap(NamedTuple):
         return Baseline(
             labeler=self.labeler,
             claims=len(shared),
-            balanced_accuracy=measure_balanced(read_claims(own, "grounded", confidence)),
-            instrument=measure_balanced(read_claims(shared, "grounded", confidence)),
+            balanced_accuracy=measure_balanced(read_claims(own, "grounded", confidence, clusters)),
+            instrument=measure_balanced(read_claims(shared, "grounded", confidence, clusters)),
         )
 
 
@@ -212,12 +220,14 @@ class _Work(NamedTuple):
     now: datetime
     domains: Mapping[str, str | None]
     baseline: _Overlap | None
+    clusters: Mapping[str, str]  # what items belong to that are not independent
+    cluster: str | None
 
     def measure(self, values: dict[str, str | None], items: frozenset[str]) -> Calibration:
         """Measure the instrument on the claims of some items."""
         rule = self.rule
         claims = [claim for claim in self.labelled.judged if claim.item_id in items]
-        judged = read_claims(claims, self.judgement, rule.confidence)
+        judged = read_claims(claims, self.judgement, rule.confidence, self.clusters)
         balanced, people = measure_balanced(judged), compare_with_people(judged)
         status, reason = decide_trust(rule, len(claims), balanced, people)
         return Calibration(
@@ -235,7 +245,8 @@ class _Work(NamedTuple):
             expires_at=self.now + timedelta(days=rule.days),
             balanced_accuracy=balanced,
             people=people,
-            baseline=self.baseline.compare(claims, rule.confidence) if self.baseline else None,
+            baseline=self._compare(claims),
+            cluster=self.cluster,
             **self._count_labels(claims, judged, items),
             **_measure_verdicts(judged),
             **_measure_scores(judged, rule.precision),
@@ -252,7 +263,7 @@ class _Work(NamedTuple):
             "labelled_from": min(times, default=None),
             "labelled_until": max(times, default=None),
             "claims": len(claims),
-            "items": judged.item_count,
+            "items": len({claim.item_id for claim in claims}),
             "unscored": _count_of(labelled.unscored, items),
             "unjudged": _count_of(labelled.unjudged, items),
             "waiting": _count_of(labelled.waiting, items),
@@ -261,6 +272,11 @@ class _Work(NamedTuple):
             "unweighted_labels": _count_unweighted(claims) if judged.weighted else 0,
             "effective_claims": float(judged.weights.sum()),
         }
+
+    def _compare(self, claims: Sequence[JudgedClaim]) -> Baseline | None:
+        if self.baseline is None:
+            return None
+        return self.baseline.compare(claims, self.rule.confidence, self.clusters)
 
     def _list_domains(self, claims: Sequence[JudgedClaim]) -> tuple[str | None, ...]:
         found = {self.domains.get(claim.item_id) for claim in claims}

@@ -15,6 +15,7 @@ from claimwise.calibration.report import (
 from claimwise.calibration.values import TrustRule
 from claimwise.command.options import (
     NumberRange,
+    cluster_option,
     console,
     current_project,
     format_option,
@@ -22,6 +23,7 @@ from claimwise.command.options import (
     print_json,
     read_columns,
     store_option,
+    warn_of_shared,
 )
 
 _RULE = TrustRule()
@@ -46,6 +48,7 @@ _RULE = TrustRule()
 @click.option("--precision", type=NumberRange(0.5, 1), default=_RULE.precision, show_default=True,
               help="Also find the threshold that reaches this precision.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show the result without storing it.")
+@cluster_option
 @store_option
 @format_option("text", "markdown", "json")
 def command(
@@ -59,14 +62,14 @@ def command(
     margin: float,
     precision: float,
     dry_run: bool,
+    cluster: str | None,
     store: str | None,
     form: str,
 ) -> None:
     """Check a judge on claims that people labelled, and show where it can be trusted.
 
-    The result is stored. Until it expires, gates use it to decide which of the judge's labels may
-    let a group pass, and reports mention it. Runs that people labelled in a round also get a
-    corrected rate.
+    The result is stored. Until it expires, gates use the error rates of a trusted judge, and
+    reports mention it. Runs that people labelled in a round also get a corrected rate.
     """
     project = current_project()
     rule = TrustRule(
@@ -82,7 +85,9 @@ def command(
             by=read_columns(by, ()),
             rule=rule,
             keep=not dry_run,
+            cluster=cluster or project.settings.cluster,
         )
+        warn_of_shared(opened, found.overall.runs, cluster or project.settings.cluster)
     if form == "json":
         print_json(to_calibration_document(found))
     elif form == "markdown":

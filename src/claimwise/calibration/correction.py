@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ from claimwise.calibration.queries import (
 from claimwise.calibration.stratified import StratumLabel, estimate_stratified
 from claimwise.calibration.values import CorrectedRate
 from claimwise.calibration.weights import is_whole
+from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval
 from claimwise.store import Store
@@ -52,7 +53,12 @@ class _Begun(NamedTuple):
 
 
 def correct_run(
-    store: Store, run_id: str, judgement: Judgement = "grounded", *, confidence: float = 0.95
+    store: Store,
+    run_id: str,
+    judgement: Judgement = "grounded",
+    *,
+    confidence: float = 0.95,
+    cluster: str | None = None,
 ) -> CorrectedRate | None:
     """Correct a run's rate by one of its rounds; None when none has labels.
 
@@ -60,7 +66,8 @@ def correct_run(
     labelled; if there is none, the one with most labels, of those that calibrations don't let wait
     where there is one (`is_whole`). What the labels say plays no part in that, so that the interval
     of the chosen one holds. Newer ones that are passed over are named. A round has the labels that
-    were given in it; claims that it left out, as they had one, stand for themselves.
+    were given in it; claims that it left out, as they had one, stand for themselves. Items that
+    belong together by ``cluster`` (`map_clusters`) count as one in the interval.
     """
     begun: list[_Begun] = []
     for drawn in list_rounds_of(store, run_id, judgement):  # the latest first
@@ -73,21 +80,31 @@ def correct_run(
         return None
     most = max(begun, key=lambda one: (is_whole(one.sample), one.labels))
     chosen = begun[-1] if begun[-1].is_far() else most
-    found = _correct(store, chosen, judgement, confidence)
+    clusters = map_clusters(store, run_id, cluster)
+    found = _correct(store, chosen, judgement, confidence, clusters)
     told = tuple(_describe_newer(one) for one in begun[: begun.index(chosen)])
     return found and replace(found, notes=(*found.notes, *told))
 
 
 def _correct(
-    store: Store, begun: _Begun, judgement: Judgement, confidence: float
+    store: Store,
+    begun: _Begun,
+    judgement: Judgement,
+    confidence: float,
+    clusters: Mapping[str, str],
 ) -> CorrectedRate | None:
     drawn, sample = begun
     approved = SUPPORTED[judgement]
-    verdicts = count_verdicts_by_item(store, drawn.run_id, drawn.labeler or "", judgement)
+    verdicts = _add_up(
+        count_verdicts_by_item(store, drawn.run_id, drawn.labeler or "", judgement), clusters
+    )
     told = read_told(store, drawn.run_id, drawn.labeler or "", judgement)
     sizes = {**sample.strata, BEFORE: len(sample.left_out)}
     strata = {**dict.fromkeys(sample.left_out, BEFORE), **sample.labelled}
-    labels = [_to_label(key, name, told[key], approved) for key, name in sorted(strata.items())]
+    labels = [
+        _to_label(clusters.get(key[0], key[0]), name, told[key], approved)
+        for key, name in sorted(strata.items())
+    ]
     found = estimate_stratified(sizes, labels, verdicts, confidence=confidence)
     if found is None:
         return None
@@ -111,11 +128,21 @@ def _correct(
     )
 
 
+def _add_up(
+    verdicts: Mapping[str, Mapping[str | None, int]], clusters: Mapping[str, str]
+) -> dict[str, Counter[str | None]]:
+    """Add up what items of one cluster hold."""
+    found: dict[str, Counter[str | None]] = defaultdict(Counter)
+    for item, given in verdicts.items():
+        found[clusters.get(item, item)].update(given)
+    return dict(found)
+
+
 def _to_label(
-    key: tuple[str, str], stratum: str, given: tuple[str, str | None], approved: str
+    above: str, stratum: str, given: tuple[str, str | None], approved: str
 ) -> StratumLabel:
     told, said = given
-    return StratumLabel(stratum=stratum, item_id=key[0], supported=told == approved, group=said)
+    return StratumLabel(stratum=stratum, item_id=above, supported=told == approved, group=said)
 
 
 def _measure_alone(

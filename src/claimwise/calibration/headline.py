@@ -124,7 +124,9 @@ def _find_for(
     by_people = _rate_people(people, judgement, settings, asked)
     if people.micro is not None and (people.scored >= asked or judges.micro is None):
         return by_people
-    corrected = correct_run(store, run_id, judgement, confidence=settings.confidence)
+    corrected = correct_run(
+        store, run_id, judgement, confidence=settings.confidence, cluster=settings.cluster
+    )
     backed = [] if corrected is None else [_rate_corrected(corrected, judgement, asked, people)]
     if 2 * people.scored >= asked > 0:
         backed.append(by_people)

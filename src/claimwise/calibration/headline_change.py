@@ -10,7 +10,7 @@ from msgspec import Struct
 from claimwise.calibration.basis import RunBasis, find_common_judge
 from claimwise.calibration.headline import METRIC_OF, Basis, Headline
 from claimwise.metrics import Metric, find_metric
-from claimwise.metrics.counting import map_clusters
+from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.paired import compare_items
 from claimwise.metrics.pairing import pair_items
 from claimwise.store import Store

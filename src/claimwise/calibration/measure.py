@@ -20,9 +20,10 @@ section 11.7, on the price of unequal weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -102,15 +103,20 @@ def _read_chance(claim: JudgedClaim) -> float:
 
 
 def read_claims(
-    claims: Sequence[JudgedClaim], judgement: Judgement, confidence: float = 0.95
+    claims: Sequence[JudgedClaim],
+    judgement: Judgement,
+    confidence: float = 0.95,
+    clusters: Mapping[str, str] = MappingProxyType({}),
 ) -> ClaimArrays:
     """Turn claims into arrays, and scale their weights.
 
     Weights are scaled to add up to (sum w)^2 / sum w^2: the number of claims, drawn with equal
-    chances, that would say as much (Kish).
+    chances, that would say as much (Kish). Items of one of the clusters count as one item.
     """
     choices = {verdict: number for number, verdict in enumerate(CHOICES[judgement])}
-    _, items = np.unique([claim.item_id for claim in claims], return_inverse=True)
+    _, items = np.unique(
+        [clusters.get(claim.item_id, claim.item_id) for claim in claims], return_inverse=True
+    )
     raw = np.array([claim.weight or 1 / _read_chance(claim) for claim in claims])
     worth = float(raw.sum() ** 2 / (raw @ raw)) if len(raw) else 0.0
     counts = np.zeros((len(claims), len(choices)), dtype=np.intp)

@@ -161,6 +161,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
     fit: MapFit | None
     thresholds: tuple[Threshold, ...]
     waiting: int = 0  # claims of rounds that are not far enough to count
+    cluster: str | None = None  # what items belong to, in its intervals, where somebody said so
 
     def stand(self, now: datetime) -> Standing:
         """Return the status, or that the day has passed."""

@@ -251,6 +251,16 @@ def change_settings(
     )
 
 
+def warn_of_shared(store: Store, runs: str | Sequence[str], cluster: str | None) -> None:
+    """Point out items that share documents, on standard error, where no cluster is set."""
+    # Commands that measure nothing share this module, and start without what measuring needs.
+    from claimwise.metrics.clusters import describe_shared
+
+    told = describe_shared(store, runs, cluster)
+    if told:
+        click.echo(f"hint: {told}", err=True)
+
+
 def read_columns(by: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
     """Return the slice columns of an option."""
     if by is None:

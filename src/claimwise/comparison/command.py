@@ -19,6 +19,7 @@ from claimwise.command.options import (
     open_project_store,
     read_columns,
     store_option,
+    warn_of_shared,
     write_output,
 )
 from claimwise.comparison.compare import compare_runs
@@ -89,15 +90,17 @@ def command(
     settings = change_settings(project, labels, confidence, cluster)
     columns = read_columns(by, project.config.metrics.by)
     with open_project_store(project, store) as opened, opened.snapshot():
+        pair = find_pair(opened, base, new)
         comparison = compare_runs(
             opened,
             chosen,
-            find_pair(opened, base, new),
+            pair,
             columns,
             settings,
             most_moved=most,
             version=version("claimwise"),
         )
+        warn_of_shared(opened, [run.run_id for run in pair], settings.cluster)
     if form == "text" and output is None:
         _print(comparison, console(), full=full)
     elif form == "markdown" and not full:

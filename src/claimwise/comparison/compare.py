@@ -33,7 +33,8 @@ from claimwise.comparison.values import (
 )
 from claimwise.errors import MetricError
 from claimwise.metrics.catalogue import Metric, load_metrics
-from claimwise.metrics.counting import Narrowing, SliceKey, map_clusters, narrow_labels
+from claimwise.metrics.clusters import map_clusters
+from claimwise.metrics.counting import Narrowing, SliceKey, narrow_labels
 from claimwise.metrics.estimate import check_labeler, check_settings
 from claimwise.metrics.intervals import FEW_ITEMS, simultaneous_confidence
 from claimwise.metrics.judge_agreement import list_judges
@@ -174,7 +175,7 @@ def _compare_metric(
     series = (metric.series,) if metric.series else ()
     by = tuple(name for name in dict.fromkeys(by) if name not in series)
     tables = []
-    clusters = map_clusters(store, runs.new.run_id, settings.cluster)
+    clusters = map_clusters(store, [run.run_id for run in reversed(runs)], settings.cluster)
     for columns in dict.fromkeys([series, (*series, *by)]):
         slices = pair_items(store, metric, runs.ids, columns, labels_of(bases, metric), shared)
         compared = len({key[len(series) :] for key in slices}) or 1

@@ -19,7 +19,8 @@ changed as far as it moved the others.
 Method: linearisation. Every part is a smooth function of sums over items, so each item has an
 influence on it, and the part's variance is the spread of those influences within each group of
 items (base only, new only, kept, evidence changed), items being independent. What one item adds
-to two rates is added up before it is squared: that is the pairing. Student's t with
+to two rates is added up before it is squared: that is the pairing. Items of one cluster (of a
+document, say) are added up as well, across groups too. Student's t with
 Satterthwaite's degrees of freedom. Where few items differ, variance is assumed in part, as in
 `compare_items`.
 
@@ -63,6 +64,7 @@ class PairedCounts:
         group: One of `BASE_ONLY`, `NEW_ONLY`, `KEPT` and `MOVED` (its evidence changed).
         scale: Base's number of samples over the new run's, for shared items: their weight is
             made the same in both runs before they are compared.
+        cluster: The number of what every item belongs to; None: every item stands for itself.
     """
 
     base_hits: Array
@@ -71,6 +73,7 @@ class PairedCounts:
     new_units: Array
     group: NDArray[np.int64]
     scale: Array
+    cluster: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -232,25 +235,28 @@ class _Spread:
     ) -> None:
         self._level = (1 + confidence) / 2
         self._judged = judged
-        self._assumed = {group: _assume_group(counts, group) for group in range(_JUDGED)}
+        whole = np.arange(len(counts.group)) if counts.cluster is None else counts.cluster
+        self._clusters = whole
+        self._assumed = {group: _assume_group(counts, group, whole) for group in range(_JUDGED)}
         rejudged = np.zeros(len(counts.group), dtype=bool)
         if overlap is not None:
             rejudged = (overlap.old_units > 0) | (overlap.new_units > 0)
             self._assumed[_JUDGED] = _assume_change(
-                overlap.old_hits, overlap.old_units, overlap.new_hits, overlap.new_units
+                *_add_up(
+                    whole, overlap.old_hits, overlap.old_units, overlap.new_hits, overlap.new_units
+                )
             )
         seen = (counts.base_units > 0) | (counts.new_units > 0) | rejudged
-        groups = np.where(seen, counts.group, -1)
-        self._groups = [np.flatnonzero(groups == group) for group in range(_JUDGED)]
-        self._rejudged = [np.flatnonzero(rejudged)]
-        self._sizes = [len(inside) for inside in (*self._groups, *self._rejudged)]
+        self._strata, sizes = _find_strata(whole, np.where(seen, counts.group, -1))
+        self._rejudged = [np.unique(whole[rejudged])]
+        self._sizes = [*sizes, len(self._rejudged[0])]
 
     def enclose(self, causes: tuple[Cause, ...], term: _Term) -> MovementShare:
         """Return the piece of a term; one that nothing has an influence on is exact."""
-        pieces, others = list(_measure(term.influence, self._groups)), []
+        pieces, others = list(self._measure(term.influence, self._strata)), []
         if self._judged is not None and (True, _JUDGED) in term.pulls:
             # The few items that were judged twice limit the degrees of freedom by themselves.
-            others = list(_measure(self._judged.influence, self._rejudged))
+            others = list(self._measure(self._judged.influence, self._rejudged))
             if term is self._judged:
                 pieces, others = others, []
         measured = sum(variance for variance, _ in pieces)
@@ -264,6 +270,18 @@ class _Spread:
         return MovementShare(
             causes=causes, change=term.value, low=term.value - half, high=term.value + half
         )
+
+    def _measure(
+        self, influence: Array, strata: Sequence[NDArray[np.int64]]
+    ) -> Iterable[tuple[float, int]]:
+        """Yield the variance that each stratum of clusters adds, and its degrees of freedom."""
+        (sums,) = _add_up(self._clusters, influence)
+        for inside in strata:
+            found, count = sums[inside], len(inside)
+            if count == 1:
+                yield float(found[0] ** 2), 1
+            elif count:
+                yield float(np.sum((found - found.mean()) ** 2)) * count / (count - 1), count - 1
 
     def _count_items(self, term: _Term) -> int:
         """Return the size of the largest group that a term rests on."""
@@ -280,26 +298,37 @@ class _Spread:
         return found
 
 
-def _measure(influence: Array, groups: Sequence[NDArray[np.int64]]) -> Iterable[tuple[float, int]]:
-    """Yield the variance that each group of items adds, and its degrees of freedom."""
-    for inside in groups:
-        found, items = influence[inside], len(inside)
-        if items == 1:
-            yield float(found[0] ** 2), 1
-        elif items:
-            yield float(np.sum((found - found.mean()) ** 2)) * items / (items - 1), items - 1
+def _add_up(clusters: NDArray[np.int64], *columns: Array) -> list[Array]:
+    """Return the sum of every column over the items of each cluster."""
+    return [np.bincount(clusters, weights=column).astype(np.float64) for column in columns]
 
 
-def _assume_group(counts: PairedCounts, group: int) -> float:
+def _find_strata(
+    clusters: NDArray[np.int64], groups: NDArray[np.int64]
+) -> tuple[list[NDArray[np.int64]], list[int]]:
+    """Return the clusters by the groups that their items lie in, and how many touch each group.
+
+    Items of the group -1 don't count. A cluster across several groups is in a stratum of its kind.
+    """
+    held = np.zeros(int(clusters.max(initial=-1)) + 1, dtype=np.int64)
+    inside = groups >= 0
+    np.bitwise_or.at(held, clusters[inside], 1 << groups[inside])
+    strata = [np.flatnonzero(held == kind) for kind in np.unique(held[held > 0])]
+    return strata, [int(np.count_nonzero(held & (1 << group))) for group in range(_JUDGED)]
+
+
+def _assume_group(counts: PairedCounts, group: int, clusters: NDArray[np.int64]) -> float:
     """Return how much the variance of a group's rate (or of its change) lacks, by planning."""
     inside = counts.group == group
-    base = counts.base_hits[inside], counts.base_units[inside]
-    new = counts.new_hits[inside], counts.new_units[inside]
+    columns = (counts.base_hits, counts.base_units, counts.new_hits, counts.new_units)
+    base_hits, base_units, *new = _add_up(clusters[inside], *(one[inside] for one in columns))
+    base = [base_hits, base_units]
     if group in _SHARED:
         return _assume_change(*base, *new)
     hits, units = new if group == NEW_ONLY else base
     if not units.sum():
         return 0.0
+    hits, units = hits[units > 0], units[units > 0]
     informative = min(np.count_nonzero(hits > 0), np.count_nonzero(hits < units))
     weight = max(0.0, 1 - informative / FEW_INFORMATIVE)
     residuals = hits - hits.sum() / units.sum() * units

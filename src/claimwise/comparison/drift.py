@@ -40,6 +40,7 @@ from claimwise.comparison.queries import (
 )
 from claimwise.errors import MetricError
 from claimwise.metrics.catalogue import Metric, load_metrics
+from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import ItemCounts, Narrowing, SliceKey
 from claimwise.metrics.estimate import check_labeler, check_settings
 from claimwise.metrics.judge_agreement import list_judges
@@ -73,6 +74,7 @@ class _Facts:
     labels: Sequence[str | Narrowing]  # whose labels count in either run
     instruments: InstrumentChange
     needs_labels: bool
+    clusters: Mapping[str, str]  # what items belong to that are not independent
 
     def count_judged(self) -> dict[str, int]:
         """Return how many verdicts of both runs each judge gave that counts."""
@@ -114,7 +116,7 @@ def explain_drift(
         metric: what moved.
         runs: base and new.
         by: columns of items whose weights in both runs are shown beside the mix.
-        settings: confidence, and which labels decide.
+        settings: confidence, which labels decide, and what makes items alike.
         member: one member of the metric's series; None for all.
 
     Raises:
@@ -125,7 +127,7 @@ def explain_drift(
     check_labeler(store, settings.labels)
     refuse_run_columns(by)
     base, new = (find_basis(store, load_metrics(), run_id, settings) for run_id in runs.ids)
-    facts = _gather_facts(store, metric, runs, (base, new))
+    facts = _gather_facts(store, metric, runs, (base, new), settings.cluster)
     series = (metric.series,) if metric.series else ()
     rows = pair_items(store, metric, runs.ids, series, facts.labels)
     overlaps = _read_overlaps(store, metric, facts, series)
@@ -144,7 +146,9 @@ def explain_drift(
     return measured
 
 
-def _gather_facts(store: Store, metric: Metric, runs: RunPair, bases: Bases) -> _Facts:
+def _gather_facts(
+    store: Store, metric: Metric, runs: RunPair, bases: Bases, cluster: str | None
+) -> _Facts:
     asked = count_asked(store, runs.base.run_id), count_asked(store, runs.new.run_id)
     shared = find_shared(runs, asked)
     moved = find_moved_evidence(store, runs)
@@ -160,6 +164,7 @@ def _gather_facts(store: Store, metric: Metric, runs: RunPair, bases: Bases) -> 
         labels=labels_of(bases, metric),
         instruments=find_instruments(store, metric, runs.ids, labels_of(bases, metric)),
         needs_labels=bool(find_label_views(metric)),
+        clusters=map_clusters(store, [run.run_id for run in reversed(runs)], cluster),
     )
 
 
@@ -262,6 +267,9 @@ def _align(names: Sequence[str], paired: PairedItems, facts: _Facts) -> PairedCo
         new_units=known[3],
         group=np.array([facts.find_group(name) for name in names], dtype=np.int64),
         scale=np.array([facts.find_scale(name) for name in names]),
+        cluster=np.unique([facts.clusters.get(name, name) for name in names], return_inverse=True)[
+            1
+        ].astype(np.int64),
     )
 
 

@@ -6,6 +6,7 @@ import click
 
 from claimwise.command.options import (
     change_settings,
+    cluster_option,
     console,
     current_project,
     format_option,
@@ -13,6 +14,7 @@ from claimwise.command.options import (
     print_json,
     read_columns,
     store_option,
+    warn_of_shared,
 )
 from claimwise.comparison.drift import explain_drift
 from claimwise.comparison.drift_report import (
@@ -34,6 +36,7 @@ from claimwise.metrics import Metric, find_metric, load_metrics
     "--labels", metavar="WHICH", help="Labels to count: default, human, verifier or labeler:NAME."
 )
 @click.option("--confidence", type=float, help="Confidence level of the intervals, such as 0.95.")
+@cluster_option
 @store_option
 @format_option("text", "markdown", "json")
 def command(
@@ -43,6 +46,7 @@ def command(
     by: str | None,
     labels: str | None,
     confidence: float | None,
+    cluster: str | None,
     store: str | None,
     form: str,
 ) -> None:
@@ -56,17 +60,19 @@ def command(
     """
     project = current_project()
     metric = find_metric(load_metrics(project.metrics_folder), name)
-    settings = change_settings(project, labels, confidence)
+    settings = change_settings(project, labels, confidence, cluster)
     columns = read_columns(by, project.config.metrics.by)
     with open_project_store(project, store) as opened, opened.snapshot():
+        pair = find_pair(opened, base, new)
         drifts = explain_drift(
             opened,
             metric,
-            find_pair(opened, base, new),
+            pair,
             columns,
             settings,
             member=choose_member(metric, name),
         )
+        warn_of_shared(opened, [run.run_id for run in pair], settings.cluster)
     if form == "json":
         print_json(to_drift_document(drifts))
     elif form == "markdown":

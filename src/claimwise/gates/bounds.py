@@ -12,10 +12,12 @@ Bulletin 2, 110-114.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from scipy import special
 
+from claimwise.gates.counts import Floats, imagine
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import (
     carried_by,
@@ -26,11 +28,22 @@ from claimwise.metrics.intervals import (
 
 Side = Literal["lower", "upper"]
 
+POWER: Final = 0.8
+"""How often a drop must be found to be called detectable."""
+
 DECISION_ICC: Final = 0.4
 """Intraclass correlation assumed until the data show another; labelled sets have 0.28-0.50."""
 
 ENOUGH_INFORMATIVE: Final = 100
 """From this many items with a hit and with a miss on, nothing is assumed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Confidence:
+    """How sure a slice must be: to pass by itself, to fail together with the others."""
+
+    passing: float
+    failing: float
 
 
 def bound_to_pass(h: Histogram, confidence: float, side: Side) -> float | None:
@@ -62,6 +75,24 @@ def bound_to_fail(h: Histogram, confidence: float, side: Side) -> float | None:
     weight = _assumed_share(h)
     freedom = weight * (h.items - 1) + (1 - weight) * carried_by(h)
     return _bound(h, confidence, side, min(freedom, degrees_of_freedom(h)))
+
+
+def bound_unknown(table: Floats, confidence: float, side: Side, *, passing: bool) -> float:
+    """Return a one-sided bound of a rate, whatever the unknown units of a table are.
+
+    Adding imagined units also makes the sample look larger, so the bound of what was scored alone
+    counts too where it reaches further.
+    """
+    bound_rate = bound_to_pass if passing else bound_to_fail
+    imagined = Histogram.from_clusters(*imagine(table, hits=side == "upper"))
+    scored = Histogram.from_clusters(table[:, 0], table[:, 1])
+    found = [
+        bound
+        for counted in (imagined, scored)
+        if (bound := bound_rate(counted, confidence, side)) is not None
+    ]
+    trivial = float(side == "upper")
+    return trivial if not found else (max if side == "upper" else min)(found)
 
 
 def _bound(h: Histogram, confidence: float, side: Side, freedom: float) -> float | None:

@@ -19,6 +19,7 @@ from claimwise.command.options import (
     print_json,
     print_table,
     store_option,
+    warn_of_shared,
     write_output,
 )
 from claimwise.config import Project
@@ -37,7 +38,6 @@ from claimwise.gates.report import (
 from claimwise.gates.run import run_gates
 from claimwise.gates.values import GateReport
 from claimwise.metrics import load_metrics
-from claimwise.metrics.counting import describe_shared
 from claimwise.store import Store
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -85,9 +85,7 @@ def command(
     with open_project_store(project, store) as opened:
         chosen = choose_run(opened, run_id)
         report = run_gates(opened, project, chosen, names, cluster=cluster)
-        shared = describe_shared(opened, chosen, cluster or project.settings.cluster)
-        if shared:
-            click.echo(f"hint: {shared}", err=True)
+        warn_of_shared(opened, chosen, cluster or project.settings.cluster)
         keep_or_warn(opened, project, report)
     if form == "text":
         print_gates(report, console())

@@ -1,4 +1,4 @@
-"""What is known of a slice's items, and what it would be if the unknown turned out well or ill."""
+"""What is known of a slice's items, and what it would be if the unknown were all hits or misses."""
 
 from __future__ import annotations
 
@@ -9,25 +9,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from claimwise.types.results import Better
-
 Floats = NDArray[np.float64]
 
 
 class ItemRow(NamedTuple):
     """One item: its rate's numerator and denominator, and how far they can be believed.
 
-    ``unscored`` units have no verdict. ``untrusted`` ones have one by an instrument whose
-    agreement with people is unknown or too low: they may not make a gate pass. ``foreign`` ones
-    were judged by an instrument that judged nothing of the run that is compared with: they may
-    decide nothing. Both kinds are within the denominator, and foreign ones are untrusted too.
+    ``unscored`` units have no verdict. ``untrusted`` ones, within the denominator, have a judge's:
+    what people would say of them is unknown, and they decide nothing in either direction.
     """
 
     hits: float = 0.0
     units: float = 0.0
     unscored: float = 0.0
     untrusted: float = 0.0
-    foreign: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +50,18 @@ class GateCounts:
         return sums
 
 
-def imagine(table: Floats, better: Better, *, well: bool, trusting: bool) -> tuple[Floats, Floats]:
-    """Return numerators and denominators if all that is unknown had turned out well, or ill.
+def rate_of(table: Floats) -> float | None:
+    """Return the rate of what was scored; a blend of people's and a judge's labels has none."""
+    hits, units, _, untrusted = table.sum(axis=0)
+    return None if untrusted or not units else float(hits / units)
 
-    Unscored units become hits or misses, whichever is better or worse. Units of foreign
-    instruments, and unless ``trusting`` those of untrusted ones, are turned over as far as they
-    go. What comes out are the ends between which the whole data must lie.
+
+def imagine(table: Floats, *, hits: bool) -> tuple[Floats, Floats]:
+    """Return numerators and denominators if all that is unknown were hits, or all misses.
+
+    What comes out are the ends between which the whole data must lie.
     """
-    hits, units, unscored, untrusted, foreign = table.T
-    doubted = foreign if trusting else np.maximum(untrusted, foreign)
-    if well == (better == "higher"):
-        hits = np.minimum(units, hits + doubted) + unscored
-    else:
-        hits = np.maximum(0.0, hits - doubted)
-    return hits, units + unscored
+    found, units, unscored, untrusted = table.T
+    if hits:
+        return np.minimum(units, found + untrusted) + unscored, units + unscored
+    return np.maximum(0.0, found - untrusted), units + unscored

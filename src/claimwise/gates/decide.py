@@ -2,8 +2,9 @@
 
 A slice fails when even the favourable bound is on the wrong side of the limit, and passes when the
 unfavourable bound is on the right side; else it is inconclusive. Everything that is unknown
-(unscored, or judged by an instrument that may not decide) turns out well before a slice may fail,
-and ill before it may pass.
+(unscored, or judged by no one but a judge) turns out well before a slice may fail, and ill before
+it may pass; where more is known of people's rate, the reading that leaves least open decides
+(readings.py, changes.py).
 
 A gate fails if any slice fails. A build with K good slices has K chances to fail by bad luck, so
 each is tested at 1 - (1 - confidence) / K (Bonferroni): with confidence no good gate fails,
@@ -27,38 +28,26 @@ J. Pharmacokinetics and Biopharmaceutics 15, 657-680, on margins.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 import numpy as np
 from scipy import special
 
-from claimwise.calibration.headline import Basis
-from claimwise.gates.bounds import Side, bound_to_fail, bound_to_pass
-from claimwise.gates.counts import Floats, GateCounts, imagine
-from claimwise.gates.gather import Gathered
-from claimwise.gates.values import GateDecision, Outcome, SliceDecision
+from claimwise.gates.bounds import POWER, Confidence
+from claimwise.gates.changes import ChangeReading, PairedChange, RangeChange, decide_change
+from claimwise.gates.counts import Floats, GateCounts
+from claimwise.gates.gather import Gathered, SliceReadings
+from claimwise.gates.planning import MOST_ITEMS, find_detectable, is_wrong, plan_change, plan_rate
+from claimwise.gates.readings import CalibratedReading, CountedReading, Range, Reading
+from claimwise.gates.values import Gate, GateDecision, Outcome, SliceDecision
 from claimwise.metrics.counting import SliceKey
-from claimwise.metrics.histogram import Histogram
-from claimwise.metrics.intervals import effective_size, simultaneous_confidence
-from claimwise.metrics.paired import RateDifference, compare_items
+from claimwise.metrics.intervals import simultaneous_confidence
 from claimwise.types.results import Better
 
-MOST_ITEMS: Final = 100_000
-"""Beyond this many items, “more items” is no advice."""
-
+_ADVICE: Final = {"claim": "let people label some of these claims (claimwise rounds create)"}
 _ORDER: Final[dict[Outcome, int]] = {"fail": 0, "inconclusive": 1, "pass": 2}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Confidence:
-    """How sure a slice must be: to pass by itself, to fail together with the others."""
-
-    passing: float
-    failing: float
 
 
 def decide_gate(gathered: Gathered) -> GateDecision:
@@ -66,12 +55,7 @@ def decide_gate(gathered: Gathered) -> GateDecision:
     rule = gathered.rule
     keys = list(dict.fromkeys([*gathered.slices, *gathered.baseline, *gathered.missing]))
     tested = [key for key in keys if _count_items(gathered, key) >= rule.gate.min_items]
-    sure = Confidence(
-        passing=rule.gate.confidence,
-        failing=simultaneous_confidence(
-            rule.gate.confidence, max(1, len(tested)) * rule.gate.looks
-        ),
-    )
+    sure = _share_error(rule.gate, len(tested))
     slices = [_decide_slice(gathered, key, sure, tested=key in tested) for key in keys]
     unpaired = sum(found.unpaired for found in slices)
     alone = (f"Not compared, as only one of the runs was asked: {_count(unpaired)}.",)
@@ -88,40 +72,34 @@ def decide_gate(gathered: Gathered) -> GateDecision:
         pass_confidence=sure.passing,
         fail_confidence=sure.failing,
         slices=tuple(slices),
-        notes=(*gathered.notes, *(alone if unpaired else ()), *_describe_power(gathered, sure)),
+        notes=(*gathered.notes, *(alone if unpaired else ())),
+        power=_describe_power(rule.gate, slices, sure),
     )
 
 
-def _describe_power(gathered: Gathered, sure: Confidence) -> list[str]:
-    """Say what a gate with several looks still finds at one of them; nothing for one look."""
-    gate = gathered.rule.gate
-    limit = gate.min if gate.min is not None else gate.max
-    if gate.looks == 1 or limit is None:
-        return []
-    once = 1 - (1 - sure.failing) * gate.looks
-    sizes = [
-        effective_size(Histogram.from_clusters(table[:, 0], table[:, 1]))
-        for table in (counts.table() for counts in gathered.slices.values())
-    ]
-    size = min((one for one in sizes if one), default=0.0)
-    if not size:
-        return []
-    found, without = (find_detectable(size, limit, one) for one in (sure.failing, once))
-    where = "the smallest slice" if len(sizes) > 1 else "one look"
-    return [
-        f"Looks {gate.looks:,} times: {where} finds a rate {found:.0%} beyond the limit four times "
-        f"in five ({without:.0%} with one look)."
-    ]
+def _share_error(gate: Gate, slices: int) -> Confidence:
+    """Return how sure each slice must be, so that all of them, at all looks, hold together."""
+    failing = simultaneous_confidence(1 - gate.look_error, max(1, slices))
+    return Confidence(passing=gate.confidence, failing=failing)
 
 
-def find_detectable(size: float, limit: float, confidence: float, power: float = 0.8) -> float:
-    """Return how far beyond the limit a rate must lie for a look to fail it with ``power``.
-
-    Method: (z_confidence + z_power) standard errors of a rate at the limit from ``size``
-    independent units.
-    """
-    reach = float(special.ndtri(confidence) + special.ndtri(power))
-    return min(1.0, reach * math.sqrt(limit * (1 - limit) / size))
+def _describe_power(gate: Gate, slices: list[SliceDecision], sure: Confidence) -> str | None:
+    """Say what a gate finds at one look, where it compares runs or looks more than once."""
+    found = max((one.detectable for one in slices if one.detectable), default=None)
+    if found is None or not (gate.relative or gate.spares):
+        return None
+    points = round(100 * found)
+    told = f"One look fails a rate {points} points beyond the limit four times in five"
+    if gate.relative:
+        told = f"One look fails a run that is {points} points worse four times in five"
+    if len(slices) > 1:
+        told += ", whichever slice it is"
+    if not gate.spares:
+        return f"{told}."
+    # The same slice, had the gate spent all of its error on one look.
+    once = 1 - (1 - sure.failing) * (1 - gate.confidence) / gate.look_error
+    reaches = special.ndtri([once, sure.failing]) + special.ndtri(POWER)
+    return f"{told} ({100 * found * reaches[0] / reaches[1]:.0f} points, if it looked only once)."
 
 
 def find_slide(gathered: Gathered) -> list[SliceDecision]:
@@ -137,12 +115,7 @@ def find_slide(gathered: Gathered) -> list[SliceDecision]:
         for key in dict.fromkeys([*gathered.slices, *gathered.baseline])
         if _count_items(gathered, key) >= rule.gate.min_items
     ]
-    sure = Confidence(
-        passing=rule.gate.confidence,
-        failing=simultaneous_confidence(
-            rule.gate.confidence, 2 * max(1, len(keys)) * rule.gate.looks
-        ),
-    )
+    sure = _share_error(rule.gate, 2 * len(keys))
     found = []
     for key in keys:
         decided = _decide_slice(gathered, key, sure, tested=True)
@@ -187,51 +160,23 @@ def decide_rate(
     table: Floats, better: Better, limit: float, sure: Confidence
 ) -> tuple[Outcome, float, float]:
     """Decide one slice against a limit; return the outcome, the lower and the upper bound."""
-    ill = _bound_all(table, better, sure.passing, well=False)
-    well = _bound_all(table, better, sure.failing, well=True)
-    low, high = (ill, well) if better == "higher" else (well, ill)
-    return _decide_bounds(ill, well, better, limit), low, high
+    bounds = _bound_rate(CountedReading(table=table), better, sure)
+    return _decide_bounds(bounds, better, limit), *bounds
 
 
-def decide_change(
-    ill: RateDifference, well: RateDifference, better: Better, margin: float, sure: Confidence
-) -> tuple[Outcome, float, float]:
-    """Decide one slice against a baseline; return the outcome and bounds of the change.
-
-    ``ill`` is the change if everything unknown turned out badly, ``well`` if it turned out well.
-    """
-    if better == "higher":
-        worst, best = ill.bound(sure.passing, upper=False), well.bound(sure.failing, upper=True)
-        low, high, drop, surely = worst, best, -worst, -best
-    else:
-        worst, best = ill.bound(sure.passing, upper=True), well.bound(sure.failing, upper=False)
-        low, high, drop, surely = best, worst, worst, best
-    if drop <= margin:
-        return "pass", low, high
-    return ("fail" if surely > 0 else "inconclusive"), low, high
+def _bound_rate(reading: Reading, better: Better, sure: Confidence) -> Range:
+    """Return the bounds of a rate: the side that passes, and the side that fails."""
+    passing = reading.find_range(sure.passing, passing=True)
+    failing = reading.find_range(sure.failing, passing=False)
+    return (passing[0], failing[1]) if better == "higher" else (failing[0], passing[1])
 
 
-def _is_wrong(value: float, limit: float, better: Better) -> bool:
-    return value < limit if better == "higher" else value > limit
-
-
-def _bound_all(table: Floats, better: Better, confidence: float, *, well: bool) -> float:
-    """Return the bound on the side of the imagined turn.
-
-    Adding imagined units also makes the sample look larger, so the bound of what was scored
-    alone counts too where it reaches further.
-    """
-    side: Side = "upper" if well == (better == "higher") else "lower"
-    bound_rate = bound_to_fail if well else bound_to_pass
-    imagined = Histogram.from_clusters(*imagine(table, better, well=well, trusting=False))
-    scored = Histogram.from_clusters(table[:, 0], table[:, 1])
-    found = [
-        bound
-        for counted in (imagined, scored)
-        if (bound := bound_rate(counted, confidence, side)) is not None
-    ]
-    trivial = float(side == "upper")
-    return trivial if not found else (max if side == "upper" else min)(found)
+def _decide_bounds(bounds: Range, better: Better, limit: float) -> Outcome:
+    """Decide by the bound that must hold to pass and the one that must not to fail."""
+    ill, well = bounds if better == "higher" else bounds[::-1]
+    if is_wrong(well, limit, better):
+        return "fail"
+    return "inconclusive" if is_wrong(ill, limit, better) else "pass"
 
 
 def _count_items(gathered: Gathered, key: SliceKey) -> int:
@@ -281,87 +226,49 @@ def _decide_absolute(
     *,
     tested: bool,
 ) -> SliceDecision:
-    rule, gate = gathered.rule, gathered.rule.gate
+    rule, limit = gathered.rule, gathered.rule.gate.limit
     table = gathered.slices[key].table()
-    limit = (gate.min if gate.min is not None else gate.max) or 0.0
     items, total = _count_items(gathered, key), table.sum(axis=0)
-    found = _read_slice(gathered, key, table, limit, sure)
-    outcome, more = found.outcome, None
+    reading, bounds = _choose_reading(gathered, key, sure)
+    outcome, more = _decide_bounds(bounds, rule.better, limit), None
     if not tested:
-        outcome, more = "inconclusive", gate.min_items - items
-        reason = f"{_count(items)}, {gate.min_items:,} are asked for"
-    elif outcome == "inconclusive" and found.told:
-        reason = (
-            f"{found.told}: {found.low:.3f} to {found.high:.3f} leaves {limit:g} open; label some "
-            "claims of this run (claimwise rounds create)"
-        )
-    elif outcome == "inconclusive":
-        more = _plan_rate(found.table, rule.better, limit, sure)
-        reason = _explain(table, more, gathered.doubts.get(key))
+        outcome, more = "inconclusive", rule.gate.min_items - items
+        reason = f"{_count(items)}, {rule.gate.min_items:,} are asked for"
+    elif outcome != "inconclusive":
+        reason = _describe_rate(outcome, *bounds, limit, rule.better) + _name_reading(reading)
+    elif isinstance(reading, CountedReading):
+        more = plan_rate(reading.table, rule.better, limit, sure)
+        reason = _explain(gathered, key, table, more)
     else:
-        reason = _describe_rate(outcome, found.low, found.high, limit, rule.better)
-        reason += f" ({found.told})" if found.told else ""
+        reason = _explain_open(reading.told, bounds, f"{limit:g}")
     return SliceDecision(
         slice=named,
         outcome=outcome,
         reason=reason,
-        rate=found.rate,
-        low=found.low,
-        high=found.high,
+        rate=reading.rate,
+        low=bounds[0],
+        high=bounds[1],
         items=items,
         units=round(total[1]),
         unscored=round(total[2]),
-        untrusted=0 if found.told else round(max(total[3], total[4])),
-        basis=found.basis,
+        untrusted=0 if reading.told else round(total[3]),
+        basis=reading.basis,
         more_items=more,
+        detectable=find_detectable(reading.worth, limit, sure.failing) if reading.worth else None,
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Read:
-    """A slice's rate as one of its readings gives it; ``told`` is empty for labels as they are."""
-
-    outcome: Outcome
-    rate: float | None
-    low: float
-    high: float
-    table: Floats
-    basis: Basis | None = None
-    told: str = ""
-
-
-def _read_slice(
-    gathered: Gathered, key: SliceKey, table: Floats, limit: float, sure: Confidence
-) -> _Read:
-    """Decide a slice by the reading that leaves least open: people's labels, or a judge's."""
-    better = gathered.rule.better
+def _choose_reading(gathered: Gathered, key: SliceKey, sure: Confidence) -> tuple[Reading, Range]:
+    """Return the reading of a slice that leaves least open, and its bounds."""
     known = gathered.readings.get(key)
-    counted = known.people.table() if known else table
-    outcome, low, high = decide_rate(counted, better, limit, sure)
-    hits, units = counted.sum(axis=0)[:2]
-    found = [
-        _Read(
-            outcome=outcome, rate=_divide(hits, units), low=low, high=high, table=counted,
-            basis="people" if units and (known or gathered.by_people) else None,
-        )
-    ]  # fmt: skip
-    for reading in known.others if known else ():
-        low, _ = reading.find_range(sure.passing, passing=True)
-        _, high = reading.find_range(sure.failing, passing=False)
-        found.append(
-            _Read(
-                outcome=_decide_bounds(low, high, better, limit), rate=reading.rate, low=low,
-                high=high, table=counted, basis=reading.basis, told=reading.told,
-            )
-        )  # fmt: skip
-    return min(found, key=lambda one: one.high - one.low)
-
-
-def _decide_bounds(ill: float, well: float, better: Better, limit: float) -> Outcome:
-    """Decide by the bound that must hold to pass and the one that must not to fail."""
-    if _is_wrong(well, limit, better):
-        return "fail"
-    return "inconclusive" if _is_wrong(ill, limit, better) else "pass"
+    readings: list[Reading] = [] if known is None else known.list_all()
+    if known is None:
+        table = gathered.slices[key].table()
+        by_people = gathered.by_people and table[:, 1].any()
+        readings = [CountedReading(table=table, basis="people" if by_people else None)]
+    better = gathered.rule.better
+    bounded = [(reading, _bound_rate(reading, better, sure)) for reading in readings]
+    return min(bounded, key=lambda one: one[1][1] - one[1][0])
 
 
 def _decide_relative(
@@ -373,29 +280,25 @@ def _decide_relative(
     tested: bool,
 ) -> SliceDecision:
     rule, gate = gathered.rule, gathered.rule.gate
-    here, there = gathered.slices.get(key, GateCounts()), gathered.baseline.get(key, GateCounts())
     shared, unpaired = _share_items(gathered, key)
-    new, base = here.table(shared), there.table(shared)
+    new, base = (_take(side, key, shared) for side in (gathered.slices, gathered.baseline))
     total = new.sum(axis=0)
-    ill, well = (compare_imagined(base, new, rule.better, well=turn) for turn in (False, True))
+    change, bounds = _choose_change(gathered, key, shared, sure)
     outcome: Outcome = "inconclusive"
-    low: float | None = None
-    high: float | None = None
     more: int | None = None
-    if ill is None or well is None:
+    low, high = bounds if bounds and tested else (None, None)
+    if bounds is None:
         reason = "no item of this slice has a rate in both runs"
     elif not tested:
         more = gate.min_items - len(shared)
         reason = f"{_count(len(shared))} in both runs, {gate.min_items:,} are asked for"
     else:
-        # A judge shows less of a drop than people would see: less of one is tolerated.
-        tolerance = gate.tolerance * gathered.strength
-        outcome, low, high = decide_change(ill, well, rule.better, tolerance, sure)
-        reason = _describe_change(outcome, low, high, tolerance, rule.better)
-        if outcome == "inconclusive":
-            more = _plan_change(ill, well, rule.better, tolerance, sure)
-            reason = _explain(np.vstack((new, base)), more, gathered.doubts.get(key))
-    rate, was = _divide(total[0], total[1]), _divide(*base.sum(axis=0)[:2])
+        outcome = decide_change(bounds, rule.better, gate.tolerance)
+        more = _plan_paired(change, rule.better, gate.tolerance, sure, outcome)
+        reason = _explain_change(
+            gathered, key, change, bounds, outcome, np.vstack((new, base)), more
+        )
+    was, rate = change.rates
     return SliceDecision(
         slice=named,
         outcome=outcome,
@@ -406,106 +309,113 @@ def _decide_relative(
         items=len(shared),
         units=round(total[1]),
         unscored=round(total[2] + base[:, 2].sum()),
-        untrusted=round(max(total[3], total[4])),
+        untrusted=0 if change.told else round(total[3]),
+        basis=change.basis,
         baseline_rate=was,
         change=None if rate is None or was is None else rate - was,
         more_items=more,
         unpaired=unpaired,
+        detectable=change.find_detectable(sure) if tested else None,
     )
 
 
-def compare_imagined(
-    base: Floats, new: Floats, better: Better, *, well: bool
-) -> RateDifference | None:
-    """Return the change if what is unknown of the new run turned out well, and of the base ill.
-
-    Or the other way round. Both tables have a line for each shared item.
-    """
-    return compare_items(
-        *imagine(base, better, well=not well, trusting=well),
-        *imagine(new, better, well=well, trusting=well),
-    )
-
-
-def _plan_rate(table: Floats, better: Better, limit: float, sure: Confidence) -> int | None:
-    """Return about how many more items decide, if more of the same come in.
-
-    The items at hand are taken several times over until the bound leaves the limit behind. None
-    when the unknown units decide, whatever the number of items.
-    """
-    for well, confidence in ((False, sure.passing), (True, sure.failing)):
-        counted = Histogram.from_clusters(*imagine(table, better, well=well, trusting=False))
-        if _is_wrong(counted.hits / counted.units, limit, better) == well:
-            decides = partial(_would_decide, counted, better, limit, confidence, well)
-            return max(1, _search(counted.items, decides) - counted.items)
-    return None
-
-
-def _would_decide(
-    h: Histogram, better: Better, limit: float, confidence: float, well: bool, items: int
-) -> bool:
-    """Return whether so many items of the same kinds would fail a gate (``well``) or pass it."""
-    side: Side = "upper" if well == (better == "higher") else "lower"
-    bound_rate = bound_to_fail if well else bound_to_pass
-    bound = bound_rate(_multiply(h, items / h.items), confidence, side)
-    return bound is not None and _is_wrong(bound, limit, better) == well
-
-
-def _multiply(h: Histogram, factor: float) -> Histogram:
-    """Return a histogram as it would be with more items of the same kinds."""
-    counts = np.rint(h.clusters * factor).astype(np.int64)
-    return Histogram(
-        numerator=h.numerator, denominator=h.denominator, clusters=counts,
-        trials=float(h.denominator @ counts),
-    )  # fmt: skip
-
-
-def _plan_change(
-    ill: RateDifference, well: RateDifference, better: Better, margin: float, sure: Confidence
+def _plan_paired(
+    change: ChangeReading, better: Better, margin: float, sure: Confidence, outcome: Outcome
 ) -> int | None:
-    """Return about how many more shared items decide; None when the unknown units do."""
-    sign = 1 if better == "higher" else -1
-    # How far each change is from the line that it would have to be sure to have left behind.
-    room, drop = sign * ill.change + margin, -sign * well.change
-
-    def decides(items: int) -> bool:
-        shrink = math.sqrt(ill.items / items)
-        t_pass, t_fail = (_reach(ill, sure.passing), _reach(well, sure.failing))
-        return t_pass * shrink <= room or t_fail * shrink < drop
-
-    if room <= 0 and drop <= 0:
+    """Return how many more items would decide a change that items are counted for."""
+    if outcome != "inconclusive" or change.told or not isinstance(change, PairedChange):
         return None
-    return max(1, _search(ill.items, decides) - ill.items)
+    found = change.imagine(better)
+    return plan_change(*found, better, margin, sure) if found else None
 
 
-def _reach(difference: RateDifference, confidence: float) -> float:
-    return difference.bound(confidence, upper=True) - difference.change
+def _explain_change(
+    gathered: Gathered,
+    key: SliceKey,
+    change: ChangeReading,
+    bounds: Range,
+    outcome: Outcome,
+    table: Floats,
+    more: int | None,
+) -> str:
+    """Say why a change is decided as it is, or what would decide it."""
+    rule = gathered.rule
+    if outcome != "inconclusive":
+        told = _describe_change(outcome, *bounds, rule.gate.tolerance, rule.better)
+        return told + _name_reading(change)
+    if not change.told:
+        return _explain(gathered, key, table, more)
+    margin = f"a drop of {rule.gate.tolerance:g}"
+    return _explain_open(change.told, bounds, margin)
 
 
-def _search(items: int, decides: Callable[[int], bool]) -> int:
-    """Return the fewest items that decide, to a twentieth; MOST_ITEMS and more stand for never."""
-    low, high = items, items
-    while not decides(high):
-        low, high = high, high * 2
-        if high > MOST_ITEMS:
-            return items + MOST_ITEMS
-    while high - low > max(1, high // 20):
-        middle = (low + high) // 2
-        low, high = (low, middle) if decides(middle) else (middle, high)
-    return high
+def _choose_change(
+    gathered: Gathered, key: SliceKey, shared: list[str], sure: Confidence
+) -> tuple[ChangeReading, Range | None]:
+    """Return the reading of a change that leaves least open, and its bounds; None without rates."""
+    changes = _list_changes(gathered, key, shared)
+    bounded = [(change, change.find_bounds(gathered.rule.better, sure)) for change in changes]
+    return min(bounded, key=lambda one: math.inf if one[1] is None else one[1][1] - one[1][0])
 
 
-def _explain(table: Floats, more: int | None, doubt: str | None) -> str:
+def _list_changes(gathered: Gathered, key: SliceKey, shared: list[str]) -> list[ChangeReading]:
+    """Return the ways to read a change; both runs are on the same basis in each."""
+    new, base = gathered.readings.get(key), gathered.base_readings.get(key)
+    if new is None or base is None:
+        tables = (_take(side, key, shared) for side in (gathered.baseline, gathered.slices))
+        return [PairedChange(base=next(tables), new=next(tables))]
+    found: list[ChangeReading] = [
+        PairedChange(base=base.people.table(shared), new=new.people.table(shared), basis="people"),
+        RangeChange(base=_take_surest(base, shared), new=_take_surest(new, shared)),
+    ]
+    judges = {one.judge: one for one in base.others if isinstance(one, CalibratedReading)}
+    for one in new.others:
+        if isinstance(one, CalibratedReading) and one.judge in judges:
+            other = judges[one.judge]
+            found.append(
+                PairedChange(
+                    base=other.counts.table(shared), new=one.counts.table(shared),
+                    strength=min(one.strength, other.strength), basis=one.basis, told=one.told,
+                )
+            )  # fmt: skip
+    return found
+
+
+def _take_surest(known: SliceReadings, items: list[str]) -> Reading:
+    """Return what people's labels say of a run at their surest."""
+    by_people = [one for one in known.list_all(items) if one.basis != "judge_only"]
+    return min(by_people, key=lambda one: -np.subtract(*one.find_range(0.95, passing=True)))
+
+
+def _take(side: Mapping[SliceKey, GateCounts], key: SliceKey, items: list[str]) -> Floats:
+    return side.get(key, GateCounts()).table(items)
+
+
+def _name_reading(reading: Reading | ChangeReading) -> str:
+    return f" ({reading.told})" if reading.told else ""
+
+
+def _explain_open(told: str, bounds: Range, line: str) -> str:
+    """Say why a reading that is no count of items leaves a slice open, and what would help."""
+    return (
+        f"{told}: {bounds[0]:.3f} to {bounds[1]:.3f} leaves {line} open; let people label more "
+        "claims (claimwise rounds create)"
+    )
+
+
+def _explain(gathered: Gathered, key: SliceKey, table: Floats, more: int | None) -> str:
     """Say why a slice is inconclusive, and what would decide it."""
-    unscored, untrusted = round(table[:, 2].sum()), round(table[:, 3:].max(axis=1).sum())
-    barred = f"{untrusted:,} labels decide nothing: {doubt}" if untrusted and doubt else None
-    if more is None:
-        return barred or f"the {unscored:,} unscored decide: score them"
-    if more >= MOST_ITEMS:
-        told = f"needs more than {MOST_ITEMS:,} more items: too near the limit"
-    else:
-        told = f"needs about {_count(_round_up(more), 'more ')}"
-    return f"{told}; {barred}" if barred else told
+    unscored, untrusted = round(table[:, 2].sum()), round(table[:, 3].sum())
+    told = []
+    if more is not None and more >= MOST_ITEMS:
+        told.append(f"needs more than {MOST_ITEMS:,} more items: too near the limit")
+    elif more is not None:
+        told.append(f"needs about {_count(_round_up(more), 'more ')}")
+    if untrusted:
+        doubt = gathered.doubts.get(key)
+        told.append(f"{untrusted:,} labels decide nothing" + (f": {doubt}" if doubt else ""))
+        told.append(_ADVICE.get(gathered.rule.metric.unit, "let people label them"))
+    return "; ".join(told) or f"the {unscored:,} unscored decide: score them"
 
 
 def _count(items: int, kind: str = "") -> str:
@@ -533,10 +443,6 @@ def _describe_change(
     if best > 0:
         return f"worse, but by at most {worst:.3f}; {margin:g} is tolerated"
     return f"worse by at most {max(0.0, worst):.3f}; {margin:g} is tolerated"
-
-
-def _divide(hits: float, units: float) -> float | None:
-    return float(hits / units) if units else None
 
 
 def _badness(found: SliceDecision, better: Better) -> tuple[object, ...]:

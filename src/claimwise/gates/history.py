@@ -52,6 +52,17 @@ def list_results(
     ]
 
 
+def count_looks(store: Store, gate: str, run_id: str) -> int:
+    """Return at how many runs a gate has looked, this one included; one more look is none."""
+    if store.schema_version is None:
+        return 1
+    rows = store.query(
+        f"select count(distinct run_id) from {_TABLE} where gate = :gate and run_id <> :run_id",
+        {"gate": gate, "run_id": run_id},
+    )
+    return 1 + int(rows[0][0])
+
+
 def _make_event(
     decision: GateDecision, report: GateReport, metrics: dict[str, Metric], moment: datetime
 ) -> GateEvent:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from claimwise.gates.values import GateDecision, GateEvent, GateReport, Outcome, SliceDecision
+from claimwise.gates.values import Gate, GateDecision, GateEvent, GateReport, Outcome, SliceDecision
 from claimwise.report.columns import Writer
 from claimwise.report.format import (
     MISSING,
@@ -108,9 +108,20 @@ def _explain_bounds(decision: GateDecision) -> str:
     what = "the change" if decision.baseline_id else "the rate"
     return (
         f"Bounds of {what}: to pass, {passing} at {show_confidence(decision.pass_confidence)}; to "
-        f"fail, {failing} at {show_confidence(decision.fail_confidence)} (all slices together "
-        f"{show_confidence(decision.gate.confidence)})."
+        f"fail, {failing} at {show_confidence(decision.fail_confidence)} "
+        f"({_describe_spending(decision.gate)})." + (f" {decision.power}" if decision.power else "")
     )
+
+
+def _describe_spending(gate: Gate) -> str:
+    """Say over what a gate's error is spread."""
+    if gate.spares and gate.looks_per_year is not None:
+        return (
+            f"all slices together; {gate.false_alarms_per_year:g} false alarms per year in "
+            f"{gate.looks_per_year:,.0f} looks"
+        )
+    over = f"all slices and {gate.looks:,} looks" if gate.spares else "all slices"
+    return f"{over} together {show_confidence(gate.confidence)}"
 
 
 def describe_twin(decision: GateDecision) -> str | None:

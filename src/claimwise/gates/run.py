@@ -11,9 +11,12 @@ import msgspec
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ConfigError, describe_unknown
 from claimwise.gates import GateRule, decide_gate, gather_gate, resolve_gate
+from claimwise.gates.baselines import PREVIOUS, find_anchor
 from claimwise.gates.decide import add_slide, find_slide
-from claimwise.gates.gather import PREVIOUS, find_anchor, measure_twin
+from claimwise.gates.gather import measure_twin
+from claimwise.gates.history import count_looks
 from claimwise.gates.settings import name_abstention, name_twin, read_gates
+from claimwise.gates.tables import RunReader
 from claimwise.gates.values import Gate, GateDecision, GateReport
 from claimwise.metrics import check_run, load_metrics
 from claimwise.metrics.estimate import check_labeler
@@ -63,6 +66,7 @@ def run_gates(
 
 def _decide(store: Store, rule: GateRule, run_id: str, gated: set[str | None]) -> GateDecision:
     decision = decide_gate(gather_gate(store, rule, run_id))
+    decision = _note_looks(store, decision)
     if rule.gate.baseline == PREVIOUS:
         decision = _hold_anchor(store, rule, decision)
     twin = name_twin(rule.gate)
@@ -72,9 +76,25 @@ def _decide(store: Store, rule: GateRule, run_id: str, gated: set[str | None]) -
     return msgspec.structs.replace(decision, twin=found)
 
 
+def _note_looks(store: Store, decision: GateDecision) -> GateDecision:
+    """Say when a gate has looked more often than it declared: its error is spent."""
+    gate = decision.gate
+    if gate.looks == 1:
+        return decision
+    looks = count_looks(store, gate.name, decision.run_id)
+    if looks <= gate.looks:
+        return decision
+    note = (
+        f"Look {looks:,} of a gate that declares {gate.looks:,}: false alarms are likelier than "
+        f"{1 - gate.confidence:.0%} by now; raise looks, or use false_alarms_per_year."
+    )
+    return msgspec.structs.replace(decision, notes=(*decision.notes, note))
+
+
 def _hold_anchor(store: Store, rule: GateRule, decision: GateDecision) -> GateDecision:
     """Hold a run against an earlier one as well: many small drops may each pass."""
-    anchor = find_anchor(store, rule, decision.run_id, decision.baseline_id or "")
+    measure = RunReader(store, rule).measure
+    anchor = find_anchor(store, rule, decision.run_id, decision.baseline_id or "", measure)
     if anchor is None:
         return decision
     held = replace(rule, gate=msgspec.structs.replace(rule.gate, baseline=anchor))

@@ -48,7 +48,7 @@ def _name_gates(path: Path, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
 
 def _find_contradiction(gate: Gate) -> str | None:
     """Say what of a gate can't be meant, or None."""
-    return _check_limits(gate) or _check_shares(gate)
+    return _check_limits(gate) or _check_looks(gate) or _check_shares(gate)
 
 
 def _check_limits(gate: Gate) -> str | None:
@@ -71,6 +71,23 @@ def _check_limits(gate: Gate) -> str | None:
                 f"{name} must be above 0 and below 1, not {value:g}: otherwise every run passes, "
                 "or none can"
             )
+    return None
+
+
+def _check_looks(gate: Gate) -> str | None:
+    """Say what is wrong with how often a gate looks."""
+    looks, alarms = gate.looks_per_year, gate.false_alarms_per_year
+    if looks is None and alarms is None:
+        return None
+    if looks is None or alarms is None:
+        missing = "looks_per_year" if looks is None else "false_alarms_per_year"
+        return f"has only half of a budget; add {missing}"
+    if gate.looks != 1:
+        return "has both looks and a budget of false alarms; keep one"
+    if not 1 <= looks <= MOST_LOOKS:
+        return f"looks_per_year must be 1 to {MOST_LOOKS:,}, not {looks:g}"
+    if not 0.001 <= alarms <= 100:
+        return f"false_alarms_per_year must be 0.001 to 100, not {alarms:g}"
     return None
 
 

@@ -15,7 +15,7 @@ class Trust:
     """The calibrations of instruments, looked up item by item."""
 
     def __init__(self, store: Store, labelers: Iterable[str], views: Sequence[str]) -> None:
-        self._judgements = _find_judgements(views)
+        self._judgements = find_judgements(views)
         self._standings = read_standings(store)
         found = self._standings.list_of(set(labelers))
         columns = {"domain", *(name for one in found for name in one.slice)}
@@ -52,7 +52,7 @@ def describe_standing(labeler: str, standing: Standing, found: Calibration) -> s
     return f"{labeler} is {status}{where} (calibration of {made}): {found.reason}"
 
 
-def _find_judgements(views: Sequence[str]) -> tuple[Judgement, ...]:
+def find_judgements(views: Sequence[str]) -> tuple[Judgement, ...]:
     """Return which kinds of verdicts views of labels hold; answer labels are of neither."""
     found: list[Judgement] = []
     if any(view in ("deciding_labels", "candidate_labels") for view in views):

@@ -36,6 +36,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     anchor: str = "best"  # of the earlier runs; or a run, or "none"
     confidence: float = 0.95
     looks: int = 1  # how often the gate will be applied; its fails hold over all of them together
+    # Instead of looks: how often a year it is applied, and may fail a system that is at its limit.
+    looks_per_year: float | None = None
+    false_alarms_per_year: float | None = None
     min_items: int = 2  # a slice with fewer is inconclusive
     labels: str | None = None  # which may decide; else the project's
     min_agreement: float = 0.8  # 0 takes a judge's verdicts for the truth, unmeasured
@@ -52,6 +55,24 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def tolerance(self) -> float:
         """The tolerated drop of a relative gate."""
         return DEFAULT_MARGIN if self.margin is None else self.margin
+
+    @property
+    def limit(self) -> float:
+        """The limit of an absolute gate."""
+        return (self.min if self.min is not None else self.max) or 0.0
+
+    @property
+    def look_error(self) -> float:
+        """The error that one look may spend on failing; never more than a single look may."""
+        alone = 1 - self.confidence
+        if self.looks_per_year is None or self.false_alarms_per_year is None:
+            return alone / self.looks
+        return min(alone, self.false_alarms_per_year / self.looks_per_year)
+
+    @property
+    def spares(self) -> bool:
+        """Whether one look spends less than the gate's whole error."""
+        return self.look_error < 1 - self.confidence
 
 
 DEFAULT_MARGIN = 0.05
@@ -76,7 +97,7 @@ class SliceDecision(msgspec.Struct, frozen=True, kw_only=True):
     unscored: int
     # Units that a judge judged which may decide nothing: nobody knows its error on such items.
     untrusted: int = 0
-    # What the rate and its bounds rest on; None: no label plays a part, or only trusted ones.
+    # What the rate and its bounds rest on; None: no judge plays a part.
     basis: Literal["people", "corrected", "judge_only"] | None = None
     baseline_rate: float | None = None
     change: float | None = None
@@ -84,6 +105,8 @@ class SliceDecision(msgspec.Struct, frozen=True, kw_only=True):
     more_items: int | None = None
     # Items of the slice that only one of the two runs has.
     unpaired: int = 0
+    # The drop below the limit (or the baseline) that one look fails four times in five.
+    detectable: float | None = None
 
 
 class Twin(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +141,7 @@ class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     anchor_id: str | None = None  # the run that a slow slide was held against
     twin: Twin | None = None  # of a gate on one half of the abstention pair without the other
+    power: str | None = None  # what one look finds, of a gate that compares or looks often
 
     @property
     def blocks(self) -> bool:

@@ -87,6 +87,10 @@ _LABELS: Final = {
     "deciding_labels": ("claim_labels",),
     "candidate_labels": ("standing_labels", "labels"),
 }
+# Of those the ones that no choice of labels narrows: all labels ever given.
+_TABLES: Final = frozenset(
+    name for others in _LABELS.values() for name in others if name != "claim_labels"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,6 +117,11 @@ class Metric:
     def better_for(self, member: str | None) -> Better | None:
         """Return which direction is better, for a member of the series or in general."""
         return self.better.get(member, self.better.get(None))
+
+    @property
+    def follows_policy(self) -> bool:
+        """Whether the choice of labels narrows all that it reads: it names no table of labels."""
+        return not _find_words(self.sql) & _TABLES
 
 
 def load_metrics(folder: Path | None = None) -> dict[str, Metric]:
@@ -299,7 +308,7 @@ def _read_labels(path: str, value: str | None, sql: str) -> tuple[str, ...]:
     if value == "none":
         return ()
     if value is None:
-        names = set(_WORD.findall(_COMMENT.sub("", sql).lower()))  # SQL reads either case
+        names = _find_words(sql)
         return tuple(view for view, others in _LABELS.items() if names & {view, *others})
     views = tuple(value.replace(",", " ").split())
     wrong = next((view for view in views if view not in _LABELS), None)
@@ -307,6 +316,10 @@ def _read_labels(path: str, value: str | None, sql: str) -> tuple[str, ...]:
         known = ", ".join(_LABELS)
         raise MetricError(f"{path}: labels: found {wrong or value!r}, expected none, or of {known}")
     return views
+
+
+def _find_words(sql: str) -> set[str]:
+    return set(_WORD.findall(_COMMENT.sub("", sql).lower()))  # SQL reads either case
 
 
 def _parse_header(sql: str, path: str) -> dict[tuple[str, str | None], str]:

@@ -8,7 +8,6 @@ are, and everything downstream is computed from it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -308,44 +307,6 @@ def has_clusters(store: Store, run_id: str, cluster: str | None = None) -> bool:
         "where a.run_id = :run_id and e.cluster_id is not null limit 1"
     )
     return bool(store.query(sql, {"run_id": run_id}))
-
-
-def map_clusters(store: Store, run_id: str, cluster: str | None = None) -> dict[str, str]:
-    """Return what items belong to, as `count_items` adds them up; empty where they stand alone."""
-    if not has_clusters(store, run_id, cluster):
-        return {}
-    joins: list[str] = []
-    above = write_cluster(store, cluster or CONVERSATION, joins)
-    sql = (
-        f"select m.cluster_id, {above} from (select item_id as cluster_id from eval_items) as m "
-        f"{' '.join(joins)}"
-    )
-    named = {"run_id": run_id} if ":run_id" in sql else {}
-    return {item: str(found) for item, found in store.query(sql, named) if found is not None}
-
-
-def describe_shared(store: Store, run_id: str, cluster: str | None = None) -> str | None:
-    """Say that items share documents although intervals take them for independent; or None."""
-    if cluster is not None or has_clusters(store, run_id):
-        return None
-    asked = {
-        row[0]
-        for row in store.query(
-            "select distinct item_id from answers where run_id = :run_id", {"run_id": run_id}
-        )
-    }
-    found = Counter(
-        document
-        for item, document in map_clusters(store, run_id, DOCUMENT).items()
-        if item in asked
-    )
-    shared = sum(count for count in found.values() if count > 1)
-    if 2 * shared <= len(asked):
-        return None
-    return (
-        f"{shared:,} of {len(asked):,} items share a document with others, and intervals take them "
-        "for independent. If a document makes them right or wrong together, use --cluster document"
-    )
 
 
 def list_attributes(store: Store) -> list[str]:

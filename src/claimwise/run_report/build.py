@@ -89,7 +89,10 @@ def _measure_probabilities(
 def _correct(store: Store, run_id: str, settings: Settings) -> tuple[CorrectedRate, ...]:
     """Return the run's rates by rounds of people's labels."""
     kinds: tuple[Judgement, ...] = ("grounded", "closed_book")
-    found = [correct_run(store, run_id, kind, confidence=settings.confidence) for kind in kinds]
+    found = [
+        correct_run(store, run_id, kind, confidence=settings.confidence, cluster=settings.cluster)
+        for kind in kinds
+    ]
     return tuple(one for one in found if one is not None)
 
 

@@ -18,6 +18,7 @@ from claimwise.command.options import (
     measure_options,
     open_project_store,
     store_option,
+    warn_of_shared,
     write_output,
 )
 from claimwise.metrics import load_metrics
@@ -79,6 +80,7 @@ def command(
             summary = summarize_project(
                 opened, project, run_id, by=by, settings=settings, most_claims=most
             )
+        warn_of_shared(opened, run_id, settings.cluster)
     if form == "text" and output is None:
         _print(console(), report, summary)
     else:

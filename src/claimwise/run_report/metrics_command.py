@@ -15,9 +15,9 @@ from claimwise.command.options import (
     open_project_store,
     print_json,
     store_option,
+    warn_of_shared,
 )
 from claimwise.metrics import Metric, find_metric, load_metrics
-from claimwise.metrics.counting import describe_shared
 from claimwise.report.format import join_words
 from claimwise.run_report import print_tables, render_tables_markdown, tables_to_document
 from claimwise.run_report.build import list_table_judges
@@ -69,8 +69,7 @@ def command(
             if metric.name in chosen
         ]
         judges = list_table_judges(opened, tables, settings)
-        for shared in {describe_shared(opened, run, settings.cluster) for run in named} - {None}:
-            click.echo(f"hint: {shared}", err=True)
+        warn_of_shared(opened, named, settings.cluster)
     headlines = {basis.run_id: basis.headline for basis in bases}
     if form == "json":
         print_json(tables_to_document(tables, headlines, judges))
