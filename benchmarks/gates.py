@@ -40,7 +40,12 @@ from claimwise.gates.counts import ItemRow
 from claimwise.gates.decide import Confidence, compare_imagined, decide_change, decide_rate
 from claimwise.gates.values import DEFAULT_MARGIN
 from claimwise.metrics.histogram import Histogram
-from claimwise.metrics.intervals import FEW_INFORMATIVE, PLANNING_ICC, simultaneous_confidence
+from claimwise.metrics.intervals import (
+    FEW_INFORMATIVE,
+    PLANNING_ICC,
+    UNSEEN_ICC,
+    simultaneous_confidence,
+)
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -149,7 +154,7 @@ def summarize(hits: Array, sizes: Array) -> Summary:
         assumed = 1 + (size - 1) * icc
         weight = np.maximum(0, 1 - informative / enough)
         pulled = np.maximum(measured, weight * assumed + (1 - weight) * measured)
-        effects.append(np.maximum(1, np.where(inside, pulled, assumed)))
+        effects.append(np.maximum(1, np.where(inside, pulled, 1 + (size - 1) * UNSEEN_ICC)))
         weights.append(weight)
     most = items - 1.0
     carried = np.minimum(carried, most)
