@@ -272,11 +272,11 @@ def _stratify(
         free = [claim for claim in members if again or claim.told is None]
         if free:
             strata[name] = free
-            shares[name] = Share(len(free), _guess_spread(members))
+            shares[name] = Share(len(free), guess_spread(members))
     return strata, shares
 
 
-def _guess_spread(claims: Sequence[Candidate]) -> float:
+def guess_spread(claims: Sequence[Candidate]) -> float:
     """Return the standard deviation of a stratum's claims: people's labels tell it best.
 
     Else the mean doubt of the instrument, whichever its verdict is; else the most there can be.
