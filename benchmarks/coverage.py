@@ -456,7 +456,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=20_240)
     parser.add_argument("--data", type=Path, help="a folder of labelled sets, *.jsonl.xz")
     options = parser.parse_args()
-    runs, resampled = (120, 5) if options.quick else (2_500, 400)
+    runs, resampled = (120, 5) if options.quick else (1_000, 50)
     started = time.perf_counter()
     print(
         f"# Coverage of nominal {CONFIDENCE:.0%} intervals\n\n{runs} simulated runs a setting "
@@ -471,7 +471,7 @@ def main() -> None:
     checks = check(results, noise=0.04 if options.quick else 0.0)
     sets = None
     if options.data:
-        sets = report_sets(options.data, 300 if options.quick else 2_000, options.seed)
+        sets = report_sets(options.data, 200 if options.quick else 600, options.seed)
         checks["labelled_sets_each_at_least_92"] = sets[DEFAULT.strip("*")]["worst_set"] >= 0.92 - (
             0.02 if options.quick else 0.0
         )
