@@ -104,6 +104,7 @@ def _find_for(
             seed=settings.seed,
             labels=labels,
             cluster=settings.cluster,
+            weights=settings.weights,
         )
         return estimate_metric(store, metric, run_id, (), chosen).overall[0]
 

@@ -85,6 +85,7 @@ class MeasureOptions:
             seed=base.seed if self.seed is None else self.seed,
             labels=self.labels or base.labels,
             cluster=self.cluster or base.cluster,
+            weights=base.weights,
         )
 
     def read_by(self, project: Project) -> tuple[str, ...]:
@@ -248,6 +249,7 @@ def change_settings(
         confidence=base.confidence if confidence is None else confidence,
         seed=base.seed,
         cluster=cluster or base.cluster,
+        weights=base.weights,
     )
 
 
