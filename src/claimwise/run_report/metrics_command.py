@@ -17,6 +17,7 @@ from claimwise.command.options import (
 )
 from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
 from claimwise.metrics.counting import describe_shared
+from claimwise.metrics.near_questions import describe_near_questions
 from claimwise.report.format import join_words
 from claimwise.run_report import print_tables, render_tables_markdown, tables_to_document
 
@@ -67,6 +68,10 @@ def command(
         ]
         for shared in {describe_shared(opened, run, settings.cluster) for run in named} - {None}:
             click.echo(f"hint: {shared}", err=True)
+        for near in {describe_near_questions(opened, run, settings.cluster) for run in named} - {
+            None
+        }:
+            click.echo(f"hint: {near}", err=True)
     if form == "json":
         print_json(tables_to_document(tables))
     elif form == "markdown":
