@@ -49,11 +49,10 @@ from claimwise.labelling.draw import (
 )
 from claimwise.labelling.rounds import Candidate
 from claimwise.metrics.calibration_error import (
-    BINS,
     bound_error,
-    find_bins,
     measure_error,
     measure_errors,
+    measure_plain_error,
 )
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval
@@ -362,13 +361,6 @@ class ErrorOfScores(NamedTuple):
     width: float
 
 
-def measure_plain_ece(scored: Scored) -> float:
-    """The usual calibration error: what chance adds stays in it."""
-    gaps = scored.weights * (scored.scores - scored.supported)
-    by_bin = np.bincount(find_bins(scored.scores), weights=gaps, minlength=BINS)
-    return float(np.abs(by_bin).sum() / scored.weights.sum())
-
-
 def measure_scores(items: int, right: bool, truth: float, runs: int, seed: int) -> ErrorOfScores:
     """Return the calibration errors of runs of so many items, on average."""
     generator = np.random.Generator(np.random.PCG64(seed))
@@ -380,7 +372,7 @@ def measure_scores(items: int, right: bool, truth: float, runs: int, seed: int) 
         drawn = generator.multinomial(items, np.full(items, 1 / items), size=300).astype(float)
         low, high = bound_error(error, measure_errors(sums, drawn), CONFIDENCE) or (0.0, 1.0)
         held = low <= truth <= high
-        found.append((measure_plain_ece(scored), error, float(held), high - low))
+        found.append((measure_plain_error(sums), error, float(held), high - low))
     return ErrorOfScores(*map(float, np.mean(found, axis=0)))
 
 
@@ -394,7 +386,7 @@ def report_errors(runs: int, seed: int) -> dict[str, ErrorOfScores]:
     for right in (True, False):
         name = "exactly right" if right else "too sure"
         many = simulate_scores(200_000, np.random.Generator(np.random.PCG64(1)), right=right)
-        truth = 0.0 if right else measure_plain_ece(many)
+        truth = 0.0 if right else measure_plain_error(sum_scored(many, many.scores))
         for items in (15, 50, 250):
             one = measure_scores(items, right, truth, runs, seed + items)
             results[f"{name}, {items} items"] = one
@@ -507,11 +499,15 @@ def main() -> None:
     checks["maps_help"] = all(mapped.after < mapped.before / 2 for mapped in maps.values())
     coverage = [found["corrected"].coverage for found in results.values()]
     old = [found["0.6.0"].coverage for found in results.values()]
+    widths = [
+        float(np.mean([found[name].width for found in results.values()])) for name in METHODS[:2]
+    ]
     answer = {
         "benchmark": "calibration",
         "quick": options.quick,
         "runs": runs,
         "coverage": [round(min(coverage), 3), round(float(np.mean(coverage)), 3)],
+        "times_as_wide_0.6.0": round(widths[1] / widths[0], 2),
         "coverage_0.6.0": [round(min(old), 3), round(float(np.mean(old)), 3)],
         "ece": {str(items): [round(m.before, 3), round(m.after, 3)] for items, m in maps.items()},
         "checks": checks,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from claimwise.calibration.values import MapFit, ProbabilityMap, Threshold
-from claimwise.metrics.calibration_error import measure_error, sum_bins
+from claimwise.metrics.calibration_error import measure_error, measure_plain_error, sum_bins
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -98,8 +98,10 @@ def fit_map(scored: Scored, seed: int = 0) -> MapFit | None:
         claims=len(scored.scores),
         folds=int(folds.max()) + 1,
         log_loss=losses,
-        ece_before=measure_ece(scored, scored.scores),
-        ece_after=measure_ece(scored, held[best]),
+        # With what chance adds: maps follow chance, so on held-out items less of it is left than
+        # would be taken off, and that would promise too much.
+        ece_before=measure_plain_error(sum_scored(scored, scored.scores)),
+        ece_after=measure_plain_error(sum_scored(scored, held[best])),
     )
 
 

@@ -50,6 +50,13 @@ def measure_error(sums: Floats) -> float:
     return float(measure_errors(sums, np.ones((1, len(sums))))[0])
 
 
+def measure_plain_error(sums: Floats) -> float:
+    """Return the calibration error of all groups with what chance adds; NaN without claims."""
+    totals = sums.sum(axis=0)
+    weight = float(totals[1].sum())
+    return float(np.abs(totals[0]).sum()) / weight if weight else math.nan
+
+
 def measure_errors(sums: Floats, drawn: Floats) -> Floats:
     """Return the calibration error for every line of group counts, less what chance adds.
 
