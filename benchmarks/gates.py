@@ -43,7 +43,12 @@ from claimwise.gates.counts import ItemRow
 from claimwise.gates.decide import decide_rate
 from claimwise.gates.values import DEFAULT_MARGIN
 from claimwise.metrics.histogram import Histogram
-from claimwise.metrics.intervals import FEW_INFORMATIVE, PLANNING_ICC, simultaneous_confidence
+from claimwise.metrics.intervals import (
+    FEW_INFORMATIVE,
+    PLANNING_ICC,
+    UNSEEN_ICC,
+    simultaneous_confidence,
+)
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -161,7 +166,8 @@ def summarize(hits: Array, sizes: Array, *, as_in_0_6: bool = False) -> Summary:
         pulled = weight * assumed + (1 - weight) * measured
         if enough == ENOUGH_INFORMATIVE or not as_in_0_6:
             pulled = np.maximum(measured, pulled)
-        effects.append(np.maximum(1, np.where(inside, pulled, assumed)))
+        unseen = assumed if as_in_0_6 else 1 + (size - 1) * UNSEEN_ICC
+        effects.append(np.maximum(1, np.where(inside, pulled, unseen)))
         weights.append(weight)
     most = items - 1.0
     carried = np.minimum(carried, most)

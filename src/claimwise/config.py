@@ -12,12 +12,13 @@ import msgspec
 
 from claimwise.errors import ConfigError
 from claimwise.types.llm import Price
-from claimwise.types.results import Settings
+from claimwise.types.results import Settings, Weights
 from claimwise.types.rows import QUERY_TYPES
 from claimwise.user_settings import find_home, read_project_file
 
 FILE_NAME = "claimwise.toml"
 DEFAULT_STORE = "claimwise.db"
+PER_ITEM = "per_item"
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _SECRET = re.compile(r"key|token|secret|password|authorization|bearer", re.IGNORECASE)
@@ -75,6 +76,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     metrics: MetricsSection = MetricsSection()
     vocabulary: VocabularySection = VocabularySection()
     llm: LlmSection = LlmSection()
+    # One entry: a column and the traffic's shares of its values, or per_item and a column's name.
+    weights: dict[str, dict[str, float] | str] = {}
     # As they stand, right or wrong: only `claimwise.gates.settings` reads them.
     gates: Any = ()
 
@@ -107,12 +110,21 @@ class Project(msgspec.Struct, frozen=True):
             seed=section.seed,
             labels=section.labels,
             cluster=section.cluster,
+            weights=_to_weights(self.config.weights),
         )
 
     @property
     def query_types(self) -> tuple[str, ...]:
         """The query types that items may have."""
         return (*QUERY_TYPES, *self.config.vocabulary.query_types)
+
+
+def _to_weights(section: dict[str, dict[str, float] | str]) -> Weights | None:
+    for name, value in section.items():
+        if isinstance(value, str):
+            return Weights(column=value)
+        return Weights(column=name, shares=tuple(value.items()))
+    return None
 
 
 def find_project(start: Path) -> Project:
@@ -170,7 +182,19 @@ def read_config(path: Path) -> Config:
     if config.store.path and config.store.url:
         raise ConfigError(f"{path}: [store] has both path and url; keep one")
     _check_llm(path, config.llm)
+    _check_weights(path, config.weights)
     return config
+
+
+def _check_weights(path: Path, section: dict[str, dict[str, float] | str]) -> None:
+    wrong = [
+        name for name, value in section.items() if isinstance(value, str) != (name == PER_ITEM)
+    ]
+    if wrong or len(section) > 1:
+        raise ConfigError(
+            f"{path}: [weights] takes one line: a column with the traffic's shares, such as "
+            f'query_type = {{ lookup = 0.7, multi_hop = 0.3 }}, or {PER_ITEM} = "COLUMN"'
+        )
 
 
 def _refuse_secrets(path: Path, found: dict[str, Any]) -> None:

@@ -195,7 +195,7 @@ def test_scores_lie_on_one_scale() -> None:
     assert (low.claims, low.mean_score, low.observed.value) == pytest.approx((20, 0.05, 0.25))
     assert (high.claims, high.mean_score, high.observed.value) == pytest.approx((20, 0.85, 0.9))
     error = measure_calibration_error(judged)
-    assert error.value == pytest.approx((0.2 + 0.05) / 2)
+    assert error.value == pytest.approx((0.2 + 0.05) / 2, abs=0.03)  # less what chance adds
     assert error.low is not None
     assert error.low <= (error.value or 0) <= (error.high or 0)
 
@@ -215,7 +215,8 @@ def test_honest_scores_may_have_no_calibration_error() -> None:
     """Chance makes an error of honest scores look larger: intervals of 40 samples hold 0."""
     errors = [measure_honest(seed) for seed in range(40)]
     assert sum(error.low != 0 for error in errors) <= 4
-    assert all(0 < (error.value or 0) < (error.high or 0) < 0.15 for error in errors)
+    assert all(0 <= (error.value or 0) < (error.high or 0) < 0.15 for error in errors)
+    assert np.mean([error.value for error in errors]) < 0.015
 
 
 def measure_honest(seed: int) -> Figure:

@@ -127,7 +127,7 @@ def test_effective_size_never_exceeds_the_units() -> None:
 def test_effective_size_at_the_ends_is_the_planned_one(hits: int) -> None:
     h = Histogram.from_pairs([(hits, 6, 20)])
     assert design_effect(h) is None
-    assert effective_size(h) == pytest.approx(120 / (1 + 5 * 0.3))
+    assert effective_size(h) == pytest.approx(120 / (1 + 5 * 0.5))
 
 
 def test_planned_effect_fades_out_at_ten_items_with_a_hit() -> None:

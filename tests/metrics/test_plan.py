@@ -7,11 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from claimwise.comparison.plan import Goal, Outlook, _find_drop, _find_items, plan_items
+from claimwise.comparison.plan import (
+    Goal,
+    Outlook,
+    Pilot,
+    _expect_power,
+    _find_drop,
+    _find_items,
+    _look_out,
+    plan_items,
+)
+from claimwise.comparison.plan_doubt import correlate_resamples, doubt_spread
 from claimwise.comparison.plan_values import Plan
 from claimwise.comparison.queries import find_pair
 from claimwise.errors import MetricError
 from claimwise.metrics import load_metrics
+from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.paired import compare_items
 from claimwise.store import Store
 from small_data import answer, item, label, load, run, source
@@ -67,6 +78,40 @@ def test_the_planned_items_see_the_drop_as_often_as_planned(
         assert found is not None
         seen += found.interval(0.95)[1] < 0
     assert 0.76 <= seen / runs <= 0.88
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_plans_of_small_pilots_keep_their_power_on_average(paired: bool) -> None:
+    """Asked 0.8; a plan that took a pilot's spread for the truth reached 0.73 when paired."""
+    generator = np.random.default_rng(7)
+    rate, icc, claims, items, drop = 0.9, 0.3, 5, 60, 0.05
+    alpha, beta = rate * (1 - icc) / icc, (1 - rate) * (1 - icc) / icc
+
+    def draw_runs(count: int, loss: float) -> np.ndarray:
+        chance = generator.beta(alpha, beta, count)
+        units = 1 + generator.negative_binomial(3, 3 / (2 + claims), (2, count))
+        base, new = generator.binomial(units, [chance, chance * (rate - loss) / rate])
+        return np.array([base, units[0], new, units[1]], dtype=float)
+
+    y0, m0, y1, m1 = draw_runs(100_000, drop)
+    u0, u1 = ((y - y.sum() / m.sum() * m) / m.mean() for y, m in ((y0, m0), (y1, m1)))
+    truth = np.array([np.var(u1 - u0) if paired else np.var(u0) + np.var(u1)])
+    powers = []
+    for _ in range(60):
+        both = draw_runs(items, 0)
+        histogram = Histogram.from_clusters(both[2], both[3])
+        pilot = Pilot(histogram, float(correlate_resamples(both, np.ones((1, items)))[0]), both)
+        outlook, _ = _look_out(pilot, "higher", None)
+        planned = _find_items(outlook, Goal(drop=drop), 0.95, paired=paired)
+        assert planned is not None
+        powers.append(_expect_power(drop, planned, truth, 0.95, paired=paired))
+    assert 0.77 <= np.mean(powers) <= 0.92
+
+
+def test_a_large_pilot_leaves_no_doubt() -> None:
+    one, many = (Histogram.from_pairs([(4, 5, n), (5, 5, 3 * n)]) for n in (15, 600))
+    assert np.std(doubt_spread(one)) > 0.05
+    assert doubt_spread(many).tolist() == [1]
 
 
 def test_what_the_items_show_agrees_with_what_the_drop_needs() -> None:

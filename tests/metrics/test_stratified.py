@@ -128,3 +128,35 @@ def test_items_whose_claims_fail_in_several_strata_at_once_widen() -> None:
         return found.high - found.low
 
     assert measure(0) > 1.3 * measure(1)
+
+
+def test_with_few_labels_the_narrower_of_two_ranges_counts() -> None:
+    """Ten strata of two labels: what is assumed of each adds up to more than labels alone need."""
+    sizes = {f"s{n}": 100 for n in range(10)}
+    labels = [label(f"s{n}", 10 * n + m, good=True) for n in range(10) for m in range(2)]
+    found = estimate_stratified(sizes, labels, {})
+    alone = wilson_interval(Histogram.from_pairs([(1, 1, 20)]))
+    assert found is not None
+    assert alone is not None
+    assert found.range_from == "labels"
+    assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
+    assert found.other_width is not None
+    assert found.other_width > found.high - found.low
+
+
+def test_with_few_labels_a_judge_that_is_right_makes_the_range_narrower() -> None:
+    labels = [*make("yes", 20, 0), *make("no", 0, 20, first=20)]
+    found = estimate_stratified({"yes": 500, "no": 500}, labels, {})
+    assert found is not None
+    assert found.range_from == "verdicts"
+    assert found.other_width is not None
+    assert found.other_width > 2 * (found.high - found.low)
+
+
+def test_with_labels_enough_verdicts_count_and_without_some_stratum_s_too() -> None:
+    many = estimate_stratified({"a": 900}, make("a", 60, 0), {})
+    gap = estimate_stratified({"a": 500, "b": 500}, make("a", 20, 0), {})
+    assert many is not None
+    assert gap is not None
+    assert (many.range_from, many.other_width) == ("verdicts", None)
+    assert (gap.range_from, gap.other_width) == ("verdicts", None)

@@ -400,7 +400,7 @@ def load_late(store: Store, labeled_at: datetime, **more: Any) -> None:
 def test_a_round_corrects_the_rate(store: Store) -> None:
     load(store, VERIFIER, source(), run())
     make_run(store, 80)
-    round_id = draw(store, size=120)
+    round_id = draw(store, size=120, floor=50)  # the smaller stratum is drawn more often
     assert correct_run(store, "r") is None  # nobody has labelled yet
     assert answer_round(store, round_id) == 120
     found = correct_run(store, "r")

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.errors import ClaimwiseError
-from claimwise.labelling.draw import Share, allocate_sample, draw_round, name_strata
+from claimwise.labelling.draw import (
+    DEFAULT_FLOOR,
+    Share,
+    allocate_sample,
+    draw_round,
+    name_strata,
+)
 from claimwise.labelling.queue import save_label, take_task
 from claimwise.labelling.rounds import Candidate, add_guide, list_rounds, list_strata
 from claimwise.labelling.values import Round
@@ -29,14 +35,26 @@ def candidate(verdict: str | None, confidence: float | None, number: int = 0) ->
 # Strata.
 
 
-def test_strata_are_verdicts_by_thirds_of_confidence() -> None:
+def test_strata_are_verdicts_by_bands_of_equal_doubt() -> None:
     claims = [candidate("supported", n / 10, n) for n in range(9)]
     claims += [candidate("unlinked", 0.5), candidate("unlinked", 0.5), candidate("stale", None)]
     claims += [candidate("supported", None), candidate(None, None)]
     assert Counter(name_strata(claims)) == {
-        "supported/low": 3, "supported/middle": 3, "supported/high": 3, "supported": 1,
+        "supported/low": 4, "supported/middle": 2, "supported/high": 3, "supported": 1,
         "unlinked": 2, "stale": 1, "unscored": 1,
     }  # fmt: skip
+
+
+def test_few_doubtful_claims_have_a_band_of_their_own() -> None:
+    claims = [candidate("supported", 0.99, n) for n in range(900)]
+    claims += [candidate("supported", 0.5 + n / 1000, n) for n in range(100)]
+    assert Counter(name_strata(claims)) == {"supported/low": 100, "supported/high": 900}
+
+
+def test_small_samples_take_verdicts_other_than_supported_together() -> None:
+    claims = [candidate(v, n / 10, n) for v in ("supported", "unlinked", "stale") for n in range(9)]
+    assert len(set(name_strata(claims, 90))) == 9
+    assert {name.partition("/")[0] for name in name_strata(claims, 89)} == {"supported", "others"}
 
 
 JUDGED = st.tuples(
@@ -58,9 +76,19 @@ def test_claims_alike_share_a_stratum(pairs: list[tuple[str | None, float | None
 # Allocation.
 
 
-def test_allocation_is_neymans() -> None:
+def test_allocation_is_neymans_but_for_a_fifth() -> None:
     shares = {"sure": Share(1000, 0.1), "doubtful": Share(1000, 0.5), "few": Share(5, 0.5)}
-    assert allocate_sample(shares, 305, 20) == {"sure": 50, "doubtful": 250, "few": 5}
+    assert allocate_sample(shares, 305, 20) == {"sure": 70, "doubtful": 230, "few": 5}
+
+
+def test_strata_do_not_swamp_the_allocation() -> None:
+    """Fifteen strata of 20 labels each were more than a sample of 200: it was nearly even."""
+    shares = {f"rare {n}": Share(30, 0.3) for n in range(12)}
+    shares |= {"sure": Share(1500, 0.1), "unsure": Share(300, 0.3), "doubtful": Share(100, 0.5)}
+    chosen = allocate_sample(shares, 200, DEFAULT_FLOOR)
+    even = 100 / sum(share.claims for share in shares.values())
+    assert chosen["doubtful"] / 200 > 2 * even
+    assert sum(chosen[f"rare {n}"] for n in range(12)) < 80
 
 
 def test_floor_lifts_small_shares() -> None:
@@ -153,10 +181,7 @@ def test_round_draws_what_its_strata_say(store: Store) -> None:
     fill(store)
     made = draw(store, size=20, floor=2)
     strata = {s.stratum: s for s in list_strata(store, made.round_id)}
-    assert set(strata) == {
-        "stale/low", "stale/middle", "stale/high", "unlinked/low", "unlinked/middle",
-        "unlinked/high", "unscored",
-    }  # fmt: skip
+    assert set(strata) == {"others/low", "others/middle", "others/high", "unscored"}
     assert sum(s.chosen for s in strata.values()) == 20
     assert sum(s.claims for s in strata.values()) == 36
     tasks = drawn(store, made)

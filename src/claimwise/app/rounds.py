@@ -8,7 +8,7 @@ from typing import TypeVar
 from claimwise.app.desk import find_requested_round
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.errors import ClaimwiseError, RefusedError, StoreBusyError, StoreReplacedError
-from claimwise.labelling.draw import draw_round
+from claimwise.labelling.draw import DEFAULT_FLOOR, draw_round
 from claimwise.labelling.guide import read_guide
 from claimwise.labelling.rounds import (
     add_guide,
@@ -33,7 +33,7 @@ _DEFAULTS = {
     "overlap": "10",
     "overlap_labels": "2",
     "verifier": "",
-    "floor": "20",
+    "floor": str(DEFAULT_FLOOR),
     "seed": "0",
 }
 

@@ -248,7 +248,8 @@ def _row(name: str, judged: Accuracy, baseline: Accuracy) -> list[str]:
         _with_bounds(show_rate(judged.balanced_accuracy), judged.intervals["balanced_accuracy"]),
         show_rate(baseline.balanced_accuracy),
         _show_difference(judged.difference),
-        *map(show_number, (judged.auc, judged.sensitivity, judged.specificity, judged.ece)),
+        *map(show_number, (judged.auc, judged.sensitivity, judged.specificity)),
+        _with_bounds(show_number(judged.ece), judged.intervals["ece"]),
     ]
 
 

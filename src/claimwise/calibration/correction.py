@@ -124,6 +124,8 @@ def _correct(
         labels_only=_measure_labels(labels, confidence),
         missing=missing,
         earlier=len(sample.left_out),
+        range_from=found.range_from,
+        other_width=found.other_width,
         notes=tuple(_take_notes(verdicts, sum(sizes.values()), missing, found.empty)),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from claimwise.agreement.values import Figure
+from claimwise.calibration.stratified import FEW_LABELS
 from claimwise.calibration.values import CorrectedRate
 from claimwise.report.format import MISSING, clean, pluralize, show_interval, show_rate
 
@@ -26,5 +27,19 @@ def describe_correction(one: CorrectedRate) -> str:
         f"{clean(one.run_id)}: {name} {show_rate(one.value)} {show_interval(one.low, one.high)} "
         f"(corrected by {pluralize(one.labels, 'label')} of people in round {one.round_id}"
         f"{before}, over {pluralize(one.claims, 'claim')}){alone}; the labels as they were drawn: "
-        f"{show_figure(one.labels_only)}"
+        f"{show_figure(one.labels_only)}{_describe_choice(one)}"
+    )
+
+
+def _describe_choice(one: CorrectedRate) -> str:
+    """Say which of two ranges was taken, where few labels left a choice."""
+    if one.labeler is None or one.other_width is None:
+        return ""
+    ways = [f"the verdicts of {clean(one.labeler)}", "the labels alone"]
+    if one.range_from == "labels":
+        ways.reverse()
+    return (
+        f"; with fewer than {FEW_LABELS} labels the narrower of two ranges counts: that from "
+        f"{ways[0]}, {100 * (one.high - one.low):.0f} points wide ({ways[1]}: "
+        f"{100 * one.other_width:.0f})"
     )

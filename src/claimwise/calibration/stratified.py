@@ -10,23 +10,27 @@ of one run to another.
 
 Reference: Cochran (1977), Sampling Techniques, sections 5.3 and 12.2 (double sampling for
 stratification); Brown, Cai & DasGupta (2001), Statistical Science 16, 101-133, on Jeffreys'
-prior.
+prior; Kish (1965), Survey Sampling, section 11.7, on unequal weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from claimwise.metrics.histogram import Histogram
-from claimwise.metrics.intervals import effective_size, wilson_bounds
+from claimwise.metrics.intervals import effective_size, wilson_bounds, wilson_interval
 
 Floats = NDArray[np.float64]
+
+FEW_LABELS: Final = 60
+"""Below this many, strata hold so few labels that their verdicts may cost more than they give."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,12 +45,14 @@ class StratumLabel:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StratifiedRate:
-    """The rate, its interval, and strata that nobody has labelled a claim of."""
+    """The rate, its interval and what that rests on, and strata without any label."""
 
     value: float
     low: float
     high: float
     empty: tuple[str, ...]
+    range_from: Literal["verdicts", "labels"] = "verdicts"
+    other_width: float | None = None  # of the interval that was not taken, where there were two
 
 
 def estimate_stratified(
@@ -59,15 +65,14 @@ def estimate_stratified(
     """Estimate a rate from strata of known sizes and labels in them.
 
     Method: the rate is sum W p, with W a stratum's share of the claims and p its share of
-    supported labels. Its spread over items is that of
-    sum over an item's claims of (q - mean q) + (y - p) / chance, with q the share of supported
-    claims among those of the same verdict: claims of an item resemble each other in both parts,
-    within strata and across them. Where few labels of a stratum differ, that spread is mostly
-    luck, so it is never below that of Jeffreys' posterior on the strata's effective sizes, which
-    is not zero when all labels of a stratum agree. The spread says how many independent claims
-    the labels are worth; Wilson's interval with Student's t for the number of labelled items is
-    built on that. A stratum without labels could hold anything: it counts as one half, and
-    Jeffreys' posterior is as wide as can be.
+    supported labels. There are two intervals for it. One uses the verdicts (`_bound_by_verdicts`),
+    the other the labels alone, each counted for the claims that it was drawn from
+    (`_bound_by_labels`). The first is the narrower one, unless strata hold a few labels each: then
+    what has to be assumed of every stratum adds up. So below `FEW_LABELS` labels the narrower of
+    the two is taken. Both are intervals of the same rate, so the choice can't prefer one that
+    looks better; benchmarks/calibration.py measures how often the chosen one holds the truth. A
+    stratum without labels could hold anything: it counts as one half, and labels alone say nothing
+    of it.
 
     Args:
         sizes: the claims of every stratum, labelled or not.
@@ -86,6 +91,45 @@ def estimate_stratified(
     strata = [[one for one in labels if one.stratum == name] for name in names]
     shares = np.array([np.mean([o.supported for o in held]) if held else 0.5 for held in strata])
     value = float(weights @ shares)
+    empty = tuple(name for name, held in zip(names, strata, strict=True) if not held)
+    low, high = _bound_by_verdicts(sizes, labels, verdicts, (value, weights, strata), confidence)
+    range_from: Literal["verdicts", "labels"] = "verdicts"
+    other = None
+    if len(labels) < FEW_LABELS and not empty:
+        alone = _bound_by_labels(sizes, labels, confidence)
+        other = alone[1] - alone[0]
+        if other < high - low:
+            range_from, other, (low, high) = "labels", high - low, alone
+    return StratifiedRate(
+        value=value,
+        low=max(0.0, min(low, value)),
+        high=min(1.0, max(high, value)),
+        empty=empty,
+        range_from=range_from,
+        other_width=other,
+    )
+
+
+def _bound_by_verdicts(
+    sizes: Mapping[str, int],
+    labels: Sequence[StratumLabel],
+    verdicts: Mapping[str, Mapping[str | None, int]],
+    stratified: tuple[float, Floats, Sequence[Sequence[StratumLabel]]],
+    confidence: float,
+) -> tuple[float, float]:
+    """Return an interval that uses what the instrument says of every claim.
+
+    The rate's spread over items is that of
+    sum over an item's claims of (q - mean q) + (y - p) / chance, with q the share of supported
+    claims among those of the same verdict: claims of an item resemble each other in both parts,
+    within strata and across them. Where few labels of a stratum differ, that spread is mostly
+    luck, so it is never below that of Jeffreys' posterior on the strata's effective sizes, which
+    is not zero when all labels of a stratum agree. The spread says how many independent claims
+    the labels are worth; Wilson's interval with Student's t for the number of labelled items is
+    built on that. Without labels of a stratum, Jeffreys' posterior is as wide as can be.
+    """
+    value, weights, strata = stratified
+    shares = np.array([np.mean([o.supported for o in held]) if held else 0.5 for held in strata])
     parts = _spread_verdicts(sizes, labels, verdicts)
     middles, variances = _assume(strata, shares)
     spread = max(
@@ -96,13 +140,31 @@ def estimate_stratified(
     centre = value if 0 < value < 1 else float(weights @ middles)
     items = len({one.item_id for one in labels})
     quantile = float(special.stdtrit(max(1, items - 1), (1 + confidence) / 2))
-    low, high = wilson_bounds(value, centre * (1 - centre) / spread, quantile)
-    return StratifiedRate(
-        value=value,
-        low=max(0.0, min(low, value)),
-        high=min(1.0, max(high, value)),
-        empty=tuple(name for name, held in zip(names, strata, strict=True) if not held),
-    )
+    return wilson_bounds(value, centre * (1 - centre) / spread, quantile)
+
+
+def _bound_by_labels(
+    sizes: Mapping[str, int], labels: Sequence[StratumLabel], confidence: float
+) -> tuple[float, float]:
+    """Return the default interval of the labels alone, each weighing as much as it stands for.
+
+    Unequal weights make labels worth less: (sum w)^2 / sum w^2 of them (Kish).
+    """
+    counts = _count(labels)
+    items: dict[str, list[float]] = {}
+    total = squares = 0.0
+    for one in labels:
+        weight = sizes[one.stratum] / counts[one.stratum][1]
+        held = items.setdefault(one.item_id, [0.0, 0.0])
+        held[0] += weight * one.supported
+        held[1] += weight
+        total, squares = total + weight, squares + weight**2
+    hits, units = zip(*items.values(), strict=True)
+    # Sums of weights round: an item of supported claims alone must not have more hits than units.
+    counted = Histogram.from_clusters(np.minimum(hits, units), units)
+    found = wilson_interval(replace(counted, trials=total**2 / squares), confidence)
+    assert found is not None  # there are labels
+    return found.low, found.high
 
 
 def _assume(strata: Sequence[Sequence[StratumLabel]], shares: Floats) -> tuple[Floats, Floats]:

@@ -214,6 +214,10 @@ class CorrectedRate(Struct, frozen=True, kw_only=True):
     labels_only: Figure  # people's labels as they come, however they were drawn
     missing: int  # tasks that have no label in the round yet
     earlier: int = 0  # labels of before: of claims that the round left out, which count as well
+    # What the range rests on: the verdicts on all claims too, or the labels alone (weighted). Both
+    # were tried where there are few labels; ``other_width`` is that of the wider range.
+    range_from: Literal["verdicts", "labels"] = "verdicts"
+    other_width: float | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -22,6 +22,7 @@ from claimwise.command.options import (
 )
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import check_settings, load_metrics
+from claimwise.metrics.near_questions import describe_near_questions
 from claimwise.store import Store
 from claimwise.store.checks import find_latest_time
 from claimwise.types.label_rules import describe_stored_breaches
@@ -131,6 +132,9 @@ def _look_at_store(store: Store) -> list[Finding]:
     if store.engine_name == "sqlite" and Path(store.place).stat().st_mode & stat.S_IRWXO:
         shown = f"{store.place} can be read by every user of this machine"
         findings.append(Finding("advice", f"{shown}: chmod o-rwx {store.place}"))
+    near = describe_near_questions(store)
+    if near:
+        findings.append(Finding("advice", near))
     findings += _look_at_label_times(store)
     for labeler in read_standings(store).list_expired():
         findings.append(

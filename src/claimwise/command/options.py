@@ -85,6 +85,7 @@ class MeasureOptions:
             seed=base.seed if self.seed is None else self.seed,
             labels=self.labels or base.labels,
             cluster=self.cluster or base.cluster,
+            weights=base.weights,
         )
 
     def read_by(self, project: Project) -> tuple[str, ...]:
@@ -248,17 +249,24 @@ def change_settings(
         confidence=base.confidence if confidence is None else confidence,
         seed=base.seed,
         cluster=cluster or base.cluster,
+        weights=base.weights,
     )
 
 
 def warn_of_shared(store: Store, runs: str | Sequence[str], cluster: str | None) -> None:
-    """Point out items that share documents, on standard error, where no cluster is set."""
+    """Point out items that are not independent, on standard error, where no cluster is set.
+
+    They share documents, or ask nearly the same.
+    """
     # Commands that measure nothing share this module, and start without what measuring needs.
     from claimwise.metrics.clusters import describe_shared
+    from claimwise.metrics.near_questions import describe_near_questions
 
-    told = describe_shared(store, runs, cluster)
-    if told:
-        click.echo(f"hint: {told}", err=True)
+    named = [runs] if isinstance(runs, str) else runs
+    near = dict.fromkeys(describe_near_questions(store, run, cluster) for run in named)
+    for told in (describe_shared(store, runs, cluster), *near):
+        if told:
+            click.echo(f"hint: {told}", err=True)
 
 
 def read_columns(by: str | None, default: tuple[str, ...]) -> tuple[str, ...]:

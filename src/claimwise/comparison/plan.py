@@ -1,15 +1,17 @@
 """Plans an evaluation: how many items show a given drop, and what the items at hand can show.
 
-Method: a drop of d from p to p' = p - d is seen with the wanted power when
+Method: a drop of d from p to p' = p - d is seen with the power
 
-    d >= (t_confidence + t_power) * sqrt(V)
-    V  = D / (b n) * [p (1 - p) + p' (1 - p')] * (1 - r)
+    T(d / sqrt(V) - t_confidence)
+    V = D / (b n) * [p (1 - p) + p' (1 - p')] * (1 - r)
 
 for n items in either run of b claims each, with design effect D, and r the correlation of two
-runs on the same items (0 for runs on different items). Student's t with n - 1 degrees of freedom
-when paired and 2 (n - 1) when not; two-sided, as the intervals of a comparison are. Both rates
-enter: near 0 or 1 the spread after the drop is the larger one. Assumes that more items are like
-those at hand. Below ten items with a bad outcome the design effect is partly `PLANNING_ICC`'s.
+runs on the same items (0 for runs on different items). T is Student's distribution with n - 1
+degrees of freedom when paired and 2 (n - 1) when not; two-sided, as the intervals of a comparison
+are. Both rates enter: near 0 or 1 the spread after the drop is the larger one. V is known as well
+as the items at hand show it: the power is averaged over what it may be (`plan_doubt`). Assumes that
+more items are like those at hand. Below ten items with a bad outcome the design effect is partly
+`PLANNING_ICC`'s.
 
 Reference: Cohen (1988), Statistical Power Analysis, chapter 6; Donner & Klar (2000), Design and
 Analysis of Cluster Randomization Trials, chapter 5.
@@ -19,14 +21,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from claimwise.calibration.basis import find_basis
 from claimwise.comparison.compare import refuse_run_columns
+from claimwise.comparison.plan_doubt import CERTAIN, Floats, doubt_paired_spread, doubt_spread
 from claimwise.comparison.plan_values import Plan, PlanRow
 from claimwise.errors import MetricError
 from claimwise.metrics.catalogue import Metric, load_metrics
@@ -36,6 +39,7 @@ from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import (
     FEW_ITEMS,
     PLANNING_ICC,
+    UNSEEN_ICC,
     effective_size,
     intraclass_correlation,
     planning_weight,
@@ -72,14 +76,26 @@ class Outlook:
     claims: float
     effect: float
     correlation: float
+    # What the true spread may be, as multiples of what these figures say.
+    doubt: Floats = field(default_factory=lambda: CERTAIN)
+    paired_doubt: Floats = field(default_factory=lambda: CERTAIN)
 
-    def spread(self, drop: float, *, paired: bool) -> float | None:
-        """Return the variance of a change of that size, times items; None without room for it."""
+    def spread(self, drop: float, *, paired: bool) -> Floats | None:
+        """Return what the variance of such a change may be, times items; None without room."""
         after = self.rate + self.worse * drop
         if not 0 <= after <= 1:
             return None
         both = self.rate * (1 - self.rate) + after * (1 - after)
-        return both * self.effect / self.claims * (1 - (self.correlation if paired else 0.0))
+        shown = both * self.effect / self.claims * (1 - (self.correlation if paired else 0.0))
+        return shown * (self.paired_doubt if paired else self.doubt)
+
+
+class Pilot(NamedTuple):
+    """The items of a slice that a plan learns from, and how alike two runs are on them."""
+
+    histogram: Histogram
+    correlation: float | None = None
+    paired: Floats | None = None  # hits and units of both runs, where there are enough
 
 
 def plan_items(
@@ -113,9 +129,9 @@ def plan_items(
     slices = measured[1] if by else {}
     compared = len({key[len(series) :] for key in slices}) or 1
     together = simultaneous_confidence(goal.confidence, compared)
-    whole = {key: found for key, found in measured[0].items() if found[0].items}
+    whole = {key: found for key, found in measured[0].items() if found.histogram.items}
     if not whole:
-        whole = {() if not series else (None,): (Histogram.from_pairs([]), None)}
+        whole = {() if not series else (None,): Pilot(Histogram.from_pairs([]))}
     return Plan(
         metric=metric.name,
         title=metric.title,
@@ -129,13 +145,13 @@ def plan_items(
         confidence=goal.confidence,
         slice_confidence=together,
         overall=tuple(
-            _plan_row(metric, series, key, *found, None, goal, goal.confidence)
+            _plan_row(metric, series, key, found, None, goal, goal.confidence)
             for key, found in whole.items()
         ),
         slices=tuple(
             sorted(
                 (
-                    _plan_row(metric, (*series, *by), key, *found, _whole_of(whole, key, series),
+                    _plan_row(metric, (*series, *by), key, found, _whole_of(whole, key, series),
                               goal, together)
                     for key, found in slices.items()
                 ),
@@ -159,7 +175,7 @@ def check_goal(goal: Goal) -> None:
     check_confidence(goal.confidence)
 
 
-_Measured = dict[SliceKey, tuple[Histogram, float | None]]
+_Measured = dict[SliceKey, Pilot]
 
 
 def _measure(
@@ -175,38 +191,37 @@ def _measure(
     if len(runs) > 1:
         ids = runs[1].run_id, runs[0].run_id
         paired = pair_items(store, metric, ids, columns, (labels[1], labels[0]))
-    return {key: (found.histogram(), _correlate(paired.get(key))) for key, found in counted.items()}
+    return {key: _learn(found.histogram(), paired.get(key)) for key, found in counted.items()}
 
 
-def _correlate(paired: PairedItems | None) -> float | None:
-    """Return the correlation of two runs where enough items have claims in both."""
+def _learn(histogram: Histogram, paired: PairedItems | None) -> Pilot:
+    """Return a pilot, with the correlation of two runs where enough items have claims in both."""
     if paired is None:
-        return None
+        return Pilot(histogram)
     counts = paired.columns()
     both = counts[:, (counts[1] > 0) & (counts[3] > 0)]
-    if both.shape[1] < FEW_ITEMS:
-        return None
-    found = correlate_runs(*both)
-    return None if found is None else float(np.clip(found, 0.0, 0.95))
+    found = correlate_runs(*both) if both.shape[1] >= FEW_ITEMS else None
+    if found is None:
+        return Pilot(histogram)
+    return Pilot(histogram, float(np.clip(found, 0.0, 0.95)), both)
 
 
 def _whole_of(whole: _Measured, key: SliceKey, series: Sequence[str]) -> float | None:
     found = whole.get(key[: len(series)])
-    return found[1] if found else None
+    return found.correlation if found else None
 
 
 def _plan_row(
     metric: Metric,
     columns: Sequence[str],
     key: SliceKey,
-    histogram: Histogram,
-    correlation: float | None,
+    pilot: Pilot,
     of_whole: float | None,
     goal: Goal,
     confidence: float,
 ) -> PlanRow:
-    better = metric.better_for(key[0] if metric.series else None)
-    outlook, assumed = _look_out(histogram, better, correlation, of_whole)
+    better, histogram = metric.better_for(key[0] if metric.series else None), pilot.histogram
+    outlook, assumed = _look_out(pilot, better, of_whole)
     paired, unpaired = (
         _find_items(outlook, goal, confidence, paired=flag) for flag in (True, False)
     )
@@ -238,12 +253,10 @@ def _count_labels(items: int | None, outlook: Outlook) -> int | None:
 
 
 def _look_out(
-    histogram: Histogram,
-    better: Better | None,
-    correlation: float | None,
-    of_whole: float | None,
+    pilot: Pilot, better: Better | None, of_whole: float | None
 ) -> tuple[Outlook, tuple[str, ...]]:
     """Return what is known of a slice, and in words what of it is assumed."""
+    histogram, correlation = pilot.histogram, pilot.correlation
     assumed = []
     worse = 1.0 if better == "lower" else -1.0
     if not histogram.items:
@@ -259,21 +272,36 @@ def _look_out(
         rate = (histogram.hits / histogram.units * size + 2) / (size + 4)
         weight = planning_weight(histogram)
         if weight:
-            assumed.append(f"ICC (in part: {PLANNING_ICC:g} with weight {weight:.1f})")
+            icc = UNSEEN_ICC if weight == 1 else PLANNING_ICC
+            assumed.append(f"ICC (in part: {icc:g} with weight {weight:.1f})")
     if correlation is None and of_whole is not None:
         correlation = of_whole
         assumed.append(f"correlation of runs ({of_whole:.2f}, that of all items)")
     if correlation is None:
         correlation = PLANNING_CORRELATION
         assumed.append(f"correlation of runs ({PLANNING_CORRELATION:g})")
-    outlook = Outlook(rate=rate, worse=worse, claims=claims, effect=effect, correlation=correlation)
+    doubt = doubt_spread(histogram)
+    outlook = Outlook(
+        rate=rate,
+        worse=worse,
+        claims=claims,
+        effect=effect,
+        correlation=correlation,
+        doubt=doubt,
+        paired_doubt=doubt
+        if pilot.paired is None
+        else doubt_paired_spread(histogram, pilot.paired),
+    )
     return outlook, tuple(assumed)
 
 
-def _reach(items: int, power: float, confidence: float, *, paired: bool) -> float:
+def _expect_power(
+    drop: float, items: int, spread: Floats, confidence: float, *, paired: bool
+) -> float:
+    """Return the chance of seeing a drop, averaged over what the spread may be."""
     freedom = (items - 1) * (1 if paired else 2)
-    level = (1 + confidence) / 2
-    return float(special.stdtrit(freedom, level) + special.stdtrit(freedom, power))
+    quantile = special.stdtrit(freedom, (1 + confidence) / 2)
+    return float(special.stdtr(freedom, drop * np.sqrt(items / spread) - quantile).mean())
 
 
 def _find_items(outlook: Outlook, goal: Goal, confidence: float, *, paired: bool) -> int | None:
@@ -283,8 +311,7 @@ def _find_items(outlook: Outlook, goal: Goal, confidence: float, *, paired: bool
         return None
 
     def shows(items: int) -> bool:
-        reach = _reach(items, goal.power, confidence, paired=paired)
-        return reach**2 * spread <= goal.drop**2 * items
+        return _expect_power(goal.drop, items, spread, confidence, paired=paired) >= goal.power
 
     found = _bisect(shows, 2, _MOST_ITEMS)
     return found if shows(found) else None
@@ -304,11 +331,13 @@ def _find_drop(
     """Return the smallest drop that so many items show, to a thousandth; None when none does."""
     if items < 2:
         return None
-    reach = _reach(items, power, confidence, paired=paired)
 
     def shows(thousandths: int) -> bool:
-        spread = outlook.spread(thousandths / 1000, paired=paired)
-        return spread is None or reach**2 * spread <= (thousandths / 1000) ** 2 * items
+        drop = thousandths / 1000
+        spread = outlook.spread(drop, paired=paired)
+        if spread is None:
+            return True
+        return _expect_power(drop, items, spread, confidence, paired=paired) >= power
 
     found = _bisect(shows, 1, 1000)
     return None if outlook.spread(found / 1000, paired=paired) is None else found / 1000
@@ -325,7 +354,7 @@ def _warn(runs: Sequence[Run], measured: _Measured) -> list[str]:
     if not runs:
         return ["No run is stored: every figure is assumed."]
     found = []
-    if not any(histogram.items for histogram, _ in measured.values()):
+    if not any(pilot.histogram.items for pilot in measured.values()):
         found.append(f"Run {runs[0].run_id} has nothing scored: every figure is assumed.")
     if len(runs) < 2:
         found.append(

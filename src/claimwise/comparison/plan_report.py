@@ -51,7 +51,7 @@ def describe_source(plan: Plan) -> str:
     text = f"Rate, claims an item and ICC are those of run {clean(plan.run_id)}"
     if plan.base_id is not None:
         text += f"; how alike two runs are on an item, from {clean(plan.base_id)} and it"
-    return f"{text}."
+    return f"{text}. Power is averaged over what these items leave open."
 
 
 def describe_now(plan: Plan) -> Iterator[str]:

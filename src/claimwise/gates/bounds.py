@@ -20,6 +20,7 @@ from scipy import special
 from claimwise.gates.counts import Floats, imagine
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import (
+    UNSEEN_ICC,
     carried_by,
     degrees_of_freedom,
     design_effect,
@@ -54,8 +55,9 @@ def bound_to_pass(h: Histogram, confidence: float, side: Side) -> float | None:
 
         D = max(1, measured, w (1 + (b - 1) DECISION_ICC) + (1 - w) measured),
 
-    where b is the item size that matters; t has `degrees_of_freedom`. Assumes independent items.
-    One item gives the trivial bound 0 or 1, no items None.
+    where b is the item size that matters, and `UNSEEN_ICC` stands for `DECISION_ICC` at a rate of
+    0 or 1; t has `degrees_of_freedom`. Assumes independent items. One item gives the trivial bound
+    0 or 1, no items None.
     """
     return _bound(h, confidence, side, degrees_of_freedom(h))
 
@@ -112,10 +114,10 @@ def _bound(h: Histogram, confidence: float, side: Side, freedom: float) -> float
 def _assume_effect(h: Histogram) -> float:
     """Return the design effect: measured, pulled up towards an assumed one, and at least 1."""
     size = h.trials * float(h.clusters @ h.denominator**2) / h.units**2
-    assumed = 1 + (size - 1) * DECISION_ICC
     measured = design_effect(h)
     if measured is None:
-        return max(1.0, assumed)
+        return max(1.0, 1 + (size - 1) * UNSEEN_ICC)
+    assumed = 1 + (size - 1) * DECISION_ICC
     weight = _assumed_share(h)
     return max(1.0, measured, weight * assumed + (1 - weight) * measured)
 

@@ -19,7 +19,7 @@ from claimwise.command.options import (
     store_option,
 )
 from claimwise.errors import make_printable
-from claimwise.labelling.draw import draw_round
+from claimwise.labelling.draw import DEFAULT_FLOOR, draw_round
 from claimwise.labelling.guide import read_guide
 from claimwise.labelling.rounds import (
     Stratum,
@@ -65,7 +65,7 @@ def command() -> None:
 @click.option(
     "--floor",
     type=click.IntRange(1),
-    default=20,
+    default=DEFAULT_FLOOR,
     show_default=True,
     help="Fewest claims per stratum.",
 )

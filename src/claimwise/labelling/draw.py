@@ -1,10 +1,11 @@
 """Draws the claims of a run that people are to label.
 
-Claims are grouped into strata by an instrument's verdict and how sure it was of it. More are drawn
-where its verdicts are less certain (Neyman's allocation), at least a few from every stratum, and
-each claim's chance of being drawn is kept, so that estimates from the labels can be weighted back
-to the run. The order by which claims are chosen comes from a hash of the seed and the claim: the
-same seed draws the same claims on every machine.
+Claims are grouped into strata by an instrument's verdict and how sure it was of it. Four fifths of
+the sample go where its verdicts are less certain (Neyman's allocation) and one fifth goes evenly
+over all claims, with at least a few from every stratum. Each claim's chance of being drawn is
+kept, so that estimates from the labels can be weighted back to the run. The order by which claims
+are chosen comes from a hash of the seed and the claim: the same seed draws the same claims on every
+machine.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from __future__ import annotations
 import hashlib
 import math
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from claimwise.errors import ClaimwiseError, describe_unknown
@@ -36,8 +38,13 @@ from claimwise.types.rows import Judgement
 UNSCORED: Final = "unscored"
 _BANDS: Final = ("low", "middle", "high")
 _GOOD: Final = ("supported", "true")
+_OTHERS: Final = "others"
+DEFAULT_FLOOR: Final = 2
+"""Two labels are the fewest of which one can see how they vary; more swamp the allocation."""
 # A share is never taken to be nearer to 0 or 1 than this: instruments are too sure of themselves.
-_MARGIN: Final = 0.05
+_MARGIN: Final = 0.02
+_EVEN: Final = 0.2  # of the sample, whatever the instrument believes of itself
+_LABELS_PER_STRATUM: Final = 10  # with fewer, verdicts other than the good one share their strata
 _ROUND_ID: Final = 10  # characters: 50 bits
 _LARGEST_SEED: Final = 2**31 - 1
 _LONGEST_TITLE: Final = 200
@@ -62,7 +69,7 @@ def draw_round(
     size: int | None = None,
     overlap: float = 0.1,
     overlap_labels: int = 2,
-    floor: int = 20,
+    floor: int = DEFAULT_FLOOR,
     seed: int = 0,
     created_by: str,
     guide_version: str,
@@ -97,7 +104,7 @@ def draw_round(
     _check_title(title)
     labeler = _choose_verifier(store, run_id, judgement, verifier)
     claims = list_candidates(store, run_id, judgement, labeler)
-    strata, shares = _stratify(claims, again=again)
+    strata, shares = _stratify(claims, size, again=again)
     if not strata:
         raise ClaimwiseError(_describe_nothing_left(run_id, len(claims)))
     chosen = allocate_sample(shares, size, floor)
@@ -178,45 +185,86 @@ def _make_title(run_id: str, judgement: Judgement) -> str:
     return f"{run_id}, closed-book" if judgement == "closed_book" else run_id
 
 
-def name_strata(claims: Sequence[Candidate]) -> list[str]:
+def name_strata(claims: Sequence[Candidate], size: int | None = None) -> list[str]:
     """Return the stratum of every claim: verdict and band of confidence, or “unscored”.
 
-    Bands are thirds of a verdict's claims by confidence; equal confidences are never parted, so
-    they may be unequal. A verdict whose claims are all equally sure, or without a confidence, has
-    no bands.
+    A verdict's claims are cut by confidence into three bands of equal doubt, so that the few
+    doubtful ones don't share a band with many sure ones. Equal confidences are never parted, so
+    bands may be unequal. A verdict whose claims are all equally sure, or without a confidence, has
+    no bands. Where a sample of ``size`` has fewer than ten labels per stratum, verdicts other than
+    supported (or true) are taken together, as “others”: they differ little in what people call
+    supported, and a stratum of one or two labels says nothing.
+
+    Reference: Dalenius & Hodges (1959), JASA 54, 88-101, on cutting strata by a cumulative measure.
     """
+    names = _cut_bands([claim.verdict for claim in claims], claims)
+    if size is not None and size < _LABELS_PER_STRATUM * len(set(names)):
+        names = _cut_bands([_merge_verdict(claim.verdict) for claim in claims], claims)
+    return names
+
+
+def _merge_verdict(verdict: str | None) -> str | None:
+    return verdict if verdict is None or verdict in _GOOD else _OTHERS
+
+
+def _cut_bands(groups: Sequence[str | None], claims: Sequence[Candidate]) -> list[str]:
+    """Return groups' names with their bands of confidence; None is unscored."""
     known: dict[str, list[float]] = defaultdict(list)
-    for claim in claims:
-        if claim.verdict is not None and claim.confidence is not None:
-            known[claim.verdict].append(claim.confidence)
-    cuts = {verdict: _find_cuts(values) for verdict, values in known.items()}
-    return [_name_stratum(claim, cuts) for claim in claims]
+    for group, claim in zip(groups, claims, strict=True):
+        if group is not None and claim.confidence is not None:
+            known[group].append(claim.confidence)
+    cuts = {group: _find_cuts(values) for group, values in known.items()}
+    return [
+        _name_stratum(group, claim.confidence, cuts)
+        for group, claim in zip(groups, claims, strict=True)
+    ]
 
 
 def _find_cuts(values: list[float]) -> tuple[float, float] | None:
-    ordered = sorted(values)
-    if ordered[0] == ordered[-1]:
+    """Return the confidences up to which about a third and two thirds of the doubt lie.
+
+    Where many claims are equally sure, both may be the same, so that one band stays empty.
+    """
+    counts = Counter(values)
+    ordered = sorted(counts)
+    if len(ordered) == 1:
         return None
-    return ordered[math.ceil(len(ordered) / 3) - 1], ordered[math.ceil(2 * len(ordered) / 3) - 1]
+    doubts = list(accumulate(counts[value] * _doubt(value) for value in ordered))
+    low, high = (
+        min(range(len(ordered) - 1), key=lambda n: abs(doubts[n] - doubts[-1] * part / 3))
+        for part in (1, 2)
+    )
+    return ordered[low], ordered[high]
 
 
-def _name_stratum(claim: Candidate, cuts: Mapping[str, tuple[float, float] | None]) -> str:
-    if claim.verdict is None:
+def _doubt(share: float) -> float:
+    """Return the standard deviation of a claim that is supported with such a chance."""
+    share = min(max(share, _MARGIN), 1 - _MARGIN)
+    return math.sqrt(share * (1 - share))
+
+
+def _name_stratum(
+    group: str | None,
+    confidence: float | None,
+    cuts: Mapping[str, tuple[float, float] | None],
+) -> str:
+    if group is None:
         return UNSCORED
-    borders = cuts.get(claim.verdict)
-    if borders is None or claim.confidence is None:
-        return claim.verdict
-    band = sum(claim.confidence > border for border in borders)
-    return f"{claim.verdict}/{_BANDS[band]}"
+    borders = cuts.get(group)
+    if borders is None or confidence is None:
+        return group
+    return f"{group}/{_BANDS[sum(confidence > border for border in borders)]}"
 
 
-def _stratify(claims: Sequence[Candidate], *, again: bool) -> tuple[Strata, dict[str, Share]]:
+def _stratify(
+    claims: Sequence[Candidate], size: int | None, *, again: bool
+) -> tuple[Strata, dict[str, Share]]:
     """Return the claims that may be drawn by stratum, and what is known of each stratum.
 
     What people have said before tells how much a stratum varies, also where it is left out.
     """
     everything: Strata = defaultdict(list)
-    for claim, name in zip(claims, name_strata(claims), strict=True):
+    for claim, name in zip(claims, name_strata(claims, size), strict=True):
         everything[name].append(claim)
     strata: Strata = {}
     shares = {}
@@ -224,32 +272,28 @@ def _stratify(claims: Sequence[Candidate], *, again: bool) -> tuple[Strata, dict
         free = [claim for claim in members if again or claim.told is None]
         if free:
             strata[name] = free
-            shares[name] = Share(len(free), _guess_spread(members))
+            shares[name] = Share(len(free), guess_spread(members))
     return strata, shares
 
 
-def _guess_spread(claims: Sequence[Candidate]) -> float:
+def guess_spread(claims: Sequence[Candidate]) -> float:
     """Return the standard deviation of a stratum's claims: people's labels tell it best.
 
-    Else the instrument's own confidence, whichever its verdict is; else the most there can be.
+    Else the mean doubt of the instrument, whichever its verdict is; else the most there can be.
     """
     told = [claim.told in _GOOD for claim in claims if claim.told is not None]
     sure = [claim.confidence for claim in claims if claim.confidence is not None]
     if told:
-        share = (sum(told) + 0.5) / (len(told) + 1)
-    elif sure:
-        share = sum(sure) / len(sure)
-    else:
-        share = 0.5
-    share = min(max(share, _MARGIN), 1 - _MARGIN)
-    return math.sqrt(share * (1 - share))
+        return _doubt((sum(told) + 0.5) / (len(told) + 1))
+    return sum(map(_doubt, sure)) / len(sure) if sure else _doubt(0.5)
 
 
 def allocate_sample(shares: Mapping[str, Share], size: int | None, floor: int) -> dict[str, int]:
     """Return how many claims to draw from every stratum; together they are ``size``.
 
-    Neyman's allocation: proportional to claims times spread, but at least ``floor`` claims and at
-    most all of them. Where the floors alone are more than ``size``, they are lowered alike.
+    A fifth of them in proportion to the strata's claims, the rest by Neyman's allocation: in
+    proportion to claims times spread. At least ``floor`` claims of every stratum, and at most all
+    of them. Where the floors alone are more than ``size``, they are lowered alike.
 
     Raises:
         ClaimwiseError: there are more strata than claims to draw, so that some would have no
@@ -275,14 +319,19 @@ def _lower_floor(claims: Sequence[int], size: int, floor: int) -> int:
 
 def _find_shares(shares: Mapping[str, Share], size: int, floor: int) -> dict[str, float]:
     """Return shares of the size between floor and all, in proportion otherwise."""
+    claims = sum(share.claims for share in shares.values())
+    doubt = sum(share.claims * share.spread for share in shares.values())
+    chances = {
+        name: _EVEN / claims + (1 - _EVEN) * share.spread / doubt for name, share in shares.items()
+    }
 
     def spread_out(factor: float) -> dict[str, float]:
         return {
-            name: min(max(factor * s.claims * s.spread, min(floor, s.claims)), s.claims)
+            name: min(max(factor * s.claims * chances[name], min(floor, s.claims)), s.claims)
             for name, s in shares.items()
         }
 
-    low, high = 0.0, 1 / min(share.spread for share in shares.values())
+    low, high = 0.0, 1 / min(chances.values())
     for _ in range(100):
         middle = (low + high) / 2
         if sum(spread_out(middle).values()) > size:

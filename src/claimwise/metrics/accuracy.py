@@ -21,6 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from claimwise.metrics.calibration_error import bound_error, measure_errors, sum_bins
 from claimwise.types.accuracy import Accuracy, AccuracyGain, Bounds, MacroAccuracy
 
 FIGURES: Final = ("auc", "balanced_accuracy", "sensitivity", "specificity", "ece", "brier")
@@ -29,7 +30,6 @@ FIGURES: Final = ("auc", "balanced_accuracy", "sensitivity", "specificity", "ece
 COMPARED: Final = ("balanced_accuracy", "auc")
 """Figures whose difference to another instrument has an interval."""
 
-CALIBRATION_BINS: Final = 10
 _BLOCK_CELLS = 2_000_000  # 16 MB a temporary array, however many resamples are asked for
 
 _ROUNDING = 1e-6  # how far sums of single-precision numbers may stray past 0 and 1
@@ -206,7 +206,8 @@ def compute_figures(rating: Rating) -> dict[str, float | None]:
     - ``specificity``: the share of unsupported claims that score below it.
     - ``balanced_accuracy``: the mean of the two.
     - ``ece``: expected calibration error. Scores fall into ten bins of equal width; the mean
-      score of a bin minus its share of supported claims, without sign, weighted by its claims.
+      score of a bin minus its share of supported claims, without sign, weighted by its claims;
+      less what chance adds to it (`measure_errors`).
     - ``brier``: the mean squared distance between score and label.
 
     Reference: Hanley & McNeil (1982), Radiology 143, 29-36; Naeini, Cooper & Hauskrecht (2015),
@@ -242,33 +243,49 @@ def _draw_groups(rating: Rating, how: Resampling) -> Iterator[Floats]:
 
 def _weigh_figures(rating: Rating, blocks: Iterable[Floats]) -> dict[str, Floats]:
     """Compute all figures for blocks of group weights."""
-    sums, ranks = _sum_groups(rating), _rank(rating)
-    parts = [{"auc": _weigh_ranks(ranks, block), **_weigh_sums(sums, block)} for block in blocks]
+    sums, bins, ranks = _sum_groups(rating), _sum_bins(rating), _rank(rating)
+    parts = [
+        {
+            "auc": _weigh_ranks(ranks, block),
+            "ece": measure_errors(bins, block),
+            **_weigh_sums(sums, block),
+        }
+        for block in blocks
+    ]
     return {name: np.concatenate([part[name] for part in parts]) for name in FIGURES}
 
 
 def _sum_groups(rating: Rating) -> Floats:
     """Return what every group adds to the figures, a line for each group.
 
-    Columns: supported claims, unsupported claims, the rightly judged of each, squared distances,
-    and for every calibration bin the scores minus the labels.
+    Columns: supported claims, unsupported claims, the rightly judged of each, squared distances.
     """
     rows = rating.scored
     scores, labels = rating.scores[rows], rating.labels[rows]
     judged = scores >= rating.threshold
-    # A score of 1 belongs to the last bin.
-    bins = np.minimum((scores * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
-    gaps = (scores - labels)[:, None] * (bins[:, None] == np.arange(CALIBRATION_BINS))
     parts = (labels, ~labels, labels & judged, ~labels & ~judged, (scores - labels) ** 2)
-    sums = np.zeros((rating.group_count, len(parts) + CALIBRATION_BINS))
-    np.add.at(sums, rating.groups[rows], np.column_stack((*parts, gaps)))
+    sums = np.zeros((rating.group_count, len(parts)))
+    np.add.at(sums, rating.groups[rows], np.column_stack(parts))
     return sums
 
 
+def _sum_bins(rating: Rating) -> Floats:
+    """Return what every group adds to the bins of the calibration error."""
+    rows = rating.scored
+    found = sum_bins(
+        rating.scores[rows],
+        rating.labels[rows],
+        np.ones(int(rows.sum())),
+        rating.groups[rows],
+    )
+    # Groups without any score stand at the end, or are rows of zeros.
+    return np.pad(found, ((0, rating.group_count - len(found)), (0, 0), (0, 0)))
+
+
 def _weigh_sums(sums: Floats, weights: Floats) -> dict[str, Floats]:
-    """Compute every figure but the AUC; 0 / 0 is NaN, which stands for undefined."""
+    """Compute every figure but AUC and ECE; 0 / 0 is NaN, which stands for undefined."""
     totals = weights @ sums
-    supported, unsupported, hits, rejections, squares = totals[:, :5].T
+    supported, unsupported, hits, rejections, squares = totals.T
     claims = supported + unsupported
     with np.errstate(invalid="ignore", divide="ignore"):
         sensitivity = hits / supported
@@ -277,7 +294,6 @@ def _weigh_sums(sums: Floats, weights: Floats) -> dict[str, Floats]:
             "sensitivity": sensitivity,
             "specificity": specificity,
             "balanced_accuracy": (sensitivity + specificity) / 2,
-            "ece": np.abs(totals[:, 5:]).sum(axis=1) / claims,
             "brier": squares / claims,
         }
 
@@ -395,7 +411,7 @@ def _interval(name: str, figure: float | None, draws: Floats, confidence: float)
     bounds = None if figure is None else _quantiles(draws, confidence)
     if figure is None or bounds is None or bounds[0] == bounds[1]:
         return None
-    return _turn(figure, bounds) if name == "ece" else bounds
+    return bound_error(figure, draws, confidence) if name == "ece" else bounds
 
 
 def _quantiles(draws: Floats, confidence: float) -> Bounds | None:
@@ -404,17 +420,6 @@ def _quantiles(draws: Floats, confidence: float) -> Bounds | None:
         return None
     low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
-
-
-def _turn(figure: float, bounds: Bounds) -> Bounds:
-    """Turn an interval round its figure, and keep the figure inside.
-
-    Chance alone makes a calibration error larger, and resampling adds chance a second time. The
-    resamples lie too high by about as much as the figure itself does, so the figure minus that
-    excess is what the data point to ("basic" bootstrap; Davison & Hinkley, section 5.2).
-    """
-    low, high = 2 * figure - bounds[1], 2 * figure - bounds[0]
-    return max(0.0, min(low, figure)), max(high, figure)
 
 
 def _known(value: float) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Any, Final, Literal
 
@@ -29,6 +30,7 @@ from claimwise.metrics.intervals import (
     simultaneous_confidence,
     warnings_for,
 )
+from claimwise.metrics.weights import WeightedItems, weigh_items
 from claimwise.store import Store
 from claimwise.store.runs import list_run_ids
 from claimwise.types.results import Better, Estimate, MetricTable, Settings
@@ -77,6 +79,7 @@ def estimate_metric(
         store, metric, run_id, series, by, [(), *groupings], settings, labels or settings.labels
     )
     sliced = [((*series, *names), counted[names]) for names in groupings]
+    whole = _estimate_all(metric, run_id, [(series, counted[()])], settings)
     return MetricTable(
         metric=metric.name,
         title=metric.title,
@@ -88,9 +91,7 @@ def estimate_metric(
         run_id=run_id,
         by=by,
         settings=settings,
-        overall=tuple(
-            _order_overall(metric, _estimate_all(metric, run_id, [(series, counted[()])], settings))
-        ),
+        overall=tuple(_order_overall(metric, _weigh_all(store, metric, whole, settings))),
         slices=tuple(
             sorted(
                 _estimate_all(metric, run_id, sliced, settings),
@@ -127,6 +128,36 @@ def _count_groupings(
         else:
             found[names] = count_items(store, metric, run_id, wanted, labels, settings.cluster)
     return found
+
+
+def _weigh_all(
+    store: Store, metric: Metric, whole: list[Estimate], settings: Settings
+) -> list[Estimate]:
+    """Weigh the items behind rates over the whole set, where the settings say so."""
+    if settings.weights is None or not whole:
+        return whole
+    weighed = weigh_items(store, metric, whole[0].run_id, settings)
+    return [_weigh_one(one, weighed.get(tuple(one.slice.values())), settings) for one in whole]
+
+
+def _weigh_one(one: Estimate, weighed: WeightedItems | None, settings: Settings) -> Estimate:
+    if weighed is None or settings.weights is None or None in (one.micro, one.low, one.high):
+        return one
+    figures = _measure(weighed.histogram, 1, settings)
+    rate, scored = figures["micro"] or 0.0, one.scored / one.asked if one.asked else 1.0
+    plain = (one.micro or 0.0, one.low or 0.0, one.high or 0.0)
+    note = (
+        f"Weighted by {settings.weights.column}; unweighted {plain[0]:.3f} "
+        f"[{plain[1]:.3f}, {plain[2]:.3f}]."
+    )
+    return replace(
+        one,
+        **figures,
+        bound_low=rate * scored,
+        bound_high=rate * scored + 1 - scored,
+        warnings=(note, *weighed.warnings, *one.warnings),
+        unweighted=plain,
+    )
 
 
 def check_run(store: Store, run_id: str) -> None:

@@ -23,6 +23,9 @@ from claimwise.metrics.histogram import Histogram
 PLANNING_ICC: Final = 0.3
 """Intraclass correlation assumed where data cannot show it; human-labelled sets have 0.28-0.50."""
 
+UNSEEN_ICC: Final = 0.5
+"""Assumed where no item holds a hit, or none a miss: nothing is seen, so the highest of those."""
+
 FEW_INFORMATIVE: Final = 10
 """Below this many items with a hit (or with a miss) the design effect is partly assumed."""
 
@@ -115,7 +118,9 @@ def effective_size(h: Histogram) -> float:
     hit, the measured design effect is mostly luck: items that are wrong throughout are rare, and
     a sample that missed them looks far too precise. It is then averaged with the one that
     `PLANNING_ICC` implies, by `planning_weight`; what is assumed never lowers what was measured.
-    At a rate of 0 or 1, and with one item, the planned value is all there is. Without items: 0.
+    At a rate of 0 or 1, and with one item, what is assumed is all there is: there it is
+    `UNSEEN_ICC`, or a system with a few answers that are all wrong, none of which was drawn, would
+    seem better than it is. Without items: 0.
 
     Reference: Kish (1965), section 8.2; Franco, Little, Louis & Slud (2019), Journal of Survey
     Statistics and Methodology 7, 334-364, who find that intervals for clustered rates fail by the
@@ -123,10 +128,10 @@ def effective_size(h: Histogram) -> float:
     """
     if not h.items:
         return 0.0
-    planned = 1 + (_weighted_size(h) - 1) * PLANNING_ICC
     measured = design_effect(h)
     if measured is None:
-        return h.trials / planned
+        return h.trials / max(1.0, _plan_effect(h, UNSEEN_ICC))
+    planned = _plan_effect(h, PLANNING_ICC)
     weight = planning_weight(h)
     return h.trials / max(1.0, measured, weight * planned + (1 - weight) * measured)
 
@@ -376,6 +381,11 @@ def _items_with_miss(h: Histogram) -> int:
 def _weighted_size(h: Histogram) -> float:
     """Return trials per item, where unequal weights count as fewer items (Kish)."""
     return h.trials * float(h.clusters @ h.denominator**2) / h.units**2
+
+
+def _plan_effect(h: Histogram, icc: float) -> float:
+    """Return the design effect that an intraclass correlation gives items of these sizes."""
+    return 1 + (_weighted_size(h) - 1) * icc
 
 
 def _check_share(name: str, value: float) -> None:

@@ -195,6 +195,9 @@ def _figures(row: Estimate, unit: str) -> Document:
         "icc": row.icc,
         "detectable_difference": row.detectable_difference,
         "warnings": list(row.warnings),
+        "unweighted": None
+        if row.unweighted is None
+        else dict(zip(("micro", "low", "high"), row.unweighted, strict=True)),
     }
 
 
@@ -257,6 +260,7 @@ def _label_schemas() -> Document:
             run_id=_TEXT, round_id=_TEXT, labeler=_TEXT_OR_NULL, judgement=_TEXT, value=_RATE,
             low=_RATE, high=_RATE, confidence=_NUMBER, labels=_COUNT, claims=_COUNT,
             instrument=_RATE, labels_only=_RATE, missing=_COUNT, earlier=_COUNT, notes=_TEXTS,
+            range_from={"enum": ["verdicts", "labels"]}, other_width=_RATE,
         ),
         "probabilities": _list_of(
             basis=_object(
@@ -355,7 +359,7 @@ def _list_of(**properties: Document) -> Document:
 def _settings_schema() -> Document:
     return _object(
         confidence=_NUMBER, method=_TEXT, resamples=_COUNT, seed=_COUNT, labels=_TEXT,
-        cluster=_TEXT_OR_NULL,
+        cluster=_TEXT_OR_NULL, weights={"type": ["object", "null"]},
     )  # fmt: skip
 
 
@@ -373,4 +377,5 @@ def _figure_schemas() -> Document:
         "better": {"enum": ["higher", "lower", None]}, "method": _TEXT_OR_NULL,
         "confidence": _NUMBER, "design_effect": _NUMBER_OR_NULL, "icc": _NUMBER_OR_NULL,
         "detectable_difference": _RATE, "warnings": _TEXTS,
+        "unweighted": {"anyOf": [_object(micro=_RATE, low=_RATE, high=_RATE), {"type": "null"}]},
     }  # fmt: skip

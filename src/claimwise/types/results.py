@@ -9,6 +9,17 @@ Better = Literal["higher", "lower"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Weights:
+    """What items count for: shares of the traffic by the values of a column, or the column's value.
+
+    Without ``shares`` the column holds each item's own weight.
+    """
+
+    column: str
+    shares: tuple[tuple[str, float], ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """How rates are estimated. The same settings and data give the same figures anywhere."""
 
@@ -20,6 +31,8 @@ class Settings:
     # What items belong to that are not independent: document, conversation, item (nothing), or a
     # column of items. None: the conversation, where items have one.
     cluster: str | None = None
+    # What items count for in rates over the whole set; None: all alike.
+    weights: Weights | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +75,8 @@ class Estimate:
     icc: float | None
     detectable_difference: float | None
     warnings: tuple[str, ...] = ()
+    # Where items are weighed: the rate with its interval if all counted alike.
+    unweighted: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
