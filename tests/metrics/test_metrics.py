@@ -167,11 +167,17 @@ def test_context_recall(store: Store, measured: Count) -> None:
         answer("a", contexts=[context("It opened in 1999. Entry costs"), context("5 euros.")]),
         answer("b", contexts=[]), answer("c"),
         answer("d", contexts=[context("the TOWER (139 m)", span_start=0, span_end=24)]),
+        source("lines", source_text="It opened\nin  1999."),
+        item("e", gold_spans=[{**span("opened\nin  1999"), "source_id": "lines"}, span("139 m")]),
+        answer("e", contexts=[context("It opened in\r\n\t1999.", source_id="lines"),
+                              context("139m")]),
     )  # fmt: skip
     # a: one span whole, the other cut in two; b: retrieved nothing; c: nobody recorded it;
-    # d: reworded, but its place covers the span.
+    # d: reworded, but its place covers the span; e: the same words with other line breaks, and
+    # other words.
     assert measured("context_recall") == {
         ("a",): (1, 2, 2), ("b",): (0, 1, 1), ("c",): (0, 0, 1), ("d",): (1, 1, 1),
+        ("e",): (1, 2, 2),
     }  # fmt: skip
 
 

@@ -10,11 +10,16 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from claimwise.calibration.values import Probability
-from claimwise.errors import InputError, Problem
+from claimwise.corpus.changes import correct_spans
+from claimwise.errors import InputError, Problem, StoreError
 from claimwise.readers import KINDS, is_data_file, read_rows, write_files
+from claimwise.readers.documents import CorpusDocuments
 from claimwise.store import LoadCount, Store
+from claimwise.store.corpora import read_texts
 from claimwise.types.label_rules import describe_breaches
-from claimwise.types.rows import QUERY_TYPES, ROW_TYPES, Item, Placed
+from claimwise.types.rows import QUERY_TYPES, ROW_TYPES, Item, Placed, Row, Source
+
+_SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,6 +28,8 @@ class ImportResult:
 
     counts: tuple[LoadCount, ...]
     warnings: tuple[str, ...]
+    corrected: tuple[str, ...] | None = None  # items whose gold spans were replaced
+    kept: int = 0  # earlier gold spans
 
 
 def import_files(
@@ -69,6 +76,84 @@ def import_files(
     if against_guide:
         warnings.append(f"{describe_breaches(against_guide)}: reports say so beside their figures")
     return ImportResult(counts=tuple(counts), warnings=tuple(warnings))
+
+
+def import_documents(
+    store: Store,
+    paths: Sequence[Path],
+    corpus_ver: str,
+    *,
+    update: bool = False,
+    dry_run: bool = False,
+) -> ImportResult:
+    """Read folders and files of documents into a corpus version, all or nothing.
+
+    Documents that are there already are skipped. A corpus version is a snapshot: one that has
+    changed since is refused, unless ``update`` says that the stored text was wrong.
+
+    Raises:
+        ClaimwiseError: a document can't be read or has changed; nothing was written.
+    """
+    documents = CorpusDocuments(paths, corpus_ver)
+    rows = list(documents)
+    if not update:
+        _refuse_changed(store, paths, corpus_ver, [row for row, _, _ in rows])
+    places = [str(file) for file in documents.files]
+    counts = store.load(rows, places, update=update, dry_run=dry_run)
+    return ImportResult(counts=tuple(counts), warnings=tuple(documents.notes))
+
+
+def import_corrections(
+    store: Store,
+    paths: Sequence[Path],
+    *,
+    who: str,
+    reason: str,
+    corpus_ver: str | None = None,
+    kind: str | None = None,
+    query_types: Collection[str] = QUERY_TYPES,
+    update: bool = False,
+    dry_run: bool = False,
+    reader: str | None = None,
+) -> ImportResult:
+    """Read files whose gold spans replace those of the same items; see ``correct_spans``.
+
+    Raises:
+        ClaimwiseError: something is wrong with a file; nothing was written.
+    """
+    files = list(paths if reader else _list_files(paths))
+    notes: list[str] = []
+    done = correct_spans(
+        store,
+        read_rows(files, kind=kind, query_types=query_types, reader=reader, notes=notes),
+        [str(path) for path in files],
+        who=who,
+        reason=reason,
+        corpus_ver=corpus_ver,
+        update=update,
+        dry_run=dry_run,
+    )
+    return ImportResult(
+        counts=tuple(done.counts),
+        warnings=tuple(notes),
+        corrected=tuple(done.items),
+        kept=done.kept,
+    )
+
+
+def _refuse_changed(
+    store: Store, paths: Sequence[Path], corpus_ver: str, rows: Sequence[Row]
+) -> None:
+    texts = {row.source_id: row.source_text for row in rows if isinstance(row, Source)}
+    stored = read_texts(store, corpus_ver, texts)
+    changed = [name for name in stored if stored[name] != texts[name]]
+    if changed:
+        shown = ", ".join(changed[:_SHOWN]) + (", …" if len(changed) > _SHOWN else "")
+        count = "1 document differs" if len(changed) == 1 else f"{len(changed):,} documents differ"
+        raise StoreError(
+            f"{paths[0]}: {count} from corpus {corpus_ver} as stored ({shown}); import the folder "
+            "as a new version (--corpus NAME), or replace the stored text with --update"
+        )
 
 
 def export_store(
