@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,6 +17,32 @@ from claimwise.types.rows import GoldSpan, Item, ItemRetirement
 _SQL = SqlFolder("claimwise.corpus")
 
 _RETIRED = "select item_id from item_retirements where restored_at is null"
+
+
+class Shares(NamedTuple):
+    """How many items a golden set has, and how many of those that answer nothing outright."""
+
+    items: int
+    unanswerable: int
+    ambiguous: int
+
+
+def count_shares(store: Store) -> Shares:
+    """Count the items that count, the unanswerable and the ambiguous ones."""
+    return Shares(*map(int, store.query(_SQL["shares"])[0]))
+
+
+def list_doubtful_items(store: Store) -> list[tuple[str, str]]:
+    """Return items that look like mistakes: what is wrong, and which."""
+    return [(doubt, item_id) for doubt, item_id in store.query(_SQL["doubtful_items"])]
+
+
+def read_golden_questions(store: Store) -> dict[str, str]:
+    """Return what every item that counts asks, by its id."""
+    sql = (
+        f"select item_id, query from eval_items where item_id not in ({_RETIRED}) order by item_id"
+    )
+    return dict(store.query(sql))
 
 
 def list_versions(store: Store) -> list[CorpusVersion]:
