@@ -7,18 +7,23 @@ from typing import Any
 
 import pytest
 
+from claimwise.checking.run_counts import describe_run_counts
+from claimwise.corpus.advice import advise_golden_set, describe_golden_set
 from claimwise.corpus.changes import carry_over, correct_spans
 from claimwise.corpus.diff import compare_corpora, compare_span
 from claimwise.corpus.passages import DocumentSearch
 from claimwise.corpus.queries import list_history
 from claimwise.corpus.report import describe_diff, warn_of_recall, write_suggestions
 from claimwise.errors import InputError, StoreError
+from claimwise.labelling.desk import list_gold_entries
 from claimwise.metrics import estimate_metric, load_metrics
+from claimwise.run_report.golden_changes import describe_golden_changes
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_store, import_files
 from claimwise.transfer.files import import_corrections, import_documents
+from claimwise.types.results import Settings
 from claimwise.types.rows import GoldSpan
-from small_data import answer, item, load, run, source, to_rows
+from small_data import answer, item, label, load, run, source, to_rows
 from store.builders import dump
 
 OLD = "The tower is 139 m tall. It opened in 1999. Entry costs 5 euros. Cats may not come in."
@@ -79,6 +84,13 @@ def test_new_corpus_version_carries_over_what_is_certain(golden: Store) -> None:
     # Of the new run the retired item counts no more; the old run counts as it always did.
     assert recall(golden, "new") == (1, 2)
     assert recall(golden, "old") == (3, 3)
+    assert list(describe_golden_changes(golden, "new")) == [
+        "1 retired item is left out of every figure (claimwise corpus history)."
+    ]
+    assert list(describe_golden_changes(golden, "old")) == [
+        "Context recall counts the gold spans of the corpus version that the run read: 1 item has "
+        "been carried over to another since (claimwise corpus history)."
+    ]
     assert [(one.item_id, one.change, one.who, one.reason) for one in list_history(golden)] == [
         ("cats", "retired", "ana", "no longer in v2: “Cats may not come in.”"),
         ("height", "replaced", "ana", "December"),
@@ -137,6 +149,10 @@ def test_diff_of_a_golden_set_that_has_changed_is_not_applied(golden: Store) -> 
     diff = compare_corpora(golden, "v1", "v2")
     rows = list(to_rows([{"type": "gold_spans", "item_id": "height", **span("139 m")}]))
     correct_spans(golden, rows, ["f"], who="ben", reason="shorter")
+    assert list(describe_golden_changes(golden, "old")) == [
+        "The gold spans of 1 item were corrected after the run began: context recall counts the "
+        "corrected ones (claimwise corpus history)."
+    ]
     before = dump(golden)
     with pytest.raises(StoreError, match="changed meanwhile; run it again"):
         carry_over(golden, diff, who="ana", reason="December")
@@ -236,3 +252,56 @@ def test_documents_of_one_name_are_refused(tmp_path: Path) -> None:
         pytest.raises(InputError, match=r"a second document called 'x.txt' \(the first: .*a.x.txt"),
     ):
         import_documents(store, [tmp_path / "a", tmp_path / "b"], "v")
+
+
+# Advice.
+
+
+def test_doctor_advises_on_a_golden_set(tmp_path: Path) -> None:
+    claims = [f"Claim {n}." for n in range(4)]
+    with open_store(tmp_path / "s.db", create=True) as store:
+        faithfulness = load_metrics()["faithfulness"]
+        settings = Settings()
+        assert list(advise_golden_set(store, faithfulness, ("query_type",), settings)) == []
+        names = [f"q{n}" for n in range(5)]
+        load(store, source(), run(),
+             *(item(name, query=f"Question {name}?", gold_spans=[span("139 m")]) for name in names),
+             item("twin", query="  question Q1", gold_spans=[span("1999", required=False)]),
+             *(answer(name, *claims) for name in names),
+             *(label(name, text, "supported") for name in names for text in claims))  # fmt: skip
+        assert describe_golden_set(store) == "golden set: 6 items, 0% unanswerable, 0% ambiguous"
+        found = list(advise_golden_set(store, faithfulness, ("query_type",), settings))
+        assert [words in advice for words, advice in zip(
+            ["no item is unanswerable", "no item is ambiguous",
+             "1 item answerable without a required gold span (twin)",
+             "1 question is asked by several items (q1 = twin)",
+             "1 group is too small to show a drop of 10 points in faithfulness (lookup: 5 of "],
+            found, strict=True)] == [True] * 5  # fmt: skip
+        load(store,
+             item("no", query="No?", answerable=False, query_type="unanswerable", gold_answer="x"),
+             item("vague", query="Which?", query_type="ambiguous", answerable=None))  # fmt: skip
+        found = list(advise_golden_set(store, faithfulness, ("query_type",), settings))
+        assert not any("no item is" in advice for advice in found)
+        assert "1 item unanswerable with a gold answer (no): remove the answer, or mark the item " \
+            "answerable" in found  # fmt: skip
+
+
+def test_gold_spans_that_an_import_brought_wait_no_more(golden: Store) -> None:
+    waits = {"type": "annotation_queue", "task": "gold_spans", "reason": "an incident",
+             "added_at": "2026-01-01T00:00:00Z"}  # fmt: skip
+    load(golden, {**waits, "entry_id": "1", "item_id": "height"},
+         {**waits, "entry_id": "2", "item_id": "architect"})  # fmt: skip
+    assert [entry.item_id for entry in list_gold_entries(golden)] == ["architect"]
+
+
+def test_one_answer_is_no_answers() -> None:
+    one = dict.fromkeys(("split", "done_before", "failed", "abstained"), 1)
+    assert list(describe_run_counts(**one)) == [
+        "1 claim was found and stored",
+        "1 answer had been judged before",
+        "1 answer was skipped: the system gave none",
+        "1 answer was skipped: the system abstained or asked for clarification",
+    ]
+    assert list(describe_run_counts(split=0, done_before=0, failed=2, abstained=0)) == [
+        "2 answers were skipped: the system gave none"
+    ]

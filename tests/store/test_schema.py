@@ -388,6 +388,29 @@ def test_items_of_an_old_store_may_become_unknown(
         assert store.audit() == []
 
 
+def test_line_breaks_in_an_old_store_hide_no_gold_span(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as old:
+        known = migrations.list_migrations()[:9]  # those of claimwise 0.8.0
+        old.setattr(migrations, "list_migrations", lambda: known)
+        old.setattr(migrations, "list_views", lambda: OLD_VIEWS)
+        with open_store(place, create=True) as store:
+            for statement in (*OLD_ROWS, *OLD_SPANS):
+                store._engine.execute(statement)
+    with open_store(place) as store:
+        assert store.query("select span_words from gold_spans") == [("5 euros",)]
+        assert store.query("select context_words from contexts") == [("It costs 5 euros a day.",)]
+
+
+OLD_SPANS = (
+    "insert into gold_spans (item_id, source_id, span_text, required, span_start, span_end) "
+    "values ('q', 'd', '5\neuros', true, 0, 7)",
+    "insert into contexts (run_id, item_id, position, source_id, context_text) "
+    "values ('r', 'q', 0, 'd', ' It costs 5\n\n       euros\ta day. ')",
+)
+
+
 def test_migration_of_a_store_with_lost_parents_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from claimwise.metrics import Metric, estimate_metric, find_metric, load_metrics
 from claimwise.metrics.counting import describe_shared
 from claimwise.report.format import join_words
 from claimwise.run_report import print_tables, render_tables_markdown, tables_to_document
+from claimwise.run_report.golden_changes import describe_golden_changes
 
 
 @click.command("metrics", short_help="Calculate rates with intervals, worst group first.")
@@ -67,6 +68,9 @@ def command(
         ]
         for shared in {describe_shared(opened, run, settings.cluster) for run in named} - {None}:
             click.echo(f"hint: {shared}", err=True)
+        for run in named:
+            for change in describe_golden_changes(opened, run):
+                click.echo(f"note: {change}", err=True)
     if form == "json":
         print_json(tables_to_document(tables))
     elif form == "markdown":
