@@ -106,8 +106,9 @@ def _list_next_steps(
         yield "Nothing was changed: --apply makes the changes that are certain."
     if suggested and suggestions is not None:
         yield (
-            f"{suggestions}: {pluralize(suggested, 'gold span')}. Check each, then: claimwise "
-            f"import {suggestions} --correct --corpus {diff.new} --reason '…'"
+            f"{suggestions}: {pluralize(suggested, 'gold span')}. Check each, and its item's gold "
+            f"answer; then: claimwise import {suggestions} --correct --corpus {diff.new} "
+            "--reason '…'"
         )
     elif suggested:
         yield "To decide on the open items: --suggest FILE writes spans to check, edit and import."
