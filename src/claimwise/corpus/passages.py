@@ -38,6 +38,7 @@ class DocumentSearch:
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.texts = texts
         self._words: dict[str, _Words] = {}
+        self._sentences: dict[str, list[tuple[int, int]]] = {}
 
     def find_words(self, text: str, source_id: str | None = None) -> list[Place]:
         """Return where the words of a text stand one after another, in one document or in all.
@@ -75,28 +76,51 @@ class DocumentSearch:
         where no sentence shares a word that tells anything.
         """
         wanted = _read_words(text).words
-        only = source_id if source_id in self.texts else None
-        shared: Counter[_Sentence] = Counter()
-        for word in set(wanted):
-            places = self._postings.get(word, ())
-            if only is not None or len(places) <= _TOO_COMMON:
-                shared.update(p for p in places if only is None or p.source_id == only)
+        shared = (
+            self._count_shared(set(wanted), source_id)
+            if source_id in self.texts
+            else self._count_shared_anywhere(set(wanted))
+        )
         ranked = sorted(shared, key=lambda one: (-shared[one], one))[:_CANDIDATES]
         found = [self._align(wanted, one) for one in ranked]
         return max(found, key=lambda one: (one[1], -one[0].start), default=None)
 
-    @cached_property
-    def _sentences(self) -> dict[str, list[tuple[int, int]]]:
-        return {name: find_sentences(text) for name, text in self.texts.items()}
+    def _count_shared(self, wanted: set[str], source_id: str) -> Counter[_Sentence]:
+        """Count the words that the sentences of one document share with a text."""
+        return Counter(
+            {
+                _Sentence(source_id, number): len(wanted & words)
+                for number, words in enumerate(self._list_word_sets(source_id))
+                if wanted & words
+            }
+        )
+
+    def _count_shared_anywhere(self, wanted: set[str]) -> Counter[_Sentence]:
+        """Count the words that sentences of any document share with a text; common ones aside."""
+        shared: Counter[_Sentence] = Counter()
+        for word in wanted:
+            places = self._postings.get(word, ())
+            if len(places) <= _TOO_COMMON:
+                shared.update(places)
+        return shared
+
+    def _find_sentences(self, source_id: str) -> list[tuple[int, int]]:
+        if source_id not in self._sentences:
+            self._sentences[source_id] = find_sentences(self.texts[source_id])
+        return self._sentences[source_id]
+
+    def _list_word_sets(self, source_id: str) -> Iterator[set[str]]:
+        text = self.texts[source_id]
+        for start, end in self._find_sentences(source_id):
+            yield set(_read_words(text[start:end]).words)
 
     @cached_property
     def _postings(self) -> dict[str, list[_Sentence]]:
-        """The sentences in which a word stands."""
+        """The sentences of all documents in which a word stands."""
         postings: defaultdict[str, list[_Sentence]] = defaultdict(list)
-        for name, sentences in self._sentences.items():
-            text = self.texts[name]
-            for number, (start, end) in enumerate(sentences):
-                for word in set(_read_words(text[start:end]).words):
+        for name in self.texts:
+            for number, words in enumerate(self._list_word_sets(name)):
+                for word in words:
                     postings[word].append(_Sentence(name, number))
         return postings
 
@@ -106,7 +130,7 @@ class DocumentSearch:
         if at.source_id not in self._words:
             self._words[at.source_id] = _read_words(text)
         known = self._words[at.source_id]
-        start, end = self._sentences[at.source_id][at.number]
+        start, end = self._find_sentences(at.source_id)[at.number]
         first = bisect_left(known.places, (start, 0))
         last = max(bisect_left(known.places, (end, 0)), first + len(wanted))
         region = known.words[first:last]

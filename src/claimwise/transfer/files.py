@@ -197,7 +197,10 @@ def _list_files(paths: Sequence[Path]) -> Iterator[Path]:
             continue
         found = sorted(file for file in path.iterdir() if file.is_file() and is_data_file(file))
         if not found:
-            expected = f"files named after what they hold, as {', '.join(KINDS)}"
+            expected = (
+                f"files named after what they hold, as {', '.join(KINDS)}; or, for a folder of "
+                "documents, --corpus VERSION"
+            )
             problem = Problem(
                 path=str(path),
                 line=None,
