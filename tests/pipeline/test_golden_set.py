@@ -305,3 +305,44 @@ def test_one_answer_is_no_answers() -> None:
     assert list(describe_run_counts(split=0, done_before=0, failed=2, abstained=0)) == [
         "2 answers were skipped: the system gave none"
     ]
+
+
+# The four tables of the measuring spec, as files.
+
+SPEC_FILES = {
+    "eval_items.csv": "item_id,query,query_type,answerable,stakes,gold_answer,source_corpus_ver\n"
+    "q1,How tall?,lookup,true,low,139 m,v1\nq2,Who?,unanswerable,false,high,,v1\n",
+    "gold_spans.csv": "item_id,source_id,span_text,required\nq1,tower,139 m tall,true\n",
+    "claim_labels.csv": "run_id,item_id,claim_text,claim_type,verdict,supporting_span,source_id,"
+    "labeler,labeled_at\n"
+    "r,q1,It is 139 m tall.,factual,supported,139 m tall,tower,ana,2026-01-02T00:00:00Z\n"
+    "r,q1,It is red.,factual,unlinked,,,ana,2026-01-02T00:00:00Z\n"
+    "r,q1,I mailed you.,action,supported,mail sent,,ana,2026-01-01T00:00:00Z\n",
+    "run_actions.csv": "run_id,item_id,action\nr,q1,answer\nr,q2,abstain\n",
+}
+
+
+def test_four_tables_of_the_spec_are_enough(tmp_path: Path) -> None:
+    for name, text in SPEC_FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    paths = [tmp_path / name for name in SPEC_FILES]
+    with open_store(tmp_path / "s.db", create=True) as store:
+        with pytest.raises(InputError):
+            import_files(store, paths)
+        made = import_files(store, paths, fill=True)
+        assert made.warnings[0].startswith(
+            "made from what the files say: 1 document, 1 run, 1 answer, 3 claims and 1 log entry; "
+        )
+        assert store.audit() == []
+        counted = estimate_metric(store, load_metrics()["faithfulness"], "r", ()).overall[0]
+        assert (counted.numerator, counted.claims) == (2, 3)
+        pair = estimate_metric(store, load_metrics()["abstention"], "r", ()).overall
+        assert {row.slice["measure"]: row.micro for row in pair} == {
+            "correct_abstention": 1.0,
+            "over_refusal": 0.0,
+        }
+        before = dump(store)
+        again = import_files(store, paths, fill=True)
+        assert sum(count.added for count in again.counts) == 0
+        assert again.warnings == ()
+        assert dump(store) == before

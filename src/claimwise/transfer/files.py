@@ -17,6 +17,7 @@ from claimwise.readers import KINDS, is_data_file, read_rows, write_files
 from claimwise.readers.documents import CorpusDocuments
 from claimwise.store import LoadCount, Store
 from claimwise.store.corpora import read_texts
+from claimwise.transfer.fill_in import fill_in
 from claimwise.types.label_rules import describe_breaches
 from claimwise.types.rows import QUERY_TYPES, ROW_TYPES, Item, Placed, Row, Source
 
@@ -43,6 +44,7 @@ def import_files(
     dry_run: bool = False,
     reader: str | None = None,
     lenient: bool = False,
+    fill: bool = False,
 ) -> ImportResult:
     """Read files into the store, all or nothing.
 
@@ -56,6 +58,7 @@ def import_files(
         reader: the name of the reader for all paths, which may then be folders of its format;
             else each file's format is recognised.
         lenient: take labels that break the labelling guide; the warnings say how many.
+        fill: make the documents, runs, answers and claims that the files take for granted.
 
     Raises:
         ClaimwiseError: something is wrong with a file, or the reader can't be used; nothing was
@@ -64,7 +67,12 @@ def import_files(
     files = list(paths if reader else _list_files(paths))
     doubts: Counter[_Doubt] = Counter()
     notes: list[str] = []
-    found = read_rows(files, kind=kind, query_types=query_types, reader=reader, notes=notes)
+    found: Iterable[Placed] = read_rows(
+        files, kind=kind, query_types=query_types, reader=reader, notes=notes
+    )
+    if fill:
+        found, made = fill_in(store, list(found))
+        notes += [made] if made else []
     counts = store.load(
         _watch(found, doubts),
         [str(path) for path in files],

@@ -88,6 +88,12 @@ if TYPE_CHECKING:
 @click.option(
     "--lenient", is_flag=True, help="Accept labels that break the labelling guide, and count them."
 )
+@click.option(
+    "--fill-in",
+    "fill",
+    is_flag=True,
+    help="Make the documents (from quoted spans), runs, answers and claims that the files imply.",
+)
 @click.option("--dry-run", is_flag=True, help="Check everything without writing anything.")
 @store_option
 @format_option("text", "json")
@@ -106,6 +112,7 @@ def command(
     labeler: str | None,
     skip_unmatched: bool,
     lenient: bool,
+    fill: bool,
     dry_run: bool,
     store: str | None,
     form: str,
@@ -134,9 +141,10 @@ def command(
     """
     project = current_project()
     if run_id or columns or values or labeler or skip_unmatched:
-        if kind or reader or update or corpus_ver or correct:
+        if kind or reader or update or corpus_ver or correct or fill:
             raise click.UsageError(
-                "--kind, --reader, --corpus, --update and --correct are not for spreadsheets."
+                "--kind, --reader, --corpus, --update, --correct and --fill-in are not for "
+                "spreadsheets."
             )
         _import_sheets(
             paths,
@@ -149,6 +157,8 @@ def command(
             form=form,
         )
         return
+    if fill and (correct or corpus_ver):
+        raise click.UsageError("--fill-in does not go with --corpus or --correct.")
     if (reason or who) and not correct:
         raise click.UsageError("--reason and --who go with --correct.")
     with open_project_store(project, store) as opened:
@@ -179,6 +189,7 @@ def command(
                 dry_run=dry_run,
                 reader=reader,
                 lenient=lenient,
+                fill=fill,
             )
     _print_result(result, dry_run=dry_run, form=form)
 
