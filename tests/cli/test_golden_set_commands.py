@@ -30,7 +30,7 @@ def golden(say_here: Say, tmp_path: Path) -> Say:
     assert say_here("import", "old", "--corpus", "v1")[0] == 0
     code, _, err = say_here("import", "items.jsonl")
     assert code == 0
-    assert "warning: 1 unanswerable item has a gold answer: leave it out, or mark" in err
+    assert "warning: 1 unanswerable item has a gold answer: remove the answer, or mark" in err
     assert say_here("import", "new", "--corpus", "v2")[0] == 0
     return say_here
 

@@ -273,7 +273,7 @@ def test_doctor_advises_on_a_golden_set(tmp_path: Path) -> None:
         found = list(advise_golden_set(store, faithfulness, ("query_type",), settings))
         assert [words in advice for words, advice in zip(
             ["no item is unanswerable", "no item is ambiguous",
-             "1 item answerable without a required gold span (twin)",
+             "1 answerable item has no required gold span (twin)",
              "1 question is asked by several items (q1 = twin)",
              "1 group is too small to show a drop of 10 points in faithfulness (lookup: 5 of "],
             found, strict=True)] == [True] * 5  # fmt: skip
@@ -282,7 +282,7 @@ def test_doctor_advises_on_a_golden_set(tmp_path: Path) -> None:
              item("vague", query="Which?", query_type="ambiguous", answerable=None))  # fmt: skip
         found = list(advise_golden_set(store, faithfulness, ("query_type",), settings))
         assert not any("no item is" in advice for advice in found)
-        assert "1 item unanswerable with a gold answer (no): remove the answer, or mark the item " \
+        assert "1 unanswerable item has a gold answer (no): remove the answer, or mark the item " \
             "answerable" in found  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from claimwise.comparison.plan import Goal, plan_items
 from claimwise.comparison.plan_values import Plan, PlanRow
 from claimwise.corpus.queries import count_shares, list_doubtful_items, read_golden_questions
+from claimwise.corpus.values import DOUBTS
 from claimwise.metrics import Metric
 from claimwise.report.format import pluralize, show_percent
 from claimwise.store import Store
@@ -19,12 +20,6 @@ from claimwise.types.rows import Run
 
 DROP: Final = 0.1
 _SHOWN: Final = 3
-
-_REMEDIES: Final = {
-    "unanswerable with a gold answer": "remove the answer, or mark the item answerable",
-    "of type unanswerable marked answerable": "metrics go by the mark",
-    "answerable without a required gold span": "context recall leaves them out",
-}
 
 
 def describe_golden_set(store: Store) -> str | None:
@@ -62,14 +57,14 @@ def advise_golden_set(
         )
     if not found.ambiguous:
         yield (
-            "no item is ambiguous, so nothing tests whether the system asks back: add questions "
-            "with several meanings (query_type ambiguous)"
+            "no item is ambiguous, so nothing tests whether the system asks for clarification: add "
+            "questions that can be read in several ways (query_type ambiguous)"
         )
     doubts = defaultdict(list)
     for doubt, item_id in list_doubtful_items(store):
         doubts[doubt].append(item_id)
     for doubt, items in doubts.items():
-        yield f"{pluralize(len(items), 'item')} {doubt} ({_name(items)}): {_REMEDIES[doubt]}"
+        yield DOUBTS[doubt].describe(len(items), _name(items))
     yield from _find_repeats(read_golden_questions(store))
     yield from _find_small_groups(store, metric, by, settings)
 

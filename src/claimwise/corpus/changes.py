@@ -75,30 +75,15 @@ def to_gold_span(span: SpanChange) -> GoldSpan:
 
 def _refuse_changed(store: Store, diff: CorpusDiff) -> None:
     known = {
-        item.item_id: [_place_of(s) for s in map(_as_it_was, item.spans)] for item in diff.items
+        item.item_id: [(s.old.source_id, s.old.start, s.old.text, s.required) for s in item.spans]
+        for item in diff.items
     }
     found = {
-        item.item_id: [_place_of(span) for span in spans]
+        item.item_id: [(s.source_id, s.span_start, s.span_text, s.required) for s in spans]
         for item, spans in read_golden_set(store, diff.old)
     }
     if known != found:
         raise StoreError(f"{store.place}: the golden set has changed meanwhile; run it again")
-
-
-def _as_it_was(span: SpanChange) -> GoldSpan:
-    old = span.old
-    return GoldSpan(
-        item_id=span.item_id,
-        source_id=old.source_id,
-        span_text=old.text,
-        required=span.required,
-        span_start=old.start,
-        span_end=old.end,
-    )
-
-
-def _place_of(span: GoldSpan) -> tuple[str, int | None, str, bool]:
-    return span.source_id, span.span_start, span.span_text, span.required
 
 
 def correct_spans(

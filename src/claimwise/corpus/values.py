@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
@@ -17,6 +17,39 @@ FOUND: tuple[SpanStatus, ...] = ("stands", "moved")
 # carried: all required spans are found; open: a person has to choose; retired: a required span has
 # vanished; no_spans: nothing says what the answer rests on.
 ItemOutcome = Literal["retired", "open", "carried", "no_spans"]
+
+
+class ItemDoubt(NamedTuple):
+    """What is allowed in a golden set and looks like a mistake, of one item and of several."""
+
+    one: str
+    many: str
+    advice: str
+
+    def describe(self, count: int, which: str = "") -> str:
+        """Return the doubt as a sentence; ``which`` names some of the items."""
+        told = f"1 {self.one}" if count == 1 else f"{count:,} {self.many}"
+        return f"{told} ({which}): {self.advice}" if which else f"{told}: {self.advice}"
+
+
+# By the names that the query for doubtful items uses.
+DOUBTS: Final = {
+    "gold_answer": ItemDoubt(
+        "unanswerable item has a gold answer",
+        "unanswerable items have a gold answer",
+        "remove the answer, or mark the item answerable",
+    ),
+    "marked_answerable": ItemDoubt(
+        "item of type unanswerable is marked answerable",
+        "items of type unanswerable are marked answerable",
+        "metrics go by the mark",
+    ),
+    "no_spans": ItemDoubt(
+        "answerable item has no required gold span",
+        "answerable items have no required gold span",
+        "context recall leaves it out",
+    ),
+}
 
 
 class Place(Struct, frozen=True, kw_only=True):

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec.structs import asdict
 
 from claimwise.calibration.values import Probability
 from claimwise.corpus.changes import correct_spans
+from claimwise.corpus.values import DOUBTS
 from claimwise.errors import InputError, Problem, StoreError
 from claimwise.readers import KINDS, is_data_file, read_rows, write_files
 from claimwise.readers.documents import CorpusDocuments
@@ -65,7 +65,7 @@ def import_files(
             written.
     """
     files = list(paths if reader else _list_files(paths))
-    doubts: Counter[_Doubt] = Counter()
+    doubts: Counter[str] = Counter()
     notes: list[str] = []
     found: Iterable[Placed] = read_rows(
         files, kind=kind, query_types=query_types, reader=reader, notes=notes
@@ -80,7 +80,7 @@ def import_files(
         dry_run=dry_run,
         lenient=lenient,
     )
-    warnings = [*notes, *(doubt.describe(count) for doubt, count in doubts.items() if count)]
+    warnings = [*notes, *(DOUBTS[name].describe(count) for name, count in doubts.items() if count)]
     against_guide = sum(count.against_guide for count in counts)
     if against_guide:
         warnings.append(f"{describe_breaches(against_guide)}: reports say so beside their figures")
@@ -220,35 +220,11 @@ def _list_files(paths: Sequence[Path]) -> Iterator[Path]:
         yield from found
 
 
-class _Doubt(NamedTuple):
-    """What is allowed but looks like a mistake, of one item and of several."""
-
-    one: str
-    many: str
-    advice: str
-
-    def describe(self, count: int) -> str:
-        told = f"1 {self.one}" if count == 1 else f"{count:,} {self.many}"
-        return f"{told}: {self.advice}"
-
-
-_MARKED_ANSWERABLE = _Doubt(
-    "item of type unanswerable is marked answerable",
-    "items of type unanswerable are marked answerable",
-    "metrics go by the mark",
-)
-_ANSWERED_ANYWAY = _Doubt(
-    "unanswerable item has a gold answer",
-    "unanswerable items have a gold answer",
-    "leave it out, or mark the item answerable",
-)
-
-
-def _watch(rows: Iterable[Placed], doubts: Counter[_Doubt]) -> Iterator[Placed]:
+def _watch(rows: Iterable[Placed], doubts: Counter[str]) -> Iterator[Placed]:
     """Count what is allowed but looks like a mistake."""
     for placed in rows:
         row = placed.row
         if isinstance(row, Item):
-            doubts[_MARKED_ANSWERABLE] += bool(row.answerable and row.query_type == "unanswerable")
-            doubts[_ANSWERED_ANYWAY] += bool(row.answerable is False and row.gold_answer)
+            doubts["marked_answerable"] += bool(row.answerable and row.query_type == "unanswerable")
+            doubts["gold_answer"] += bool(row.answerable is False and row.gold_answer)
         yield placed

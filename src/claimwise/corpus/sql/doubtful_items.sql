@@ -7,15 +7,15 @@ with counted as (
     )
 )
 
-select 'unanswerable with a gold answer' as doubt, e.item_id
+select 'gold_answer' as doubt, e.item_id
 from counted as e
 where not e.answerable and coalesce(e.gold_answer, '') <> ''
 union all
-select 'of type unanswerable marked answerable' as doubt, e.item_id
+select 'marked_answerable' as doubt, e.item_id
 from counted as e
 where e.query_type = 'unanswerable' and e.answerable
 union all
-select 'answerable without a required gold span' as doubt, e.item_id
+select 'no_spans' as doubt, e.item_id
 from counted as e
 where e.answerable
     and not exists (select 1 from gold_spans as g where g.item_id = e.item_id and g.required)
