@@ -196,7 +196,7 @@ def test_readme_example_runs(tmp_path: Path) -> None:
     ("page", "count", "said"),
     [
         ("quickstart.md", 1, "the source says 139 m, the claim 200 m"),
-        ("golden-set.md", 5, "Faithfulness"),
+        ("golden-set.md", 8, "Faithfulness"),
     ],
 )
 def test_pages_for_beginners_run(
@@ -211,12 +211,15 @@ def test_pages_for_beginners_run(
     from claimwise.cli.main import run
 
     text = (ROOT / "docs" / page).read_text("utf-8")
-    files = re.findall(r"^`(\S+\.jsonl)`\n\n```json\n(.+?)```", text, re.MULTILINE | re.DOTALL)
+    files = re.findall(
+        r"^`(\S+\.(?:jsonl|md))`\n\n```(?:json|text)\n(.+?)```", text, re.MULTILINE | re.DOTALL
+    )
     commands = re.findall(r"^\$ claimwise (.+?)(?:\s+#.*)?$", text, re.MULTILINE)
     assert len(files) == count
     assert len(commands) >= 3
     monkeypatch.chdir(tmp_path)
     for name, content in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content, encoding="utf-8")
     for command in commands:
         assert run(shlex.split(command)) == 0, command

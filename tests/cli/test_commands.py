@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
@@ -364,6 +365,8 @@ def test_report_follows_the_labels_that_decide(demo: Say) -> None:
 
 def test_doctor_is_content_with_the_demo(demo: Say) -> None:
     code, out, _ = demo("doctor")
+    extras = metadata("claimwise").get_all("Provides-Extra") or []
+    assert all(f" {name}" in out.splitlines()[0] for name in extras)
     assert code == 0
     assert "every stored row keeps the rules" in out
     assert "FAULT" not in out

@@ -284,7 +284,7 @@ def test_openbook_judges_a_run_by_its_own_corpus(stored: Say) -> None:
     command = ("openbook", "--run", "r", "--corpus", "store", "--verifier", "lexical")
     code, out, err = stored(*command)
     assert code == 0, err
-    assert out.startswith("judged 4 claims of 1 answers")
+    assert out.startswith("judged 4 claims of 1 answer in")
     assert "the run r by verifier:openbook:lexical-" in out
     assert "of the unlinked, 2 have no passage in the corpus" in out
     assert "version v1: 1 document, 1 passage" in out

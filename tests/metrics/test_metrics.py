@@ -167,11 +167,17 @@ def test_context_recall(store: Store, measured: Count) -> None:
         answer("a", contexts=[context("It opened in 1999. Entry costs"), context("5 euros.")]),
         answer("b", contexts=[]), answer("c"),
         answer("d", contexts=[context("the TOWER (139 m)", span_start=0, span_end=24)]),
+        source("lines", source_text="It opened\nin  1999."),
+        item("e", gold_spans=[{**span("opened\nin  1999"), "source_id": "lines"}, span("139 m")]),
+        answer("e", contexts=[context("It opened in\r\n\t1999.", source_id="lines"),
+                              context("139m")]),
     )  # fmt: skip
     # a: one span whole, the other cut in two; b: retrieved nothing; c: nobody recorded it;
-    # d: reworded, but its place covers the span.
+    # d: reworded, but its place covers the span; e: the same words with other line breaks, and
+    # other words.
     assert measured("context_recall") == {
         ("a",): (1, 2, 2), ("b",): (0, 1, 1), ("c",): (0, 0, 1), ("d",): (1, 1, 1),
+        ("e",): (1, 2, 2),
     }  # fmt: skip
 
 
@@ -297,3 +303,32 @@ def test_changing_only_the_reference_moves_nothing_but_correctness(store: Store)
     before = count_clusters(store, METRICS["faithfulness"])
     load(store, item("a", gold_answer="something else"), update=True)
     assert count_clusters(store, METRICS["faithfulness"]) == before
+
+
+def test_expected_actions(store: Store, measured: Count) -> None:
+    def log(entry: str) -> list[dict[str, str]]:
+        return [{"entry_id": "0", "entry_text": "login()"}, {"entry_id": "1", "entry_text": entry}]
+
+    wanted = 'refund(*"order": 7*)'
+    load(
+        store, run(),
+        *(item(name, expected_action=wanted) for name in "abcd"), item("e"),
+        item("f", expected_action="100%_sure"),
+        answer("a", action_log=log('REFUND({"amount": 5,\n  "order":7})')),
+        answer("b", action_log=log('refund({"order": 8})')), answer("c"),
+        answer("d", sample=0, action_log=log('refund({"order": 7})')), answer("d", sample=1),
+        answer("e", action_log=log("refund()")), answer("f", action_log=log("100 xsure")),
+    )  # fmt: skip
+    # a: whatever the spaces; b: another order; c: nothing was done; d: once of two times; e: nobody
+    # expects anything; f: letters that SQL knows as wildcards stand for themselves.
+    assert measured("expected_actions") == {
+        ("a",): (1, 1, 1), ("b",): (0, 1, 1), ("c",): (0, 1, 1), ("d",): (1, 2, 2),
+        ("f",): (0, 1, 1),
+    }  # fmt: skip
+
+
+def test_expected_actions_of_a_run_without_a_log_are_unscored(
+    store: Store, measured: Count
+) -> None:
+    load(store, run(), item("a", expected_action="refund(*)"), answer("a"))
+    assert measured("expected_actions") == {("a",): (0, 0, 1)}

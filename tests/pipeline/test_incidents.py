@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from claimwise.checking.check import judge_pieces, split_request
 from claimwise.errors import InputError, StoreError
 from claimwise.incidents import promotion
-from claimwise.incidents.duplicates import find_near, normalise_question
+from claimwise.incidents.duplicates import find_near
 from claimwise.incidents.promotion import make_trace, promote_trace
 from claimwise.incidents.queries import find_answer, list_queue, list_standings, read_incidents
 from claimwise.incidents.values import ItemChoice, Promotion
@@ -20,6 +20,7 @@ from claimwise.judges.judge import load_verifier
 from claimwise.metrics import load_metrics
 from claimwise.metrics.counting import list_items
 from claimwise.store import Store
+from claimwise.text.questions import normalise_question
 from claimwise.types.rows import QueueEntry, Source
 from claimwise.types.traces import Passage, Trace
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict
@@ -266,7 +267,7 @@ def test_document_without_text_is_told(golden: Store) -> None:
 
 
 def test_store_without_documents_needs_a_corpus_version(store: Store) -> None:
-    with pytest.raises(StoreError, match="no sources yet"):
+    with pytest.raises(StoreError, match=r"no documents yet.* such as --corpus prod"):
         promote(store)
     assert promote(store, corpus_ver="v9").item.source_corpus_ver == "v9"
 

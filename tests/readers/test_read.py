@@ -562,7 +562,7 @@ def test_doubtful_rows_are_counted_as_warnings(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db", create=True) as store:
         result = import_files(store, [tmp_path])
     assert len(result.warnings) == 1
-    assert result.warnings[0].startswith("1 items of type unanswerable")
+    assert result.warnings[0].startswith("1 item of type unanswerable is marked")
 
 
 @pytest.mark.parametrize("name", ["eval_items.jsonl", "items.jsonl", "Eval_Items-2.ndjson"])

@@ -14,6 +14,7 @@ from claimwise.calibration.values import RunProbabilities
 from claimwise.checking.engine import Flips
 from claimwise.checking.plan import plan_rounds
 from claimwise.checking.run import GroundedRun, VerifyResult, verify_rounds, verify_run
+from claimwise.checking.run_counts import describe_run_counts
 from claimwise.checking.tasks import NO_CONTEXTS, Basis
 from claimwise.command.grounded import (
     describe_spent,
@@ -33,6 +34,7 @@ from claimwise.command.options import (
 from claimwise.command.progress import show_progress
 from claimwise.errors import StoreError, make_printable
 from claimwise.metrics.judge_agreement import measure_agreement
+from claimwise.report.format import pluralize
 from claimwise.store import Store
 from claimwise.types.verdicts import VERDICTS
 
@@ -178,18 +180,20 @@ def print_run(result: VerifyResult, probabilities: Sequence[RunProbabilities] = 
     opened = result.answers - result.failed - result.abstained - result.done_before
     rate = result.judged / result.seconds if result.seconds else 0
     click.echo(
-        f"judged {result.judged:,} claims of {opened:,} answers in {result.seconds:.1f} s "
+        f"judged {pluralize(result.judged, 'claim')} of {pluralize(opened, 'answer')} in "
+        f"{result.seconds:.1f} s "
         f"({rate:,.0f} claims/s)"
     )
-    for count, what in (
-        (result.split, "claims were found and stored"),
-        (result.done_before, "answers had been judged before"),
-        (result.failed, "answers were skipped: the system gave none"),
-        (result.abstained, "answers were skipped: the system abstained or asked for clarification"),
-        (result.without_claims, "answers make no checkable claim"),
+    for line in describe_run_counts(
+        split=result.split,
+        done_before=result.done_before,
+        failed=result.failed,
+        abstained=result.abstained,
     ):
-        if count:
-            click.echo(f"{count:,} {what}")
+        click.echo(line)
+    if result.without_claims:
+        make = "makes" if result.without_claims == 1 else "make"
+        click.echo(f"{pluralize(result.without_claims, 'answer')} {make} no checkable claim")
     instrument = f"{result.labeler}, {result.agreement or 'agreement unknown'}"
     click.echo(make_printable(f"the run {result.run_id} by {instrument}:"))
     for verdict in VERDICTS:

@@ -117,6 +117,9 @@ HEADINGS = {
         "export": CommandEntry(
             "claimwise.transfer.export_command", "Export the store, or a run for another tool."
         ),
+        "corpus": CommandEntry(
+            "claimwise.corpus.command", "Carry a golden set over to a new corpus version."
+        ),
         "runs": CommandEntry("claimwise.cli.runs", "List the runs, latest first."),
         "sql": CommandEntry("claimwise.cli.sql", "Print or run the SQL of a metric."),
         "serve": CommandEntry(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
+import re
 import stat
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Literal
 
@@ -20,14 +20,16 @@ from claimwise.command.options import (
     print_json,
     store_option,
 )
+from claimwise.config import Project
+from claimwise.corpus.advice import advise_golden_set, describe_golden_set
 from claimwise.errors import ClaimwiseError
-from claimwise.metrics import check_settings, load_metrics
+from claimwise.metrics import Metric, check_settings, load_metrics
 from claimwise.metrics.near_questions import describe_near_questions
 from claimwise.store import Store
 from claimwise.store.checks import find_latest_time
 from claimwise.types.label_rules import describe_stored_breaches
 
-_EXTRAS = {"postgres": "asyncpg", "parquet": "duckdb"}
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+).*\bextra == ['\"](?P<extra>[\w-]+)['\"]")
 
 _ADVICE = {
     "labels that say supported by a source superseded, or expired when the run began": (
@@ -35,13 +37,6 @@ _ADVICE = {
         "join sources as s on s.source_id = d.source_id and s.corpus_ver = r.corpus_ver "
         "where d.verdict = 'supported' and (s.superseded_by is not null "
         "or cast(s.valid_until as text) < substr(cast(r.started_at as text), 1, 10))"
-    ),
-    "items of type unanswerable that are marked answerable": (
-        "select count(*) from eval_items where query_type = 'unanswerable' and answerable"
-    ),
-    "answerable items without a required gold span": (
-        "select count(*) from eval_items as e where e.answerable and not exists "
-        "(select 1 from gold_spans as g where g.item_id = e.item_id and g.required)"
     ),
 }
 
@@ -84,12 +79,33 @@ def command(ctx: click.Context, store: str | None, form: str) -> None:
 
 
 def _look_at_installation() -> Finding:
-    extras = [name for name, module in _EXTRAS.items() if find_spec(module)]
+    extras = _find_extras()
+    there = ", ".join(name for name, installed in extras.items() if installed)
+    missing = ", ".join(name for name, installed in extras.items() if not installed)
     return Finding(
         "ok",
         f"claimwise {version('claimwise')}, Python {platform.python_version()}, "
-        f"extras: {', '.join(extras) or 'none'}",
+        f"extras: {there or 'none'}" + (f" (not installed: {missing})" if missing else ""),
     )
+
+
+def _find_extras() -> dict[str, bool]:
+    """Return every extra, and whether all that it needs is installed."""
+    found: dict[str, bool] = {}
+    for requirement in requires("claimwise") or ():
+        wanted = _REQUIREMENT.match(requirement)
+        if wanted is not None:
+            there = _is_installed(wanted["name"])
+            found[wanted["extra"]] = found.get(wanted["extra"], True) and there
+    return dict(sorted(found.items()))
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _look_at_project(store: str | None) -> list[Finding]:
@@ -102,6 +118,7 @@ def _look_at_project(store: str | None) -> list[Finding]:
         findings.append(Finding("ok", f"{len(metrics)} metrics"))
         with open_project_store(project, store) as opened:
             findings += _look_at_store(opened)
+            findings += _look_at_golden_set(opened, project, metrics)
     except ClaimwiseError as error:
         findings.append(Finding("fault", str(error)))
     return findings
@@ -141,6 +158,17 @@ def _look_at_store(store: Store) -> list[Finding]:
             Finding("advice", f"the calibration of {labeler} has expired: claimwise calibrate")
         )
     return findings
+
+
+def _look_at_golden_set(
+    store: Store, project: Project, metrics: dict[str, Metric]
+) -> list[Finding]:
+    shares = describe_golden_set(store)
+    if shares is None:
+        return []
+    metric, by = metrics["faithfulness"], project.config.metrics.by
+    advice = advise_golden_set(store, metric, by, project.settings)
+    return [Finding("ok", shares), *(Finding("advice", what) for what in advice)]
 
 
 def _look_at_label_times(store: Store) -> list[Finding]:

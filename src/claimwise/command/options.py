@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import math
 import os
@@ -133,6 +134,14 @@ def measure_options(function: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(options):
         gather = option(gather)
     return gather
+
+
+def find_login_name() -> str:
+    """Return who is at work, by the login name; a container's user may have none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
 
 
 def current_project() -> Project:

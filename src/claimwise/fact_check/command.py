@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from claimwise.checking.plan import plan_rounds
+from claimwise.checking.run_counts import describe_run_counts
 from claimwise.command.judge import (
     CallPlan,
     JudgeOptions,
@@ -216,18 +217,19 @@ def _judge_run(
 def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
     opened = result.answers - result.failed - result.abstained - result.done_before
     click.echo(
-        f"labelled {result.judged:,} claims of {opened:,} answers in {result.seconds:.1f} s; "
+        f"labelled {pluralize(result.judged, 'claim')} of {pluralize(opened, 'answer')} in "
+        f"{result.seconds:.1f} s; "
         f"{_describe_spent(result.spent)}, {describe_cost(cost)}"
     )
-    for count, what in (
-        (result.split, "claims were found and stored"),
-        (result.done_before, "answers had been judged before"),
-        (result.failed, "answers were skipped: the system gave none"),
-        (result.abstained, "answers were skipped: the system abstained or asked for clarification"),
-        (result.invented, "ids in replies were asked for by nobody: dropped"),
+    for line in describe_run_counts(
+        split=result.split,
+        done_before=result.done_before,
+        failed=result.failed,
+        abstained=result.abstained,
     ):
-        if count:
-            click.echo(f"{count:,} {what}")
+        click.echo(line)
+    if result.invented:
+        click.echo(f"{pluralize(result.invented, 'id')} in replies that nobody asked for: dropped")
     click.echo(make_printable(f"the run {result.run_id} by {result.judge}, {UNKNOWN_AGREEMENT}:"))
     for label in FACT_LABELS:
         click.echo(f"  {label:<14}{result.labels.get(label, 0):>9,}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,18 +11,13 @@ from claimwise.incidents.queries import FoundAnswer, read_questions
 from claimwise.incidents.values import ItemChoice
 from claimwise.judges.words import is_common, read_stems
 from claimwise.store import Store
+from claimwise.text.questions import normalise_question
 from claimwise.types.rows import Item
 from claimwise.types.traces import Trace
 
 # Shared words over all words of two questions; from here on they may ask the same.
 NEAR = 0.6
 _SHOWN = 5
-
-
-def normalise_question(text: str) -> str:
-    """Return a question without case, spacing, punctuation and typographic variants."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(re.findall(r"\w+", plain)) or plain.strip()
 
 
 def find_near(question: str, questions: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import msgspec
 
 from claimwise.command.options import (
     current_project,
+    find_login_name,
     format_option,
     open_project_store,
     print_json,
@@ -100,7 +100,7 @@ def command(
             opened,
             trace,
             choice,
-            who=who or _login_name(),
+            who=who or find_login_name(),
             verifier=load_verifier(verifier),
             stored=stored,
             query_types=project.query_types,
@@ -128,14 +128,6 @@ def _find(
             "a trace's JSON file, or RUN/ITEM or RUN/ITEM/SAMPLE",
         )
     return make_trace(answer), answer
-
-
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # A container's user may have no name.
-        return "unknown"
 
 
 def _describe(done: Promotion) -> list[str]:

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from claimwise.checking.check import judge_claims, judge_pieces, split_request
 from claimwise.checking.tasks import NO_CONTEXTS
+from claimwise.errors import StoreError
 from claimwise.incidents.duplicates import (
     find_full_words,
-    normalise_question,
     refuse_repeats,
     refuse_trace,
 )
@@ -40,6 +40,7 @@ from claimwise.store import Store
 from claimwise.store.corpora import choose_corpus
 from claimwise.store.lookup import find_source
 from claimwise.text import make_content_id
+from claimwise.text.questions import normalise_question
 from claimwise.types.rows import (
     QUERY_TYPES,
     GoldSpan,
@@ -167,7 +168,14 @@ def _choose_corpus(
         return known.source_corpus_ver
     if choice.corpus_ver is not None:
         return choice.corpus_ver
-    return stored.run.corpus_ver if stored is not None else choose_corpus(store)
+    if stored is not None:
+        return stored.run.corpus_ver
+    if not store.query("select 1 from sources limit 1"):
+        raise StoreError(
+            f"{store.place}: no documents yet, so no corpus version to put the item into. Name one "
+            "with --corpus, such as --corpus prod: the passages of the trace become its documents"
+        )
+    return choose_corpus(store)
 
 
 def _make_item(

@@ -75,6 +75,7 @@ _NEEDS: Final = {
     "citations": "citations",
     "citation_required": "claims of type citation_required",
     "closed_book_labels": "closed-book labels",
+    "expected_action": "items with an expected action",
     "validity": "documents with valid_until or superseded_by",
 }
 

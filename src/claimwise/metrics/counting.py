@@ -227,7 +227,12 @@ def _add_up_items(
         ]
     )
     groups = ", ".join(str(n + 1) for n in range(len(by) + 1))
-    return f"select {inner}\nfrom (\n{metric.sql}\n) as m {' '.join(joins)}\ngroup by {groups}"
+    return (
+        f"select {inner}\nfrom (\n{metric.sql}\n) as m {' '.join(joins)}\n"
+        "where m.cluster_id not in "
+        "(select x.item_id from retired_answers as x where x.run_id = :run_id)\n"
+        f"group by {groups}"
+    )
 
 
 def write_slice(store: Store, name: str, columns: list[str], joins: list[str]) -> str:

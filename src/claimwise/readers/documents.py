@@ -18,7 +18,7 @@ from claimwise.readers.files import MAX_LOADED_BYTES, read_lines
 from claimwise.readers.problems import Complaint
 from claimwise.readers.read import decode_object
 from claimwise.readers.records import convert
-from claimwise.types.rows import ActionEntry, Source
+from claimwise.types.rows import ActionEntry, Placed, Source
 
 STDIN = Path("-")
 MAX_TEXT_BYTES = 64 * 1024 * 1024
@@ -60,12 +60,18 @@ def read_text(path: Path) -> str:
     return _decode(path, _read_bytes(path))
 
 
-def _decode(path: Path, data: bytes) -> str:
+def _name_binary(data: bytes) -> str | None:
+    """Return what data is that is no text; None for what may be text."""
     for start, kind in _KINDS.items():
         if data.startswith(start):
-            raise refuse(path, kind, f"{_EXPECTED}: convert it first")
-    if data.count(0) > _NUL_SHARE * len(data):
-        raise refuse(path, "binary data", _EXPECTED)
+            return kind
+    return "binary data" if data.count(0) > _NUL_SHARE * len(data) else None
+
+
+def _decode(path: Path, data: bytes) -> str:
+    binary = _name_binary(data)
+    if binary is not None:
+        raise refuse(path, binary, f"{_EXPECTED}: convert it first")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -116,28 +122,95 @@ def read_sources(paths: Sequence[Path]) -> tuple[list[Source], list[str]]:
     return list(found.values()), warnings
 
 
-def _list_files(paths: Sequence[Path], warnings: list[str]) -> Iterator[Path]:
+class CorpusDocuments:
+    """The documents of a corpus version, read one by one from files and folders.
+
+    A document of a folder is called by its path within that folder, a single file by its name; the
+    rows of a ``.jsonl`` file say their own names. Hidden files and what is no text are left out:
+    ``notes`` says how many, as soon as all documents have been read.
+    """
+
+    def __init__(self, paths: Sequence[Path], corpus_ver: str) -> None:
+        self.notes: list[str] = []
+        self.files: list[Path] = []  # of the documents read so far
+        self._paths = paths
+        self._corpus_ver = corpus_ver
+        self._unread: list[tuple[Path, str]] = []
+
+    def __iter__(self) -> Iterator[Placed]:
+        """Yield the documents; a second one of the same name is refused.
+
+        Raises:
+            InputError: a file can't be read, or its text is not UTF-8.
+        """
+        seen: dict[str, Path] = {}
+        for path in self._paths:
+            for file in _list_files([path], self.notes, count_hidden=True):
+                self.files.append(file)
+                name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+                for line, source in self._read(file, name):
+                    name = source.source_id
+                    if name in seen:
+                        found = f"a second document called {name!r} (the first: {seen[name]})"
+                        raise refuse(file, found, "each name once", line=line)
+                    seen[name] = file
+                    yield Placed(source, len(self.files) - 1, line or 1)
+        self.notes += [f"{path} was skipped: found {why}" for path, why in self._unread]
+        if not seen:
+            raise refuse(self._paths[0], "no document that can be read", "; ".join(self.notes))
+
+    def _read(self, file: Path, name: str) -> Iterator[tuple[int | None, Source]]:
+        if file.name.lower().endswith(_ROW_ENDINGS):
+            yield from _read_source_rows(file, self._corpus_ver)
+            return
+        data = _read_bytes(file)
+        text, unread = None, _name_binary(data)
+        if data.startswith(_PDF_START):
+            try:
+                text = extract_pdf(file, data)
+            except InputError as error:  # a scan, or damaged: one of them stops no folder
+                unread = error.problems[0].found
+        if text is None and unread is not None:
+            self._unread.append((file, unread))
+            return
+        text = _extract_text(file, data) if text is None else text
+        record = {
+            "source_id": name,
+            "corpus_ver": self._corpus_ver,
+            "source_text": text.replace("\x00", ""),
+        }
+        try:
+            yield None, cast(Source, convert(record, Source))
+        except Complaint as complaint:
+            raise _place(complaint, file, None) from complaint
+
+
+def _list_files(
+    paths: Sequence[Path], warnings: list[str], *, count_hidden: bool = False
+) -> Iterator[Path]:
     for path in paths:
         if path == STDIN or not path.is_dir():
             yield path
             continue
-        inside = sorted(file for file in path.rglob("*") if _is_shown(file.relative_to(path)))
-        files = [file for file in inside if file.is_file()]
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        shown = [file for file in files if _is_shown(file.relative_to(path))]
         endings = (*TEXT_ENDINGS, *PAGE_ENDINGS, *((PDF_ENDING,) if can_read_pdf() else ()))
-        texts = [file for file in files if file.suffix.lower() in endings]
-        unread = [file for file in files if file not in set(texts)]
+        texts = [file for file in shown if file.suffix.lower() in endings]
+        unread = [file for file in shown if file.suffix.lower() not in endings]
         pdfs = [file for file in unread if file.suffix.lower() == PDF_ENDING]
         if not texts:
             hint = "; for PDFs: pip install 'claimwise[pdf]'" if pdfs else ""
             expected = f"some {', '.join((*TEXT_ENDINGS, *PAGE_ENDINGS, PDF_ENDING))}{hint}"
             raise refuse(path, "a folder without text files", expected)
         others = [file for file in unread if file not in set(pdfs)]
-        if pdfs:
-            warnings.append(
-                _describe_unread(path, pdfs, "for want of pip install 'claimwise[pdf]'")
-            )
-        if others:
-            warnings.append(_describe_unread(path, others, "having another ending"))
+        hidden = [file for file in files if file not in set(shown)] if count_hidden else []
+        for left_out, why in (
+            (pdfs, "for want of pip install 'claimwise[pdf]'"),
+            (others, "having another ending"),
+            (hidden, "being hidden"),
+        ):
+            if left_out:
+                warnings.append(_describe_unread(path, left_out, why))
         yield from texts
 
 
@@ -161,8 +234,11 @@ def _read_source_file(path: Path) -> Iterator[tuple[int | None, Source]]:
 
 
 def _read_document(path: Path) -> str:
+    return _extract_text(path, _read_bytes(path))
+
+
+def _extract_text(path: Path, data: bytes) -> str:
     """Return a document's text; that of a web page or a PDF is extracted."""
-    data = _read_bytes(path)
     if data.startswith(_PDF_START):
         return extract_pdf(path, data)
     text = _decode(path, data)
@@ -173,12 +249,12 @@ def _read_document(path: Path) -> str:
     return text
 
 
-def _read_source_rows(path: Path) -> Iterator[tuple[int, Source]]:
+def _read_source_rows(path: Path, corpus_ver: str = UNSTORED) -> Iterator[tuple[int, Source]]:
     for number, data in read_lines(path, most=MAX_LOADED_BYTES):
         try:
             record = decode_object(data)
             record.pop("type", None)
-            row = cast(Source, convert({"corpus_ver": UNSTORED, **record}, Source))
+            row = cast(Source, convert({"corpus_ver": corpus_ver, **record}, Source))
         except Complaint as complaint:
             raise _place(complaint, path, number) from complaint
         yield number, row
@@ -210,7 +286,7 @@ def _read_entry(path: Path, number: int, line: str) -> ActionEntry:
         raise _place(complaint, path, number) from complaint
 
 
-def _place(complaint: Complaint, path: Path, line: int) -> InputError:
+def _place(complaint: Complaint, path: Path, line: int | None) -> InputError:
     problem = Problem(
         path=str(path),
         line=line,

@@ -13,6 +13,7 @@ from claimwise.calibration.values import CorrectedRate, RunProbabilities
 from claimwise.metrics import Metric, estimate_metric, find_metric, narrow_labels
 from claimwise.metrics.catalogue import list_metrics
 from claimwise.metrics.judge_agreement import find_agreements, list_judges
+from claimwise.run_report.golden_changes import describe_golden_changes
 from claimwise.run_report.values import Report, Worst
 from claimwise.store import Store
 from claimwise.types.label_rules import describe_stored_breaches
@@ -223,7 +224,7 @@ def _find_warnings(
     settings: Settings,
     instruments: Sequence[JudgeSummary],
 ) -> tuple[str, ...]:
-    found = list(find_label_warnings(store, metrics, run_id, settings))
+    found = list(find_run_warnings(store, metrics, run_id, settings))
     for instrument in instruments:
         measured = instrument.agreement or instrument.calibration
         unknown = instrument.kind == "verifier" and not measured
@@ -232,10 +233,11 @@ def _find_warnings(
     return tuple(found)
 
 
-def find_label_warnings(
+def find_run_warnings(
     store: Store, metrics: dict[str, Metric], run_id: str, settings: Settings
 ) -> Iterator[str]:
-    """Yield what is wrong with a run's labels as a whole: broken rules, and open disagreements."""
+    """Yield what to know of a run as a whole: changes in the golden set, broken rules, disputes."""
+    yield from describe_golden_changes(store, run_id)
     against_guide = store.count_labels_against_guide(run_id)
     if against_guide:
         yield f"{describe_stored_breaches(against_guide)}."

@@ -21,6 +21,7 @@ from claimwise.metrics import Metric, find_metric, load_metrics
 from claimwise.report.format import join_words
 from claimwise.run_report import print_tables, render_tables_markdown, tables_to_document
 from claimwise.run_report.build import list_table_judges
+from claimwise.run_report.golden_changes import describe_golden_changes
 
 
 @click.command("metrics", short_help="Calculate rates with intervals, worst group first.")
@@ -70,6 +71,9 @@ def command(
         ]
         judges = list_table_judges(opened, tables, settings)
         warn_of_shared(opened, named, settings.cluster)
+        for run in named:
+            for change in describe_golden_changes(opened, run):
+                click.echo(f"note: {change}", err=True)
     headlines = {basis.run_id: basis.headline for basis in bases}
     if form == "json":
         print_json(tables_to_document(tables, headlines, judges))

@@ -21,7 +21,7 @@ from claimwise.metrics.judge_agreement import list_judges
 from claimwise.run_report.build import (
     DEFAULT_BY,
     count_gaps,
-    find_label_warnings,
+    find_run_warnings,
     rank_slice,
     read_run,
 )
@@ -129,7 +129,7 @@ def build_summary(
             failed_answers=failed,
             answers_without_claims=bare,
             judges=_list_judges(store, run_id, headline, settings.confidence),
-            warnings=tuple(find_label_warnings(store, metrics, run_id, settings)),
+            warnings=tuple(find_run_warnings(store, metrics, run_id, settings)),
         )
 
 

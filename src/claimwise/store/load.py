@@ -30,6 +30,7 @@ from claimwise.types.rows import (
     ClosedBookLabel,
     Item,
     ItemAttribute,
+    ItemRetirement,
     Label,
     Labeler,
     Placed,
@@ -51,7 +52,7 @@ _SHOWN_TEXT = 80
 # What a person curates may be corrected with --update. What a system or a labeler said may not:
 # a changed answer is another run, a changed mind is a later label.
 _UPDATABLE: tuple[type[Row], ...] = (
-    Source, Item, ItemAttribute, QueueEntry, Labeler, Run,
+    Source, Item, ItemAttribute, ItemRetirement, QueueEntry, Labeler, Run,
 )  # fmt: skip
 _LABELS: tuple[type[Row], ...] = (Label, ClosedBookLabel, AnswerLabel)
 _LABELLED: tuple[type[Row], ...] = (*_LABELS, Unscored)
@@ -96,6 +97,7 @@ def load_rows(
     update: bool = False,
     dry_run: bool = False,
     judged_since: datetime | None = None,
+    before: Callable[[], object] | None = None,
     then: Callable[[], object] | None = None,
     lenient: bool = False,
 ) -> list[LoadCount]:
@@ -110,7 +112,8 @@ def load_rows(
         judged_since: leave out what has been done meanwhile: claims of an answer that has some,
             labels and failures of claims that their labeler has judged since then (UTC). Looked
             up inside the transaction, so that processes sharing the work double nothing.
-        then: what else belongs to the same transaction, done last; when it raises, no row stays.
+        before: what else belongs to the same transaction, done first: all rows have been read.
+        then: what else belongs to it, done last; when either raises, no row stays.
         lenient: take labels that break the guide (``types/label_rules.py``), and count them.
 
     Raises:
@@ -125,6 +128,7 @@ def load_rows(
             update=update,
             dry_run=dry_run,
             judged_since=judged_since,
+            before=before,
             then=then,
             lenient=lenient,
         )
@@ -144,12 +148,15 @@ def _merge_stages(
     update: bool,
     dry_run: bool,
     judged_since: datetime | None,
+    before: Callable[[], object] | None,
     then: Callable[[], object] | None,
     lenient: bool,
 ) -> list[LoadCount]:
     counts: list[LoadCount] = []
     try:
         with engine.write():
+            if before is not None:
+                before()
             for row_type in ROW_TYPES:
                 if row_type in stages:
                     if judged_since is not None:
@@ -382,7 +389,9 @@ def _same_key(stage: _Stage) -> str:
 
 
 def _rest(stage: _Stage) -> list[str]:
-    return [column for column in stage.columns if column not in stage.row_type.key]
+    """Return the columns in which a stored row may differ from an incoming one."""
+    known = (*stage.row_type.key, *stage.row_type.made)
+    return [column for column in stage.columns if column not in known]
 
 
 def _count_stored(engine: Engine, stage: _Stage, ready: str) -> int:

@@ -18,13 +18,17 @@ from claimwise.disk.duckdb_files import connect_duckdb, name_paths, open_for_duc
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store.engine import NO_PARAMS, Params, Record
 from claimwise.store.parameters import find_parameters, rewrite_parameters
-from claimwise.types.rows import ROW_TYPES, Row, column_types
+from claimwise.types.rows import ROW_TYPES, GoldSpanVersion, ItemRetirement, Row, column_types
 
 _PAGE = 10_000
 _SQL_TYPES: Final = {
     str: "varchar", bool: "boolean", int: "bigint", float: "double", date: "date",
     datetime: "timestamp",
 }  # fmt: skip
+
+
+# Tables that exports of old versions lack.
+_LATER: tuple[type[Row], ...] = (GoldSpanVersion, ItemRetirement)
 
 
 def _list_optional(row_type: type[Row]) -> list[tuple[str, str]]:
@@ -60,7 +64,14 @@ class ParquetEngine:
             self._open_file(row_type, folder / f"{row_type.kind}.parquet")
 
     def _open_file(self, row_type: type[Row], path: Path) -> None:
-        """Define a table; columns that the claimwise which exported it did not know are null."""
+        """Define a table; what the claimwise which exported it did not know is null, or empty."""
+        if not path.is_file() and row_type in _LATER:
+            columns = ", ".join(
+                f"cast(null as {_SQL_TYPES[kind]}) as {column}"
+                for column, kind in column_types(row_type).items()
+            )
+            self._db.execute(f"create view {row_type.table} as select {columns} where false")
+            return
         if not path.is_file():
             raise NotAStoreError(f"{path}: no such file; export the store to Parquet again")
         try:

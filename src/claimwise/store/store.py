@@ -102,6 +102,7 @@ class Store:
         update: bool = False,
         dry_run: bool = False,
         judged_since: datetime | None = None,
+        before: Callable[[], object] | None = None,
         then: Callable[[], object] | None = None,
         lenient: bool = False,
     ) -> list[LoadCount]:
@@ -113,6 +114,7 @@ class Store:
             update=update,
             dry_run=dry_run,
             judged_since=judged_since,
+            before=None if before is None else lambda: self._join(before),
             then=None if then is None else lambda: self._join(then),
             lenient=lenient,
         )

@@ -10,11 +10,18 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from claimwise.calibration.values import Probability
-from claimwise.errors import InputError, Problem
+from claimwise.corpus.changes import correct_spans
+from claimwise.corpus.values import DOUBTS
+from claimwise.errors import InputError, Problem, StoreError
 from claimwise.readers import KINDS, is_data_file, read_rows, write_files
+from claimwise.readers.documents import CorpusDocuments
 from claimwise.store import LoadCount, Store
+from claimwise.store.corpora import read_texts
+from claimwise.transfer.fill_in import fill_in
 from claimwise.types.label_rules import describe_breaches
-from claimwise.types.rows import QUERY_TYPES, ROW_TYPES, Item, Placed
+from claimwise.types.rows import QUERY_TYPES, ROW_TYPES, Item, Placed, Row, Source
+
+_SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,6 +30,8 @@ class ImportResult:
 
     counts: tuple[LoadCount, ...]
     warnings: tuple[str, ...]
+    corrected: tuple[str, ...] | None = None  # items whose gold spans were replaced
+    kept: int = 0  # earlier gold spans
 
 
 def import_files(
@@ -35,6 +44,7 @@ def import_files(
     dry_run: bool = False,
     reader: str | None = None,
     lenient: bool = False,
+    fill: bool = False,
 ) -> ImportResult:
     """Read files into the store, all or nothing.
 
@@ -48,6 +58,7 @@ def import_files(
         reader: the name of the reader for all paths, which may then be folders of its format;
             else each file's format is recognised.
         lenient: take labels that break the labelling guide; the warnings say how many.
+        fill: make the documents, runs, answers and claims that the files take for granted.
 
     Raises:
         ClaimwiseError: something is wrong with a file, or the reader can't be used; nothing was
@@ -56,7 +67,12 @@ def import_files(
     files = list(paths if reader else _list_files(paths))
     doubts: Counter[str] = Counter()
     notes: list[str] = []
-    found = read_rows(files, kind=kind, query_types=query_types, reader=reader, notes=notes)
+    found: Iterable[Placed] = read_rows(
+        files, kind=kind, query_types=query_types, reader=reader, notes=notes
+    )
+    if fill:
+        found, made = fill_in(store, list(found))
+        notes += [made] if made else []
     counts = store.load(
         _watch(found, doubts),
         [str(path) for path in files],
@@ -64,11 +80,89 @@ def import_files(
         dry_run=dry_run,
         lenient=lenient,
     )
-    warnings = [*notes, *(f"{count:,} {what}" for what, count in doubts.items())]
+    warnings = [*notes, *(DOUBTS[name].describe(count) for name, count in doubts.items() if count)]
     against_guide = sum(count.against_guide for count in counts)
     if against_guide:
         warnings.append(f"{describe_breaches(against_guide)}: reports say so beside their figures")
     return ImportResult(counts=tuple(counts), warnings=tuple(warnings))
+
+
+def import_documents(
+    store: Store,
+    paths: Sequence[Path],
+    corpus_ver: str,
+    *,
+    update: bool = False,
+    dry_run: bool = False,
+) -> ImportResult:
+    """Read folders and files of documents into a corpus version, all or nothing.
+
+    Documents that are there already are skipped. A corpus version is a snapshot: one that has
+    changed since is refused, unless ``update`` says that the stored text was wrong.
+
+    Raises:
+        ClaimwiseError: a document can't be read or has changed; nothing was written.
+    """
+    documents = CorpusDocuments(paths, corpus_ver)
+    rows = list(documents)
+    if not update:
+        _refuse_changed(store, paths, corpus_ver, [row for row, _, _ in rows])
+    places = [str(file) for file in documents.files]
+    counts = store.load(rows, places, update=update, dry_run=dry_run)
+    return ImportResult(counts=tuple(counts), warnings=tuple(documents.notes))
+
+
+def import_corrections(
+    store: Store,
+    paths: Sequence[Path],
+    *,
+    who: str,
+    reason: str,
+    corpus_ver: str | None = None,
+    kind: str | None = None,
+    query_types: Collection[str] = QUERY_TYPES,
+    update: bool = False,
+    dry_run: bool = False,
+    reader: str | None = None,
+) -> ImportResult:
+    """Read files whose gold spans replace those of the same items; see ``correct_spans``.
+
+    Raises:
+        ClaimwiseError: something is wrong with a file; nothing was written.
+    """
+    files = list(paths if reader else _list_files(paths))
+    notes: list[str] = []
+    done = correct_spans(
+        store,
+        read_rows(files, kind=kind, query_types=query_types, reader=reader, notes=notes),
+        [str(path) for path in files],
+        who=who,
+        reason=reason,
+        corpus_ver=corpus_ver,
+        update=update,
+        dry_run=dry_run,
+    )
+    return ImportResult(
+        counts=tuple(done.counts),
+        warnings=tuple(notes),
+        corrected=tuple(done.items),
+        kept=done.kept,
+    )
+
+
+def _refuse_changed(
+    store: Store, paths: Sequence[Path], corpus_ver: str, rows: Sequence[Row]
+) -> None:
+    texts = {row.source_id: row.source_text for row in rows if isinstance(row, Source)}
+    stored = read_texts(store, corpus_ver, texts)
+    changed = [name for name in stored if stored[name] != texts[name]]
+    if changed:
+        shown = ", ".join(changed[:_SHOWN]) + (", …" if len(changed) > _SHOWN else "")
+        count = "1 document differs" if len(changed) == 1 else f"{len(changed):,} documents differ"
+        raise StoreError(
+            f"{paths[0]}: {count} from corpus {corpus_ver} as stored ({shown}); import the folder "
+            "as a new version (--corpus NAME), or replace the stored text with --update"
+        )
 
 
 def export_store(
@@ -111,7 +205,10 @@ def _list_files(paths: Sequence[Path]) -> Iterator[Path]:
             continue
         found = sorted(file for file in path.iterdir() if file.is_file() and is_data_file(file))
         if not found:
-            expected = f"files named after what they hold, as {', '.join(KINDS)}"
+            expected = (
+                f"files named after what they hold, as {', '.join(KINDS)}; or, for a folder of "
+                "documents, --corpus VERSION"
+            )
             problem = Problem(
                 path=str(path),
                 line=None,
@@ -127,6 +224,7 @@ def _watch(rows: Iterable[Placed], doubts: Counter[str]) -> Iterator[Placed]:
     """Count what is allowed but looks like a mistake."""
     for placed in rows:
         row = placed.row
-        if isinstance(row, Item) and row.answerable and row.query_type == "unanswerable":
-            doubts["items of type unanswerable are marked answerable: metrics go by the mark"] += 1
+        if isinstance(row, Item):
+            doubts["marked_answerable"] += bool(row.answerable and row.query_type == "unanswerable")
+            doubts["gold_answer"] += bool(row.answerable is False and row.gold_answer)
         yield placed

@@ -13,6 +13,7 @@ import click
 from claimwise.command.options import (
     choose_run,
     current_project,
+    find_login_name,
     format_option,
     open_project_store,
     print_json,
@@ -22,7 +23,12 @@ from claimwise.errors import make_printable
 from claimwise.readers import KINDS
 from claimwise.report.format import pluralize
 from claimwise.store import LoadCount
-from claimwise.transfer import import_files
+from claimwise.transfer.files import (
+    ImportResult,
+    import_corrections,
+    import_documents,
+    import_files,
+)
 
 if TYPE_CHECKING:
     from claimwise.labelling.sheet_import import SheetImport
@@ -38,7 +44,20 @@ if TYPE_CHECKING:
 @click.option(
     "--reader", metavar="NAME", help="Reader for the files (default: recognised by their content)."
 )
+@click.option(
+    "--corpus",
+    "corpus_ver",
+    metavar="VERSION",
+    help="The paths are documents: store them as this corpus version.",
+)
 @click.option("--update", is_flag=True, help="Update stored sources, items and runs that differ.")
+@click.option(
+    "--correct",
+    is_flag=True,
+    help="Replace the gold spans of the items in the files; the old ones are kept.",
+)
+@click.option("--reason", metavar="TEXT", help="Corrected gold spans: why.")
+@click.option("--who", metavar="NAME", help="Corrected gold spans: who (default: your login name).")
 @click.option(
     "--run", "run_id", metavar="RUN", help="Labels from a spreadsheet: the run that was labelled."
 )
@@ -69,6 +88,12 @@ if TYPE_CHECKING:
 @click.option(
     "--lenient", is_flag=True, help="Accept labels that break the labelling guide, and count them."
 )
+@click.option(
+    "--fill-in",
+    "fill",
+    is_flag=True,
+    help="Make the documents (from quoted spans), runs, answers and claims that the files imply.",
+)
 @click.option("--dry-run", is_flag=True, help="Check everything without writing anything.")
 @store_option
 @format_option("text", "json")
@@ -76,13 +101,18 @@ def command(
     paths: tuple[Path, ...],
     kind: str | None,
     reader: str | None,
+    corpus_ver: str | None,
     update: bool,
+    correct: bool,
+    reason: str | None,
+    who: str | None,
     run_id: str | None,
     columns: tuple[str, ...],
     values: tuple[str, ...],
     labeler: str | None,
     skip_unmatched: bool,
     lenient: bool,
+    fill: bool,
     dry_run: bool,
     store: str | None,
     form: str,
@@ -94,17 +124,28 @@ def command(
     Plug-ins can read other formats; a file named after what it holds (labels.jsonl) is not given
     to them.
 
+    With --corpus, the paths are documents and folders of them: text, Markdown, HTML and PDF. A
+    document is named by its path within the folder.
+
+    With --correct, the gold spans in the files replace those of the same items, and --corpus names
+    the version of the documents that they stand in, if it is a new one.
+
     With --run, --map, --values, --labeler or --skip-unmatched, the files are spreadsheets of
     labels: one row per label, matched to the claims of a run by their text (docs/label-import.md).
 
     \b
     claimwise import labels.csv --run candidate --map claim=statement,who=annotator \\
       --values OK=supported,"not in docs"=unlinked
+    claimwise import docs/ --corpus 2026-11
+    claimwise import gold_spans.jsonl --correct --reason "cut off in mid-sentence"
     """
     project = current_project()
     if run_id or columns or values or labeler or skip_unmatched:
-        if kind or reader or update:
-            raise click.UsageError("--kind, --reader and --update are not for spreadsheets.")
+        if kind or reader or update or corpus_ver or correct or fill:
+            raise click.UsageError(
+                "--kind, --reader, --corpus, --update, --correct and --fill-in are not for "
+                "spreadsheets."
+            )
         _import_sheets(
             paths,
             run_id,
@@ -116,27 +157,72 @@ def command(
             form=form,
         )
         return
+    if fill and (correct or corpus_ver):
+        raise click.UsageError("--fill-in does not go with --corpus or --correct.")
+    if (reason or who) and not correct:
+        raise click.UsageError("--reason and --who go with --correct.")
     with open_project_store(project, store) as opened:
-        result = import_files(
-            opened,
-            paths,
-            kind=kind,
-            query_types=project.query_types,
-            update=update,
-            dry_run=dry_run,
-            reader=reader,
-            lenient=lenient,
-        )
+        if correct:
+            result = import_corrections(
+                opened,
+                paths,
+                who=who or find_login_name(),
+                reason=_ask_reason(reason),
+                corpus_ver=corpus_ver,
+                kind=kind,
+                query_types=project.query_types,
+                update=update,
+                dry_run=dry_run,
+                reader=reader,
+            )
+        elif corpus_ver is not None:
+            if kind or reader or lenient:
+                raise click.UsageError("--kind, --reader and --lenient are not for documents.")
+            result = import_documents(opened, paths, corpus_ver, update=update, dry_run=dry_run)
+        else:
+            result = import_files(
+                opened,
+                paths,
+                kind=kind,
+                query_types=project.query_types,
+                update=update,
+                dry_run=dry_run,
+                reader=reader,
+                lenient=lenient,
+                fill=fill,
+            )
+    _print_result(result, dry_run=dry_run, form=form)
+
+
+def _ask_reason(reason: str | None) -> str:
+    if not (reason or "").strip():
+        raise click.UsageError("--correct needs --reason TEXT: it is kept beside the old spans.")
+    return str(reason)
+
+
+def _print_result(result: ImportResult, *, dry_run: bool, form: str) -> None:
     if form == "json":
-        print_json(
-            {
-                "dry_run": dry_run,
-                "kinds": [asdict(c) for c in result.counts],
-                "warnings": list(result.warnings),
+        document: dict[str, object] = {
+            "dry_run": dry_run,
+            "kinds": [asdict(c) for c in result.counts],
+            "warnings": list(result.warnings),
+        }
+        if result.corrected is not None:
+            document["corrected"] = {
+                "items": list(result.corrected),
+                "earlier_spans_kept": result.kept,
             }
-        )
+        print_json(document)
         return
     _print_counts(result.counts, dry_run=dry_run)
+    if result.corrected is not None:
+        verb = "would replace" if dry_run else "replaced"
+        click.echo(
+            f"{verb} the gold spans of {pluralize(len(result.corrected), 'item')}; "
+            f"{pluralize(result.kept, 'earlier span')} kept (claimwise corpus history)"
+            if result.corrected
+            else "no gold span differs from the stored ones"
+        )
     _print_warnings(result.warnings)
     if not result.counts:
         click.echo("the files are empty: nothing to import")

@@ -62,6 +62,15 @@ def _check_place(start: int | None, end: int | None, text: str | None = None) ->
         raise ValueError("the offsets enclose another number of characters than the text has")
 
 
+_WORDS = "the text with single spaces where it has others; made by claimwise, leave it out"
+
+
+def _space_evenly(text: str) -> str | None:
+    """Return a text with single spaces between its words; None when it stands so already."""
+    words = " ".join(text.split())
+    return None if words == text else words
+
+
 def _check_claim(claim_id: str | None, claim_text: str | None) -> None:
     if claim_id is None and claim_text is None:
         raise ValueError("neither claim_id nor claim_text says which claim is meant")
@@ -76,6 +85,7 @@ class Row(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     table: ClassVar[str]
     kind: ClassVar[str]
     key: ClassVar[tuple[str, ...]]
+    made: ClassVar[tuple[str, ...]] = ()  # columns that follow from others: they never differ alone
 
 
 def column_types(row_type: type[Row]) -> dict[str, type]:
@@ -153,6 +163,13 @@ class Item(Row, kw_only=True):
         Id | None,
         Meta(description="the conversation or document that several items come from"),
     ] = None
+    expected_action: Annotated[
+        Text | None,
+        Meta(
+            description="what the action log must hold, as `refund(*)`; `*` stands for anything, "
+            "spaces and case don't matter"
+        ),
+    ] = None
 
 
 class ItemAttribute(Row, kw_only=True):
@@ -179,6 +196,7 @@ class GoldSpan(Row, kw_only=True):
     table = "gold_spans"
     kind = "gold_spans"
     key = ("item_id", "source_id", "span_start", "span_end")
+    made = ("span_words",)
 
     item_id: Annotated[Id, Meta(description="the item")]
     source_id: Annotated[Id, Meta(description="the document, in the item's corpus version")]
@@ -189,11 +207,56 @@ class GoldSpan(Row, kw_only=True):
         Meta(description="offset of its first character; found in the document when left out"),
     ] = None
     span_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
+    span_words: Annotated[str | None, Meta(description=_WORDS)] = None
 
     def __post_init__(self) -> None:
         """Refuse an end that does not fit start and text; it may be left out."""
         if self.span_end is not None:
             _check_place(self.span_start, self.span_end, self.span_text)
+        self.span_words = _space_evenly(self.span_text)
+
+
+class GoldSpanVersion(Row, kw_only=True):
+    """A gold span that was replaced: corrected, or carried over to another corpus version."""
+
+    table = "gold_span_versions"
+    kind = "gold_span_versions"
+    key = ("item_id", "corpus_ver", "replaced_at", "source_id", "span_start", "span_end")
+    made = ("span_words",)
+
+    item_id: Annotated[Id, Meta(description="the item")]
+    corpus_ver: Annotated[Id, Meta(description="the corpus version whose document it stands in")]
+    source_id: Annotated[Id, Meta(description="the document")]
+    span_text: Annotated[Text, Meta(description="the span as it was")]
+    required: Annotated[bool, Meta(description="did a complete answer need it?")]
+    span_start: Annotated[Offset, Meta(description="offset of its first character")]
+    span_end: Annotated[Offset, Meta(description="offset after its last character")]
+    replaced_at: Annotated[datetime, Meta(description="when it was replaced")]
+    replaced_by: Annotated[Text, Meta(description="who replaced it")]
+    reason: Annotated[Text, Meta(description="why")]
+    span_words: Annotated[str | None, Meta(description=_WORDS)] = None
+
+    def __post_init__(self) -> None:
+        """Refuse offsets that don't fit the text."""
+        _check_place(self.span_start, self.span_end, self.span_text)
+        self.span_words = _space_evenly(self.span_text)
+
+
+class ItemRetirement(Row, kw_only=True):
+    """An item that no longer counts, because the corpus lost what it rests on."""
+
+    table = "item_retirements"
+    kind = "item_retirements"
+    key = ("item_id", "retired_at")
+
+    item_id: Annotated[Id, Meta(description="the item")]
+    retired_at: Annotated[datetime, Meta(description="when it was retired")]
+    retired_by: Annotated[Text, Meta(description="who retired it")]
+    corpus_ver: Annotated[Id, Meta(description="the corpus version without its gold spans")]
+    reason: Annotated[Text, Meta(description="why")]
+    restored_at: Annotated[
+        datetime | None, Meta(description="when new gold spans put it back; null: still retired")
+    ] = None
 
 
 class Incident(Row, kw_only=True):
@@ -371,6 +434,7 @@ class Context(Row, kw_only=True):
     table = "contexts"
     kind = "contexts"
     key = ("run_id", "item_id", "sample", "position")
+    made = ("context_words",)
 
     run_id: Annotated[Id, Meta(description="the run")]
     item_id: Annotated[Id, Meta(description="the item")]
@@ -384,10 +448,12 @@ class Context(Row, kw_only=True):
     ] = None
     span_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
     score: Annotated[float | None, Meta(description="the retriever's score")] = None
+    context_words: Annotated[str | None, Meta(description=_WORDS)] = None
 
     def __post_init__(self) -> None:
         """Refuse half a place."""
         _check_place(self.span_start, self.span_end)
+        self.context_words = _space_evenly(self.context_text)
 
 
 class ActionEntry(Row, kw_only=True):
@@ -621,9 +687,9 @@ class LabelRetraction(Row, kw_only=True):
 
 # Parents before children: the order in which rows can be written.
 ROW_TYPES: tuple[type[Row], ...] = (
-    Source, Item, ItemAttribute, GoldSpan, Incident, IncidentClaim, IncidentContext, QueueEntry,
-    Guide, Labeler, Run, Answer, RunAction, Context, ActionEntry, Claim, Citation, Label,
-    ClosedBookLabel, AnswerLabel, Unscored, LabelRetraction,
+    Source, Item, ItemAttribute, GoldSpan, GoldSpanVersion, ItemRetirement, Incident, IncidentClaim,
+    IncidentContext, QueueEntry, Guide, Labeler, Run, Answer, RunAction, Context, ActionEntry,
+    Claim, Citation, Label, ClosedBookLabel, AnswerLabel, Unscored, LabelRetraction,
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 -- title: Context recall
--- meaning: share of the required gold spans that lie whole within one retrieved passage; answers
---   whose retrieval nobody recorded are unscored
+-- meaning: share of the required gold spans that lie whole within one retrieved passage, whatever its
+--   line breaks; answers whose retrieval nobody recorded are unscored
 -- grain: one row per item
 -- role: main
 -- order: 60
@@ -34,9 +34,10 @@ select
                 and t.sample = a.sample
                 and t.source_id = g.source_id
                 and (
-                    replace(t.context_text, g.span_text, '') <> t.context_text
+                    replace(coalesce(t.context_words, t.context_text), g.span_words, '')
+                    <> coalesce(t.context_words, t.context_text)
                     or (
-                        r.corpus_ver = e.source_corpus_ver
+                        r.corpus_ver = g.corpus_ver
                         and t.span_start <= g.span_start
                         and t.span_end >= g.span_end
                     )
@@ -47,6 +48,13 @@ select
     count(*) as asked
 from answered as a
 join eval_items as e on e.item_id = a.item_id
-join gold_spans as g on g.item_id = a.item_id and g.required
 join runs as r on r.run_id = :run_id
+join corpus_gold_spans as g
+    on g.item_id = a.item_id
+    and g.required
+    and g.corpus_ver = case when exists (
+        select 1
+        from gold_span_versions as v
+        where v.item_id = a.item_id and v.corpus_ver = r.corpus_ver
+    ) then r.corpus_ver else e.source_corpus_ver end
 group by e.query_type, e.stakes, e.item_id

@@ -5,7 +5,7 @@ select
     coalesce(
         s.span_end, nullif(strpos(d.source_text, s.context_text), 0) - 1 + length(s.context_text)
     ) as span_end,
-    s.score, s.file_no, s.line_no
+    s.score, s.context_words, s.file_no, s.line_no
 from stage_contexts as s
 join runs as r on r.run_id = s.run_id
 join sources as d on d.source_id = s.source_id and d.corpus_ver = r.corpus_ver

@@ -4,7 +4,7 @@ select
     coalesce(s.span_start, strpos(d.source_text, s.span_text) - 1) as span_start,
     coalesce(s.span_start, strpos(d.source_text, s.span_text) - 1) + length(s.span_text)
     as span_end,
-    s.file_no, s.line_no
+    s.span_words, s.file_no, s.line_no
 from stage_gold_spans as s
 join eval_items as i on i.item_id = s.item_id
 join sources as d on d.source_id = s.source_id and d.corpus_ver = i.source_corpus_ver

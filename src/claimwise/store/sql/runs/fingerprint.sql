@@ -16,5 +16,7 @@ select
     (select count(*) from eval_items) as items,
     (select count(*) from item_attributes) as attributes,
     (select count(*) from gold_spans) as gold_spans,
+    (select count(*) from gold_span_versions) as span_versions,
+    (select count(*) from item_retirements as t where t.restored_at is null) as retired,
     (select count(*) from annotation_rounds as t where t.run_id = :run_id) as rounds,
     (select count(*) from calibrations) as calibrations
