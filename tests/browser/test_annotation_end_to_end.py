@@ -92,7 +92,7 @@ def test_from_first_start_to_the_report(app: AppProcess, stored: str, enter: Ent
     make_account(admin, app.setup_link, "maria")
     admin.goto(app.address)
     wait_figures(admin)
-    expect(admin.locator("main")).to_contain_text("agreement unknown")
+    expect(admin.locator("main")).to_contain_text("agrees with people on")  # in another run
     expect(admin.locator("main")).to_contain_text("No open round")
     round_id = make_round(admin, app.address)
 
@@ -174,10 +174,11 @@ def check_calibration(page: Page, address: str, place: str) -> None:
 def check_report(page: Page, address: str, place: str) -> None:
     report = ask(place, "report", "--run", RUN)
     assert {"olga", "pavel", "quinn"} <= {one["labeler"] for one in report["instruments"]}
-    found = next(one for one in report["metrics"] if one["metric"] == "faithfulness")["overall"][0]
+    found = report["headline"]
+    assert found["basis"] == "corrected"
     page.goto(f"{address}/")
     wait_figures(page)
     main = page.locator("main")
-    expect(main).to_contain_text(f"{found['micro']:.3f} [{found['low']:.3f}, {found['high']:.3f}]")
-    expect(main).to_contain_text(f"people by guide grounded-1: {CLAIMS} labels")
+    expect(main).to_contain_text(f"{found['rate']:.3f} [{found['low']:.3f}, {found['high']:.3f}]")
+    expect(main).to_contain_text(f"corrected by {CLAIMS} labels from people")
     expect(page.locator(".tile", has_text="Labels done")).to_contain_text("40 of 40")
