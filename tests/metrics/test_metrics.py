@@ -100,8 +100,8 @@ def test_factual_precision(store: Store, measured: Count) -> None:
 
     load(
         store, item("a"), item("b"), item("c"), run(),
-        answer("a", "one", "two", "three", "four", "five"), answer("b", "six"),
-        answer("c", "seven"),
+        answer("a", "one", "two", "three", "four", "five", claim("ten", claim_type="non_factual")),
+        answer("b", "six"), answer("c", "seven"), fact("a", "ten", "true"),
         fact("a", "one", "true"), fact("a", "two", "false"), fact("a", "three", "unverifiable"),
         fact("a", "four", "non_factual"), fact("b", "six", "unverifiable"),
         {"type": "unscored", "run_id": "r", "item_id": "a", "claim_text": "five",

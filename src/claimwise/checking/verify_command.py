@@ -11,6 +11,7 @@ from msgspec import to_builtins
 
 from claimwise.calibration.probability_text import describe_probabilities
 from claimwise.calibration.values import RunProbabilities
+from claimwise.checking.answer_counts import describe_judged, describe_skipped
 from claimwise.checking.engine import Flips
 from claimwise.checking.plan import plan_rounds
 from claimwise.checking.run import GroundedRun, VerifyResult, verify_rounds, verify_run
@@ -33,6 +34,7 @@ from claimwise.command.options import (
 from claimwise.command.progress import show_progress
 from claimwise.errors import StoreError, make_printable
 from claimwise.metrics.judge_agreement import measure_agreement
+from claimwise.report.format import pluralize
 from claimwise.store import Store
 from claimwise.types.verdicts import VERDICTS
 
@@ -175,21 +177,11 @@ def print_rounds(settings: str | None, flips: Flips | None) -> None:
 
 def print_run(result: VerifyResult, probabilities: Sequence[RunProbabilities] = ()) -> None:
     """Print what a command did, and how the run stands under its judge."""
-    opened = result.answers - result.failed - result.abstained - result.done_before
     rate = result.judged / result.seconds if result.seconds else 0
-    click.echo(
-        f"judged {result.judged:,} claims of {opened:,} answers in {result.seconds:.1f} s "
-        f"({rate:,.0f} claims/s)"
-    )
-    for count, what in (
-        (result.split, "claims were found and stored"),
-        (result.done_before, "answers had been judged before"),
-        (result.failed, "answers were skipped: the system gave none"),
-        (result.abstained, "answers were skipped: the system abstained or asked for clarification"),
-        (result.without_claims, "answers make no checkable claim"),
-    ):
-        if count:
-            click.echo(f"{count:,} {what}")
+    done = describe_judged(result, "judged", result.judged, result.seconds)
+    click.echo(f"{done} ({rate:,.0f} claims/s)")
+    for line in describe_skipped(result):
+        click.echo(line)
     instrument = f"{result.labeler}, {result.agreement or 'agreement unknown'}"
     click.echo(make_printable(f"the run {result.run_id} by {instrument}:"))
     for verdict in VERDICTS:
@@ -219,9 +211,11 @@ def _write_bounds(result: VerifyResult) -> str:
 def _print_warnings(result: VerifyResult) -> None:
     for basis, what in _BASES.items():
         if result.bases.get(basis):
-            click.echo(f"warning: {result.bases[basis]:,} answers {what}", err=True)
+            answers = pluralize(result.bases[basis], "answer")
+            click.echo(f"warning: {answers} {what}", err=True)
     for warning, count in list(result.warnings.items())[:_SHOWN_WARNINGS]:
-        click.echo(f"warning: {count:,} answers: {make_printable(warning)}", err=True)
+        answers = pluralize(count, "answer")
+        click.echo(f"warning: {answers}: {make_printable(warning)}", err=True)
     left = len(result.warnings) - _SHOWN_WARNINGS
     if left > 0:
         click.echo(f"warning: … and {left:,} more of the kind", err=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from claimwise.checking.answer_counts import describe_judged, describe_skipped
 from claimwise.checking.plan import plan_rounds
 from claimwise.command.judge import (
     CallPlan,
@@ -214,20 +215,13 @@ def _judge_run(
 
 
 def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
-    opened = result.answers - result.failed - result.abstained - result.done_before
-    click.echo(
-        f"labelled {result.judged:,} claims of {opened:,} answers in {result.seconds:.1f} s; "
-        f"{_describe_spent(result.spent)}, {describe_cost(cost)}"
-    )
-    for count, what in (
-        (result.split, "claims were found and stored"),
-        (result.done_before, "answers had been judged before"),
-        (result.failed, "answers were skipped: the system gave none"),
-        (result.abstained, "answers were skipped: the system abstained or asked for clarification"),
-        (result.invented, "ids in replies were asked for by nobody: dropped"),
-    ):
-        if count:
-            click.echo(f"{count:,} {what}")
+    done = describe_judged(result, "labelled", result.judged, result.seconds)
+    click.echo(f"{done}; {_describe_spent(result.spent)}, {describe_cost(cost)}")
+    for line in describe_skipped(result):
+        click.echo(line)
+    if result.invented:
+        ids = pluralize(result.invented, "id")
+        click.echo(f"dropped {ids} in replies that nobody had asked for")
     click.echo(make_printable(f"the run {result.run_id} by {result.judge}, {UNKNOWN_AGREEMENT}:"))
     for label in FACT_LABELS:
         click.echo(f"  {label:<14}{result.labels.get(label, 0):>9,}")
