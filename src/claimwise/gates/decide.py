@@ -296,7 +296,9 @@ def _decide_absolute(
             "claims of this run (claimwise rounds create)"
         )
     elif outcome == "inconclusive":
-        more = _plan_rate(found.table, rule.better, limit, sure)
+        known, _, _ = decide_rate(_forget_unknown(found.table), rule.better, limit, sure)
+        if known == "inconclusive":
+            more = _plan_rate(found.table, rule.better, limit, sure)
         reason = _explain(table, more, gathered.doubts.get(key))
     else:
         reason = _describe_rate(outcome, found.low, found.high, limit, rule.better)
@@ -393,7 +395,8 @@ def _decide_relative(
         outcome, low, high = decide_change(ill, well, rule.better, tolerance, sure)
         reason = _describe_change(outcome, low, high, tolerance, rule.better)
         if outcome == "inconclusive":
-            more = _plan_change(ill, well, rule.better, tolerance, sure)
+            if _needs_items(base, new, rule.better, tolerance, sure):
+                more = _plan_change(ill, well, rule.better, tolerance, sure)
             reason = _explain(np.vstack((new, base)), more, gathered.doubts.get(key))
     rate, was = _divide(total[0], total[1]), _divide(*base.sum(axis=0)[:2])
     return SliceDecision(
@@ -424,6 +427,23 @@ def compare_imagined(
     return compare_items(
         *imagine(base, better, well=not well, trusting=well),
         *imagine(new, better, well=well, trusting=well),
+    )
+
+
+def _forget_unknown(table: Floats) -> Floats:
+    """Return a table as if every verdict were believed, and nothing else had been asked."""
+    known = table.copy()
+    known[:, 2:] = 0.0
+    return known
+
+
+def _needs_items(
+    base: Floats, new: Floats, better: Better, margin: float, sure: Confidence
+) -> bool:
+    """Tell whether a change would be open even if every verdict were believed."""
+    change = compare_imagined(_forget_unknown(base), _forget_unknown(new), better, well=True)
+    return change is None or decide_change(change, change, better, margin, sure)[0] == (
+        "inconclusive"
     )
 
 
@@ -496,11 +516,18 @@ def _search(items: int, decides: Callable[[int], bool]) -> int:
 
 
 def _explain(table: Floats, more: int | None, doubt: str | None) -> str:
-    """Say why a slice is inconclusive, and what would decide it."""
+    """Say why a slice is inconclusive, and what would decide it.
+
+    ``more`` is None where items are not what is missing: with every verdict believed, or without
+    what is unscored, those at hand would do.
+    """
     unscored, untrusted = round(table[:, 2].sum()), round(table[:, 3:].max(axis=1).sum())
     barred = f"{untrusted:,} labels decide nothing: {doubt}" if untrusted and doubt else None
     if more is None:
-        return barred or f"the {unscored:,} unscored decide: score them"
+        alone = "the one that is unscored decides: score it"
+        return barred or (
+            alone if unscored == 1 else f"the {unscored:,} unscored decide: score them"
+        )
     if more >= MOST_ITEMS:
         told = f"needs more than {MOST_ITEMS:,} more items: too near the limit"
     else:
