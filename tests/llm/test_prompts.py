@@ -129,10 +129,17 @@ def test_fenced_values_go_in_as_they_are() -> None:
     assert "⟦word" not in user
 
 
-@pytest.mark.parametrize("inputs", [{}, {"word": "a", "more": "b"}, {"wrod": "a"}])
-def test_inputs_must_be_exactly_those_of_the_head(inputs: dict[str, str]) -> None:
-    with pytest.raises(PromptError, match=r"prompt ping@1: found the inputs .*, expected word"):
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [({}, "none"), ({"word": "a", "more": "b"}, "more, word"), ({"wrod": "a"}, "wrod")],
+)
+def test_inputs_must_be_exactly_those_of_the_head(inputs: dict[str, str], expected: str) -> None:
+    """What is found is the prompt's; what is expected is what the command can fill in."""
+    told = rf"prompt ping@1: found the inputs word, expected {expected}: correct the inputs"
+    with pytest.raises(PromptError, match=told):
         load_prompt("ping").render(**inputs)
+    with pytest.raises(PromptError, match="found the inputs word, expected only other, some: "):
+        load_prompt("ping").select_inputs(some="", other="")
 
 
 @pytest.mark.parametrize(

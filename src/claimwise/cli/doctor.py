@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
+import re
 import stat
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import distributions, requires, version
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +26,7 @@ from claimwise.store import Store
 from claimwise.store.checks import find_latest_time
 from claimwise.types.label_rules import describe_stored_breaches
 
-_EXTRAS = {"postgres": "asyncpg", "parquet": "duckdb"}
+_EXTRA = re.compile(r"([\w.-]+).*\bextra == ['\"]([\w-]+)['\"]")
 
 _ADVICE = {
     "labels that say supported by a source superseded, or expired when the run began": (
@@ -83,12 +83,31 @@ def command(ctx: click.Context, store: str | None, form: str) -> None:
 
 
 def _look_at_installation() -> Finding:
-    extras = [name for name, module in _EXTRAS.items() if find_spec(module)]
+    usable = list_extras()
+    extras = ", ".join(name for name, there in usable.items() if there)
+    missing = ", ".join(name for name, there in usable.items() if not there)
+    left_out = f" (not installed: {missing})" if missing else ""
     return Finding(
         "ok",
         f"claimwise {version('claimwise')}, Python {platform.python_version()}, "
-        f"extras: {', '.join(extras) or 'none'}",
+        f"extras: {extras or 'none'}{left_out}",
     )
+
+
+def list_extras() -> dict[str, bool]:
+    """Return all extras of the package by name, and whether what they bring is installed."""
+    installed = {_normalise(one.metadata["Name"] or "") for one in distributions()}
+    found: dict[str, bool] = {}
+    for requirement in requires("claimwise") or ():
+        if needed := _EXTRA.match(requirement):
+            package, extra = needed.groups()
+            found[extra] = found.get(extra, True) and _normalise(package) in installed
+    return dict(sorted(found.items()))
+
+
+def _normalise(name: str) -> str:
+    """Return a package's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _look_at_project(store: str | None) -> list[Finding]:

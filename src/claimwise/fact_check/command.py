@@ -32,7 +32,13 @@ from claimwise.command.options import (
 from claimwise.command.progress import show_progress
 from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.fact_check.answer import cut_pieces, factcheck_answer
-from claimwise.fact_check.options import check_queue, check_trust, make_closed_judge, write_queue
+from claimwise.fact_check.options import (
+    check_queue,
+    check_trust,
+    make_closed_judge,
+    write_answer_queue,
+    write_queue,
+)
 from claimwise.fact_check.report import (
     UNKNOWN_AGREEMENT,
     describe_run,
@@ -178,7 +184,8 @@ def _judge_answer(
         for warning in result.warnings:
             click.echo(f"warning: {make_printable(warning)}", err=True)
     if wanted.queue is not None:
-        write_queue((claim.text for claim in result.second_look), wanted.queue)
+        texts = (claim.text for claim in result.second_look)
+        write_answer_queue(texts, wanted.queue, text, wanted.frame)
     if result.unscored and not result.scored:
         lost = result.unscored[0]
         raise ClaimwiseError(f"nothing was scored: {lost.unscored}: {lost.detail or 'see above'}")

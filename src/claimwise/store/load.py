@@ -338,7 +338,9 @@ def _missing(engine: Engine, stage: _Stage) -> list[Violation]:
             f"where p.{last} is null and s.{last} is not null "
             f"order by s.file_no, s.line_no limit {_SHOWN_PROBLEMS + 1}"
         )
-        expected = f"{reference.what} that is in the store or in this import"
+        expected = (
+            f"{reference.what} that is in the store or in this import ({reference.brought_by})"
+        )
         found += [Violation(row[0], row[1], row[2], row[3], expected) for row in rows]
     return found
 
