@@ -31,6 +31,7 @@ from claimwise.metrics.counting import (
 )
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval
+from claimwise.metrics.proposals import describe_proposals
 from claimwise.store import Store
 from claimwise.types.rows import Item, Judgement
 
@@ -162,6 +163,9 @@ class _Reader:
         rule, gate = self._rule, self._rule.gate
         counted = self._tabulate(run_id, rule.labels)
         self._add_unsplit(run_id, counted)
+        proposed = describe_proposals(self._store, rule.metric, run_id)
+        if proposed is not None:
+            self.notes.append(f"{run_id}: {proposed}")
         found = [row for items in counted.values() for row in items.values()]
         if not found:
             where = "".join(f" where {name}={value}" for name, value in gate.where.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Any, Final, Literal
 
@@ -28,6 +29,7 @@ from claimwise.metrics.intervals import (
     simultaneous_confidence,
     warnings_for,
 )
+from claimwise.metrics.proposals import describe_proposals
 from claimwise.store import Store
 from claimwise.store.runs import list_run_ids
 from claimwise.types.results import Better, Estimate, MetricTable, Settings
@@ -72,6 +74,7 @@ def estimate_metric(
         groupings += [(name,) for name in by]
     counted = _count_groupings(store, metric, run_id, series, by, [(), *groupings], settings)
     sliced = [((*series, *names), counted[names]) for names in groupings]
+    proposed = describe_proposals(store, metric, run_id)
     return MetricTable(
         metric=metric.name,
         title=metric.title,
@@ -84,7 +87,10 @@ def estimate_metric(
         by=by,
         settings=settings,
         overall=tuple(
-            _order_overall(metric, _estimate_all(metric, run_id, [(series, counted[()])], settings))
+            replace(row, warnings=(*row.warnings, proposed)) if proposed and row.claims else row
+            for row in _order_overall(
+                metric, _estimate_all(metric, run_id, [(series, counted[()])], settings)
+            )
         ),
         slices=tuple(
             sorted(

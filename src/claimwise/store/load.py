@@ -22,10 +22,12 @@ from claimwise.store.breaches import count_breaches, list_breaches
 from claimwise.store.checks import Violation, audit_store, find_latest_time, find_violations
 from claimwise.store.engine import NO_PARAMS, Engine, Record
 from claimwise.store.files import SqlFolder
+from claimwise.store.proposals import PROPOSED, propose_row_action
 from claimwise.store.tables import REFERENCES
 from claimwise.types.label_rules import describe_breaches
 from claimwise.types.rows import (
     ROW_TYPES,
+    Answer,
     AnswerLabel,
     ClosedBookLabel,
     Item,
@@ -184,6 +186,8 @@ def _stage_rows(
         stage = stages.get(row_type)
         if stage is None:
             stage = stages[row_type] = _open_stage(engine, row_type)
+        if isinstance(placed.row, Answer):
+            propose_row_action(placed.row)
         try:
             stage.buffer.append(_to_record(engine, placed, stage.times))
         except OverflowError:
@@ -384,7 +388,8 @@ def _same_key(stage: _Stage) -> str:
 
 
 def _rest(stage: _Stage) -> list[str]:
-    return [column for column in stage.columns if column not in stage.row_type.key]
+    """Return the columns whose content counts: not the key, nor what is made from the others."""
+    return [c for c in stage.columns if c not in (*stage.row_type.key, PROPOSED)]
 
 
 def _count_stored(engine: Engine, stage: _Stage, ready: str) -> int:

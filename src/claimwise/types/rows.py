@@ -345,6 +345,12 @@ class Answer(Row, kw_only=True):
             description="the trace that the answer was read from; verdicts can be sent back to it"
         ),
     ] = None
+    proposed_action: Annotated[
+        Action | None,
+        Meta(
+            description="filled in from the text when it is stored; counts where no action is given"
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse an answer that neither says something nor says why not."""
