@@ -12,7 +12,7 @@ import msgspec
 
 from claimwise.errors import ConfigError
 from claimwise.types.llm import Price
-from claimwise.types.results import Settings
+from claimwise.types.results import CitationPolicy, Settings
 from claimwise.types.rows import QUERY_TYPES
 from claimwise.user_settings import find_home, read_project_file
 
@@ -41,6 +41,7 @@ class MetricsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resamples: int = Settings().resamples
     seed: int = Settings().seed
     cluster: str | None = Settings().cluster
+    citations: CitationPolicy = "cited"
 
 
 class VocabularySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,6 +109,11 @@ class Project(msgspec.Struct, frozen=True):
             labels=section.labels,
             cluster=section.cluster,
         )
+
+    @property
+    def citations(self) -> CitationPolicy:
+        """Which claims require a citation."""
+        return self.config.metrics.citations
 
     @property
     def query_types(self) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def want_report(project: Project, run_id: str) -> Wanted:
     """Return how to measure a run's report, and whose labels decide it."""
 
     def measure(store: Store) -> tuple[Report, dict[str, Judged]]:
-        metrics = load_metrics(project.metrics_folder)
+        metrics = load_metrics(project.metrics_folder, project.citations)
         report = build_report(
             store,
             metrics,

@@ -116,7 +116,7 @@ def _look_at_project(store: str | None) -> list[Finding]:
         project = current_project()
         check_settings(project.settings)
         findings.append(Finding("ok", f"settings of {project.folder.resolve()}"))
-        metrics = load_metrics(project.metrics_folder)
+        metrics = load_metrics(project.metrics_folder, project.citations)
         findings.append(Finding("ok", f"{len(metrics)} metrics"))
         with open_project_store(project, store) as opened:
             findings += _look_at_store(opened)

@@ -35,7 +35,7 @@ def command(name: str, run_id: str | None, store: str | None, form: str) -> None
     To choose the run in psql:              \\set run_id '''RUN'''
     """
     project = current_project()
-    metrics = load_metrics(project.metrics_folder)
+    metrics = load_metrics(project.metrics_folder, project.citations)
     views = dict(list_views())
     shown = f"create view {name} as\n{views[name]}" if name in views else None
     of_run = f"select * from {name} where run_id = :run_id"
