@@ -50,7 +50,7 @@ def test_released_prompts_never_change(name: str) -> None:
     assert sha256(text).hexdigest()[:12] == RELEASED[name]
 
 
-@pytest.mark.parametrize("name", sorted(set(list_prompts()) - {"ping"}))
+@pytest.mark.parametrize("name", [name for name, found in list_prompts().items() if 2 in found])
 def test_second_versions_ask_for_the_same(name: str) -> None:
     """Only the English is new: inputs, form of the reply, labels and the guard stay."""
     first, second = load_prompt(f"{name}@1"), load_prompt(f"{name}@2")
