@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from claimwise.checking.check import judge_claims, judge_pieces, split_request
 from claimwise.checking.tasks import NO_CONTEXTS
+from claimwise.errors import StoreError
 from claimwise.incidents.duplicates import (
     find_full_words,
     normalise_question,
@@ -167,7 +168,13 @@ def _choose_corpus(
         return known.source_corpus_ver
     if choice.corpus_ver is not None:
         return choice.corpus_ver
-    return stored.run.corpus_ver if stored is not None else choose_corpus(store)
+    if stored is not None:
+        return stored.run.corpus_ver
+    try:
+        return choose_corpus(store)
+    except StoreError as error:
+        advice = "or keep the trace's own passages as a corpus version: --corpus prod"
+        raise StoreError(f"{error}, {advice}") from error
 
 
 def _make_item(
