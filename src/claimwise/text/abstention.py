@@ -33,10 +33,11 @@ _NOT = (
 )
 # Longer answers decline at their beginning, if at all.
 _MOST_CHARACTERS = 4_000
-# An answer without any of these declines nothing: the phrases need not be looked for.
+# A clause without any of these declines nothing: the phrases need not be looked for.
 _HINT = re.compile(
     r"n't\b|\bno(?:t|n)?\b|cannot|\bun\w|sorry|afraid|insufficient|lack|silent|beyond|outside"
     r"|without|impossible|difficult|hard to|idk|dunno|n/a|clarif|specif|rephrase|you mean"
+    r"|depends on|help to know|(?:are|could|can|would|will) you|need (?:more|additional|further)"
     r"|more (?:information|context|detail)|kein|nicht|leider|genauer|\bpas\b|aucune|inconnu"
     r"|préciser|aclarar|desco|não|ni idea|chiarire|[没沒未无無不请請]|ません|ない|教えて"
 )
@@ -98,10 +99,18 @@ def _hide_quote(quote: re.Match[str]) -> str:
     return f"x{end} " if end in ".!?" else "x"
 
 
+def _find_borders(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where clauses end and the next ones begin, as far as anybody asks."""
+    yield from (border.span() for border in _CLAUSE.finditer(text))
+    yield len(text), len(text)
+
+
 def _cut_clauses(text: str) -> Iterator[str]:
     """Yield the clauses that hold a word, without what leads into them."""
-    for clause in _CLAUSE.split(text):
-        bare = clause.strip(" ,.\"'()")
+    start = 0
+    for end, following in _find_borders(text):
+        bare = text[start:end].strip(" ,.\"'()")
+        start = following
         while (shorter := _LEAD.sub("", bare)) != bare:
             bare = shorter
         if _WORD.search(bare):
@@ -109,10 +118,11 @@ def _cut_clauses(text: str) -> Iterator[str]:
 
 
 def _classify(clause: str, phrases: _Phrases) -> str:
-    if phrases.clarify.search(clause):
-        return "clarify"
-    if phrases.refusal.search(clause):
-        return "refusal"
+    if _HINT.search(clause):
+        if phrases.clarify.search(clause):
+            return "clarify"
+        if phrases.refusal.search(clause):
+            return "refusal"
     return "filler" if phrases.filler.search(clause) else "content"
 
 
