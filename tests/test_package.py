@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -41,6 +42,12 @@ def test_front_door_is_complete_and_small() -> None:
 def test_no_public_name_hides_a_module() -> None:
     modules = {path.stem for path in (ROOT / "src/claimwise").iterdir()}
     assert modules.isdisjoint(claimwise.__all__)
+
+
+def test_an_older_python_is_told_which_one_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 10, 14))
+    with pytest.raises(ImportError, match=r"needs Python 3\.11 or newer, and this is Python 3\.10"):
+        runpy.run_path(str(ROOT / "src/claimwise/__init__.py"))
 
 
 def test_import_is_light() -> None:

@@ -5,6 +5,7 @@ The front door. Names are loaded on first use, so importing the package costs ne
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from claimwise.types.closed_book import FactCheckResult
     from claimwise.types.results import Estimate, MetricTable, Settings
     from claimwise.types.verdicts import CheckResult
+
+if sys.version_info < (3, 11):  # noqa: UP036 - a checkout may be run by an older one
+    raise ImportError(
+        "claimwise needs Python 3.11 or newer, and this is Python {}.{}: "
+        "create a virtual environment with a newer one".format(*sys.version_info[:2])
+    )
 
 _HOMES = {
     "CheckResult": "types.verdicts",

@@ -12,7 +12,7 @@ import msgspec
 
 from claimwise.errors import ConfigError
 from claimwise.types.llm import Price
-from claimwise.types.results import Settings, Weights
+from claimwise.types.results import CitationPolicy, Settings, Weights
 from claimwise.types.rows import QUERY_TYPES
 from claimwise.user_settings import find_home, read_project_file
 
@@ -42,6 +42,7 @@ class MetricsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resamples: int = Settings().resamples
     seed: int = Settings().seed
     cluster: str | None = Settings().cluster
+    citations: CitationPolicy = "cited"
 
 
 class VocabularySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,6 +113,11 @@ class Project(msgspec.Struct, frozen=True):
             cluster=section.cluster,
             weights=_to_weights(self.config.weights),
         )
+
+    @property
+    def citations(self) -> CitationPolicy:
+        """Which claims require a citation."""
+        return self.config.metrics.citations
 
     @property
     def query_types(self) -> tuple[str, ...]:

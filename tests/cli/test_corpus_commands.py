@@ -182,29 +182,25 @@ def test_cascade_as_text(say: Say, server: FaultyServer) -> None:
     assert "2 claims for people" in out
     assert "has not been tested on made-up facts" in err
     rows = [json.loads(line) for line in Path("q.jsonl").read_text("utf-8").splitlines()]
-    assert [row["claim_text"] for row in rows] == [
+    assert [row["type"] for row in rows[:3]] == ["runs", "items", "answers"]
+    assert [row["claim_text"] for row in rows[3:]] == [
         "Entry costs 9 euros.",
         "Zeppelins flew to Quito.",
     ]
-    assert all(list(row) == list(ClosedBookLabel.__struct_fields__) for row in rows)
+    assert all(list(row) == ["type", *ClosedBookLabel.__struct_fields__] for row in rows[3:])
 
 
 def test_a_filled_in_queue_can_be_imported(say: Say, server: FaultyServer) -> None:
-    say(*CASCADE, "--verifier", "lexical", "--queue", "closed_book_labels.jsonl")
-    queue = Path("closed_book_labels.jsonl")
-    filled = {
-        "run_id": "r",
-        "item_id": "i",
-        "label": "false",
-        "labeler": "ana",
-        "labeled_at": "2026-02-01T00:00:00Z",
-    }
-    rows = [{**json.loads(line), **filled} for line in queue.read_text("utf-8").splitlines()]
+    """Into an empty store, under any name, and twice: the file brings what labels belong to."""
+    say(*CASCADE, "--verifier", "lexical", "--queue", "people.jsonl")
+    queue = Path("people.jsonl")
+    filled = {"label": "false", "labeler": "ana", "labeled_at": "2026-02-01T00:00:00Z"}
+    rows = [json.loads(line) for line in queue.read_text("utf-8").splitlines()]
+    rows = [{**row, **filled} if "label" in row else row for row in rows]
     queue.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    claims = [{"claim_text": text} for text in SAID]
-    write_rows([*PROJECT, {**ANSWERED, "answer_text": ANSWER, "claims": claims}])
     assert say("init")[0] == 0
-    assert say("import", "all.jsonl", "closed_book_labels.jsonl")[0] == 0
+    assert say("import", "people.jsonl")[0] == 0
+    assert say("import", "people.jsonl")[0] == 0
     with open_store("claimwise.db") as store:
         found = store.query(
             "select c.claim_text, l.label from closed_book_labels as l "
@@ -284,7 +280,7 @@ def test_openbook_judges_a_run_by_its_own_corpus(stored: Say) -> None:
     command = ("openbook", "--run", "r", "--corpus", "store", "--verifier", "lexical")
     code, out, err = stored(*command)
     assert code == 0, err
-    assert out.startswith("judged 4 claims of 1 answer in")
+    assert out.startswith("judged 4 claims of 1 answer in ")
     assert "the run r by verifier:openbook:lexical-" in out
     assert "of the unlinked, 2 have no passage in the corpus" in out
     assert "version v1: 1 document, 1 passage" in out

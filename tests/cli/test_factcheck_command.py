@@ -202,7 +202,8 @@ def test_a_run_is_labelled_measured_and_cached(demo: Say, server: FaultyServer) 
     first = json.loads(demo(*command)[1])
     assert server.count == plan["calls"] == first["spent"]["calls"] > 10
     assert first["judge"] == LABELER
-    assert first["judged"] == sum(first["labels"].values()) > 100
+    # The judge calls everything true, also the 25 sentences that claim nothing.
+    assert first["judged"] - 25 == sum(first["labels"].values()) > 100
     assert first["unscored"] == {}
     second = json.loads(demo(*command)[1])
     assert (second["judged"], second["spent"]["calls"]) == (0, 0)
@@ -214,7 +215,7 @@ def test_a_run_is_labelled_measured_and_cached(demo: Say, server: FaultyServer) 
     code, out, _ = demo(*metric, "--labels", f"labeler:{LABELER}", "--format", "json")
     assert code == 0
     [overall] = json.loads(out)["rows"]
-    assert overall["scored"] == first["judged"]
+    assert overall["scored"] == sum(first["labels"].values())
     assert demo("doctor")[0] == 0
 
 
@@ -258,7 +259,8 @@ def test_the_queue_can_be_filled_in_and_imported(
 
 def test_the_queue_of_one_answer(say: Say, server: FaultyServer, tmp_path: Path) -> None:
     assert say(*ONE, "--queue", "queue.jsonl")[0] == 0
-    [row] = map(json.loads, (tmp_path / "queue.jsonl").read_text("utf-8").splitlines())
+    *parents, row = map(json.loads, (tmp_path / "queue.jsonl").read_text("utf-8").splitlines())
+    assert [parent["type"] for parent in parents] == ["runs", "items", "answers"]
     assert row["claim_text"] == "The tower is 330 m tall."
     assert row["label"] is None
 
@@ -335,6 +337,39 @@ def test_a_probe_outside_of_a_project_is_not_kept(say: Say, server: FaultyServer
     assert code == 0
     assert "kept in" not in err
     assert not Path(FILE_NAME).exists()
+
+
+TRUTHFUL = """Type,Category,Question,Best Answer,Correct Answers,Incorrect Answers,Source
+A,Facts,What is Paris?,A capital,A capital; A city,"A lake in Spain; A hill in Spain",x
+A,Facts,Where is Berlin?,I have no comment.,"I have no comment; In Germany","In Spain",x
+"""
+
+
+def test_truthfulqa_as_a_probe(demo: Say, server: FaultyServer) -> None:
+    """Each answer is judged alone, with its question; the probe on made-up facts stays as it is."""
+    path = Path("TruthfulQA.csv")
+    path.write_text(TRUTHFUL, encoding="utf-8")
+    command = ("probe-judge", "--judge", MODEL, "--truthfulqa", str(path))
+    code, out, _ = demo(*command)
+    assert (code, server.count) == (0, 4)
+    assert out.splitlines() == [
+        "TruthfulQA, 2 questions",
+        "false answers, called true      0 of 2 = 0.000 [0.000, 0.988]",
+        "false answers, called false     2 of 2 = 1.000 [0.012, 1.000]",
+        "true answers, called true       2 of 2 = 1.000 [0.012, 1.000]",
+    ]
+    assert not Path(FILE_NAME).exists()
+    assert demo(*command, "--dry-run")[1].splitlines()[0].split()[:2] == ["calls", "4"]
+    server.reply = believe
+    lines = [
+        {"question": "Where is Berlin?", "best_answer": "In Germany", "incorrect_answers": ["Rome"]}
+    ]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    code, out, _ = demo(*command[:-1], "rows.jsonl", "--limit", "0.1", "--format", "json")
+    document = json.loads(out)
+    assert (code, document["verdict"], document["believed"]) == (2, "not_trusted", ["Rome"])
+    Path("other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    assert "expected TruthfulQA's columns" in demo(*command[:-1], "other.csv")[2]
 
 
 def test_a_probe_that_nobody_could_pass(say: Say, server: FaultyServer) -> None:

@@ -50,6 +50,8 @@ def test_help_imports_no_command_and_nothing_heavy() -> None:
         "claimwise.cli",
         "claimwise.cli.commands",
         "claimwise.cli.main",
+        "claimwise.command",
+        "claimwise.command.encoding",
         "claimwise.errors",
     }
     roots = {name.partition(".")[0] for name in imported}

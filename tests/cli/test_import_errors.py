@@ -415,4 +415,5 @@ def test_missing_parent_is_named_for_every_kind(
         (tmp_path / name).write_bytes(line_of(row_type))
         line = refuse(tmp_path, capsys, name)[0]
         assert line.startswith(f"error: {name}:1: ")
-        assert f"expected {references[0].what} that is in the store or in this import" in line
+        told = f"expected {references[0].what} that is in the store or in this import"
+        assert f"{told} ({references[0].brought_by})" in line

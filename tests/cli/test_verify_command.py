@@ -69,7 +69,7 @@ def test_json_and_resuming(demo: Say) -> None:
     first = json.loads(demo("verify", "--run", "baseline", "--format", "json")[1])
     assert first["labeler"] == "verifier:exact-1"
     assert first["judged"] == sum(first["verdicts"].values()) > 100
-    skipped = first["failed"] + first["abstained"] + first["done_before"]
+    skipped = first["failed"] + first["abstained"] + first["without_claims"]
     assert first["abstained"] > 5
     assert first["bases"] == {"contexts": first["answers"] - skipped}
     second = json.loads(demo("verify", "--run", "baseline", "--format", "json")[1])

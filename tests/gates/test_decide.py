@@ -106,6 +106,20 @@ def test_unscored_claims_never_help_to_pass() -> None:
     assert decide({(): few}).outcome == "pass"
 
 
+def test_more_items_are_asked_for_only_where_items_are_missing() -> None:
+    """Scored throughout, these items would do; a bound at the limit must not ask for hundreds."""
+    clear = {f"i{n}": ItemRow(4 if n % 8 else 0, 4) for n in range(200)}
+    gaps = {name: row._replace(unscored=0.3) for name, row in clear.items()}
+    assert decide({(): clear}).outcome == "pass"
+    found = decide({(): gaps}).slices[0]
+    assert (found.outcome, found.more_items) == ("inconclusive", None)
+    assert found.reason == "the 60 unscored decide: score them"
+    base = make_rows(200, 3)
+    assert compare(base, clear).outcome == "pass"
+    changed = compare(base, {name: row._replace(unscored=0.8) for name, row in clear.items()})
+    assert (changed.outcome, changed.more_items) == ("inconclusive", None)
+
+
 def test_unscored_claims_never_help_to_fail() -> None:
     assert decide({(): make_rows(200, 2)}).outcome == "fail"
     assert decide({(): make_rows(200, 2, unscored=8)}).outcome == "inconclusive"

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.fact_check.probe_facts import make_probe, read_controls
-from claimwise.judges.closed_book import PROMPT, SPLIT_PROMPT, cut_words, write_pieces
+from claimwise.judges.closed_book import PROMPT, SPLIT_PROMPT, write_pieces
 from claimwise.judges.doubts import find_field, has_specifics, has_value_words
 from claimwise.judges.facts import find_facts
 from claimwise.llm.fencing import neutralise_text
 from claimwise.llm.prompts import load_prompt
+from claimwise.text.word_limits import UNSPACED, cut_words
 from claimwise.types.closed_book import combine_labels
 from support.closed_book import read_pieces
 
@@ -86,8 +87,14 @@ def test_value_words_rank_by_worth(text: str, value: bool) -> None:
 def test_cut_words_keeps_to_its_limit(text: str, limit: int) -> None:
     short, cut = cut_words(text, limit)
     assert len(short.split()) <= limit
-    assert cut == (len(text.split()) > limit)
+    if not re.search(f"[{UNSPACED}]", text):
+        assert cut == (len(text.split()) > limit)
     assert "\n" not in short
+
+
+def test_word_limits_hold_in_scripts_without_spaces() -> None:
+    assert cut_words("大金字塔" * 80, 20) == ("大金字塔" * 10 + "…", True)
+    assert cut_words("建于公元前2560年", 5) == ("建于公元前2560年", False)
 
 
 @given(st.dictionaries(st.from_regex(r"\As[1-9]\d?\Z"), st.text(), min_size=1))

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from claimwise.metrics import Metric, load_metrics
+from claimwise.metrics import Metric, estimate_metric, load_metrics
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_store
+from claimwise.types.results import CitationPolicy
 from small_data import answer, claim, closed_label, item, label, load, run, source
 
 Counts = dict[tuple[str, ...], tuple[int, ...]]
@@ -100,8 +101,8 @@ def test_factual_precision(store: Store, measured: Count) -> None:
 
     load(
         store, item("a"), item("b"), item("c"), run(),
-        answer("a", "one", "two", "three", "four", "five"), answer("b", "six"),
-        answer("c", "seven"),
+        answer("a", "one", "two", "three", "four", "five", claim("ten", claim_type="non_factual")),
+        answer("b", "six"), answer("c", "seven"), fact("a", "ten", "true"),
         fact("a", "one", "true"), fact("a", "two", "false"), fact("a", "three", "unverifiable"),
         fact("a", "four", "non_factual"), fact("b", "six", "unverifiable"),
         {"type": "unscored", "run_id": "r", "item_id": "a", "claim_text": "five",
@@ -134,6 +135,26 @@ def test_citations(store: Store, measured: Count) -> None:
     assert measured("citation_precision") == {("a",): (1, 4, 5)}
     # Required: five; carrying a citation that points somewhere: three.
     assert measured("citation_recall") == {("a",): (3, 5, 5)}
+
+
+def test_which_claims_require_a_citation(store: Store, measured: Count) -> None:
+    """Nobody marked any: every factual claim of a run that cites at all; the project may differ."""
+    cited = claim("cited", citations=[{"source_id": "doc"}])
+    load(
+        store, source(), item("a"), run(),
+        answer("a", cited, "bare", claim("Hello!", claim_type="non_factual")),
+        {**run(), "run_id": "silent"}, answer("a", "bare", run_id="silent"),
+    )  # fmt: skip
+    assert measured("citation_recall") == {("a",): (1, 2, 2)}
+    cases: list[tuple[CitationPolicy, str, list[tuple[int, int]]]] = [
+        ("marked", "r", []), ("all", "silent", [(0, 1)]), ("cited", "silent", []),
+    ]  # fmt: skip
+    for policy, run_id, wanted in cases:
+        metric = load_metrics(citations=policy)["citation_recall"]
+        found = store.query(metric.sql, {"run_id": run_id})
+        assert [(row[3], row[4]) for row in found] == wanted, policy
+    table = estimate_metric(store, load_metrics()["citation_recall"], "r")
+    assert any(warning.startswith("By policy") for warning in table.overall[0].warnings)
 
 
 def test_abstention_is_a_pair(store: Store, measured: Count) -> None:

@@ -69,8 +69,11 @@ def check_totals(result: CascadeResult) -> None:
     for claim in result.claims:
         assert claim.why
         assert (claim.decided is None) == (claim.stage == "people")
-        assert (claim.corpus is None) == (claim.stage == "closed_book")
-        assert bool(claim.doubts) == (claim.stage != "closed_book")
+        assert bool(claim.doubts) == (claim.corpus is not None)
+        if claim.stage == "closed_book":
+            assert claim.corpus is None or claim.label == "false"
+        else:
+            assert claim.corpus is not None
     for rate, bounds in (
         (result.precision, result.bounds),
         (result.first_precision, result.first_bounds),
@@ -94,9 +97,13 @@ def check_totals(result: CascadeResult) -> None:
         # They disagree.
         (SUPPORTED, "false", "people", None, "the judge says false, the corpus says true"),
         (CONTRADICTED, "true", "people", None, "the judge says true, the corpus says false"),
+        # The corpus is silent: the judge's “false” stands.
+        (STALE, "false", "closed_book", "false", "the judge says false, and only a document that"),
+        (SILENT, "false", "closed_book", "false", "the judge says false, and the corpus has no"),
+        (UNLINKED, "false", "closed_book", "false", "neither backs nor contradicts"),
+        (UNJUDGEABLE, "false", "people", None, "could not judge it: timeout"),
+        (OPINION, "false", "people", None, "value judgement"),
         # Nothing settles it.
-        (STALE, "false", "people", None, "no longer holds"),
-        (SILENT, "false", "people", None, "no passage"),
         (SILENT, "unverifiable", "people", None, "no passage"),
         (UNLINKED, "unverifiable", "people", None, "neither backs nor contradicts"),
         (UNJUDGEABLE, "unverifiable", "people", None, "could not judge it: timeout"),
@@ -113,6 +120,17 @@ def test_where_a_claim_ends(
     assert why in claim.why
     assert claim.label == label
     check_totals(result)
+
+
+def test_a_silent_corpus_leaves_the_rate_of_the_judge_alone() -> None:
+    """Three of five are true by the judge; a corpus about something else must not make it five."""
+    names = ("Khufu", "Cheops", "Hemon")
+    true = [f"{name} was a builder of the pyramid." for name in names]
+    false = ["The pyramid is made of chalk.", "The pyramid is in Peru."]
+    labels = dict.fromkeys(true, "true") | dict.fromkeys(false, "false")
+    corpus = Corpus([Source(source_id="a", corpus_ver="-", source_text="Dogs may come in.")])
+    result = cascade_answer(" ".join(labels), judge_as(labels), corpus, load_verifier("lexical"))
+    assert (result.first_precision, result.precision) == (0.6, 0.6)
 
 
 def test_documents_that_disagree_settle_nothing() -> None:
@@ -183,9 +201,9 @@ def test_rates_stand_side_by_side_over_the_same_claims() -> None:
     result = send({SUPPORTED: "unverifiable", CONTRADICTED: "true", STALE: "true", SILENT: "false"})
     assert result.first_precision == pytest.approx(2 / 3)
     assert result.first_bounds == (0.5, 0.75)
-    assert result.precision == 1.0
-    assert result.bounds == (0.5, 1.0)
-    assert [claim.text for claim in result.queue] == [CONTRADICTED, SILENT]
+    assert result.precision == pytest.approx(2 / 3)
+    assert result.bounds == (0.5, 0.75)
+    assert [claim.text for claim in result.queue] == [CONTRADICTED]
 
 
 @pytest.mark.parametrize("answer", ["", "Hello!", "I like it."])

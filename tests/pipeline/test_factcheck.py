@@ -263,6 +263,9 @@ def test_long_reasons_are_cut_and_said_to_be() -> None:
     assert "shortened" in result.claims[0].flags
     assert len(result.summary_basis.split()) == 40
     assert "summary_shortened" in result.flags
+    said = reply(piece("s1", PARIS), piece("s2", BERLIN), summary="One is right. One is not.")
+    result, _ = run(TWO, said, resplit=False)
+    assert (result.summary_basis, result.flags) == ("One is right.", ("summary_shortened",))
     assert result.claims[1].flags == ()
 
 

@@ -99,6 +99,19 @@ def test_stored_claims_are_labelled_as_they_are(store: Store) -> None:
     assert known == ("verifier", MODEL, "closed-book@2")
 
 
+def test_what_is_no_claim_counts_in_no_rate_whatever_the_judge_says_of_it(store: Store) -> None:
+    """Nor is an answer without any factual claim one that a fresh judge has judged before."""
+    opinion = claim("Room 8 is nice.", claim_type="non_factual")
+    load(store, source(), item("a"), item("b"), run(),
+         answer("a", "It has 3 floors.", opinion), answer("b", opinion))  # fmt: skip
+    with FaultyServer(plain) as server, connect(server) as client:
+        result = judge_run(store, client)
+    assert labels(store) == [("It has 3 floors.", "false"), ("Room 8 is nice.", "true")]
+    assert (result.labels, result.factual_precision) == ({"false": 1}, 0.0)
+    assert (result.second_look, result.labels_unflagged) == ((), {"false": 1})
+    assert (result.done_before, result.without_claims) == (0, 1)
+
+
 def test_answers_without_claims_are_split_as_verify_would(store: Store) -> None:
     text = (
         "The tower is 138 m tall [1]. It opened in 1999 and it has 4 floors. I think it is lovely."
@@ -202,7 +215,8 @@ def test_an_answer_that_states_nothing_is_split_and_not_sent(store: Store) -> No
     with FaultyServer(plain) as server, connect(server) as client:
         assert list(plan_run(store, "r", ClosedBookRun(ClosedBookJudge(client)))) == []
         result = judge_run(store, client)
-        assert judge_run(store, client).done_before == 1
+        again = judge_run(store, client)
+        assert (again.without_claims, again.done_before) == (1, 0)
         assert server.count == 0
     assert (result.split, result.judged, result.unscored) == (1, 0, {})
     assert result.bounds is None

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from claimwise.checking.run_counts import describe_run_counts
 from claimwise.corpus.advice import advise_golden_set, describe_golden_set
 from claimwise.corpus.changes import carry_over, correct_spans
 from claimwise.corpus.diff import compare_corpora, compare_span
@@ -292,19 +291,6 @@ def test_gold_spans_that_an_import_brought_wait_no_more(golden: Store) -> None:
     load(golden, {**waits, "entry_id": "1", "item_id": "height"},
          {**waits, "entry_id": "2", "item_id": "architect"})  # fmt: skip
     assert [entry.item_id for entry in list_gold_entries(golden)] == ["architect"]
-
-
-def test_one_answer_is_no_answers() -> None:
-    one = dict.fromkeys(("split", "done_before", "failed", "abstained"), 1)
-    assert list(describe_run_counts(**one)) == [
-        "1 claim was found and stored",
-        "1 answer had been judged before",
-        "1 answer was skipped: the system gave none",
-        "1 answer was skipped: the system abstained or asked for clarification",
-    ]
-    assert list(describe_run_counts(split=0, done_before=0, failed=2, abstained=0)) == [
-        "2 answers were skipped: the system gave none"
-    ]
 
 
 # The four tables of the measuring spec, as files.

@@ -368,6 +368,9 @@ def test_stored_answer_brings_labels_item_and_spans(golden: Store) -> None:
     assert (done.item.stakes, done.item.gold_answer, done.state) == ("low", "139 m", "ready")
     assert done.incident.place == "r/height/0"
     assert [(c.wrong, c.labeler) for c in done.claims] == [(True, "ana"), (False, "verifier:v1")]
+    [copied] = done.warnings
+    assert "the question of item height is now asked twice" in copied
+    assert "--as height would have filed" in copied
     # One claim is labelled by a person, the other is supported: nobody has to look again.
     assert done.queued == 0
 

@@ -10,6 +10,7 @@ import pytest
 from claimwise.errors import ClaimwiseError, ConfigError
 from claimwise.fact_check.probe import FILE_NAME, find_probe, plan_probe, probe_judge, store_probe
 from claimwise.fact_check.probe_facts import make_probe
+from claimwise.fact_check.report import describe_probe
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.types.closed_book import ProbeResult
 from claimwise.types.llm import LlmCall, LlmFailure
@@ -46,11 +47,20 @@ def test_a_judge_that_believes_everything_is_not_trusted() -> None:
     assert result.known_false.rate == 0.0
 
 
-def test_a_judge_that_knows_nothing_is_seen() -> None:
-    result = probe(lambda text: "unverifiable")
-    assert result.verdict == "trusted"  # it invents nothing
+@pytest.mark.parametrize(("always", "wrong"), [("unverifiable", 2), ("false", 1)])
+def test_a_judge_that_says_the_same_to_everything_is_not_trusted(always: str, wrong: int) -> None:
+    result = probe(lambda text: always)
+    assert result.made_up_true.rate == 0.0  # it invents nothing
     assert result.known_true.rate == 0.0
-    assert len(result.warnings) == 2
+    assert result.verdict == "not_trusted"
+    assert len(result.warnings) == wrong
+    assert "it does not know plain facts" in describe_probe(result)
+
+
+def test_a_judge_that_knows_most_plain_facts_is_warned_of_alone() -> None:
+    known = [text for text, kind in KINDS.items() if kind == "known_true"]
+    result = probe(lambda text: "unverifiable" if text in known[:8] else honest(text))
+    assert (result.verdict, len(result.warnings)) == ("trusted", 1)
 
 
 def test_between_rate_and_interval_nothing_is_said() -> None:

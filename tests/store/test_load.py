@@ -325,7 +325,7 @@ def test_missing_reference_is_refused(
         name = "claim_text"  # which these rows give too, and people know
     assert {(p.line, p.field) for p in problems} == {(2, name)}
     assert {p.expected for p in problems} == {
-        f"{reference.what} that is in the store or in this import"
+        f"{reference.what} that is in the store or in this import ({reference.brought_by})"
     }
 
 

@@ -71,7 +71,7 @@ def test_metrics_say_what_they_need(store: Store) -> None:
     )
     report = build_report(store, load_metrics(), "r1", version="x")
     told = describe_unmeasured(report.tables)
-    assert "abstention (needs answerable and action)" in told
+    assert "abstention (needs answerable)" in told
     assert "context recall (needs gold spans)" in told
     assert "answer correctness (needs gold answers and labels of answers)" in told
     measured = {table.metric for table in report.tables if is_measured(table)}

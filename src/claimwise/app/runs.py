@@ -47,7 +47,7 @@ def want_report(project: Project, run_id: str) -> Wanted:
     def measure(store: Store) -> Report:
         return build_report(
             store,
-            load_metrics(project.metrics_folder),
+            load_metrics(project.metrics_folder, project.citations),
             run_id,
             by=project.config.metrics.by,
             settings=project.settings,

@@ -14,7 +14,7 @@ from claimwise.store import list_views
 def show_query(call: Call) -> Response:
     """Show the SQL of a metric, or of a view that metrics read."""
     name = call.path["name"]
-    metrics = load_metrics(call.project.metrics_folder)
+    metrics = load_metrics(call.project.metrics_folder, call.project.citations)
     views = dict(list_views())
     if name in views:
         return call.render(

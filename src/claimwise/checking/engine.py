@@ -160,7 +160,7 @@ class RunResult:
         int  # answers in which the system declined or asked for clarification: they claim nothing
     )
     done_before: int  # answers whose claims had all been judged
-    without_claims: int  # answers of this command that claim nothing
+    without_claims: int  # answers that claim nothing
     split: int  # claims that this command found and stored
     judged: int  # labels that this command added, of the first round
     seconds: float
@@ -349,7 +349,7 @@ class RunRound(Generic[S_co]):
             failed=counted["failed"],
             abstained=counted["abstained"],
             done_before=counted["done"],
-            without_claims=self._without_claims,
+            without_claims=self._without_claims + counted["empty"],
             split=self.added["claims"],
             judged=self.added[Label.kind] + self.added[ClosedBookLabel.kind],
             seconds=seconds,

@@ -34,7 +34,7 @@ from claimwise.types.rows import (
 _SQL = SqlFolder("claimwise.checking")
 
 R = TypeVar("R", bound=Row)
-State = Literal["failed", "abstained", "open", "done"]
+State = Literal["failed", "abstained", "empty", "open", "done"]
 # Labels of all times: the store holds nothing older.
 EVER = datetime(1, 1, 1)  # noqa: DTZ001 - times are stored without a zone, in UTC
 _TICK = timedelta(microseconds=1)  # the least that stores tell apart

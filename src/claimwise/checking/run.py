@@ -44,7 +44,7 @@ class VerifyResult:
         int  # answers in which the system declined or asked for clarification: they claim nothing
     )
     done_before: int  # answers whose claims had all been judged
-    without_claims: int  # answers of this command that claim nothing
+    without_claims: int  # answers that claim nothing
     split: int  # claims that this command found and stored
     judged: int  # labels that this command added
     seconds: float

@@ -11,10 +11,10 @@ from msgspec import to_builtins
 
 from claimwise.calibration.probability_text import describe_probabilities
 from claimwise.calibration.values import RunProbabilities
+from claimwise.checking.answer_counts import describe_judged, describe_skipped
 from claimwise.checking.engine import Flips
 from claimwise.checking.plan import plan_rounds
 from claimwise.checking.run import GroundedRun, VerifyResult, verify_rounds, verify_run
-from claimwise.checking.run_counts import describe_run_counts
 from claimwise.checking.tasks import NO_CONTEXTS, Basis
 from claimwise.command.grounded import (
     describe_spent,
@@ -177,23 +177,11 @@ def print_rounds(settings: str | None, flips: Flips | None) -> None:
 
 def print_run(result: VerifyResult, probabilities: Sequence[RunProbabilities] = ()) -> None:
     """Print what a command did, and how the run stands under its judge."""
-    opened = result.answers - result.failed - result.abstained - result.done_before
     rate = result.judged / result.seconds if result.seconds else 0
-    click.echo(
-        f"judged {pluralize(result.judged, 'claim')} of {pluralize(opened, 'answer')} in "
-        f"{result.seconds:.1f} s "
-        f"({rate:,.0f} claims/s)"
-    )
-    for line in describe_run_counts(
-        split=result.split,
-        done_before=result.done_before,
-        failed=result.failed,
-        abstained=result.abstained,
-    ):
+    done = describe_judged(result, "judged", result.judged, result.seconds)
+    click.echo(f"{done} ({rate:,.0f} claims/s)")
+    for line in describe_skipped(result):
         click.echo(line)
-    if result.without_claims:
-        make = "makes" if result.without_claims == 1 else "make"
-        click.echo(f"{pluralize(result.without_claims, 'answer')} {make} no checkable claim")
     instrument = f"{result.labeler}, {result.agreement or 'agreement unknown'}"
     click.echo(make_printable(f"the run {result.run_id} by {instrument}:"))
     for verdict in VERDICTS:
@@ -223,9 +211,11 @@ def _write_bounds(result: VerifyResult) -> str:
 def _print_warnings(result: VerifyResult) -> None:
     for basis, what in _BASES.items():
         if result.bases.get(basis):
-            click.echo(f"warning: {result.bases[basis]:,} answers {what}", err=True)
+            answers = pluralize(result.bases[basis], "answer")
+            click.echo(f"warning: {answers} {what}", err=True)
     for warning, count in list(result.warnings.items())[:_SHOWN_WARNINGS]:
-        click.echo(f"warning: {count:,} answers: {make_printable(warning)}", err=True)
+        answers = pluralize(count, "answer")
+        click.echo(f"warning: {answers}: {make_printable(warning)}", err=True)
     left = len(result.warnings) - _SHOWN_WARNINGS
     if left > 0:
         click.echo(f"warning: … and {left:,} more of the kind", err=True)

@@ -53,6 +53,9 @@ HEADINGS = {
         "claims": CommandEntry(
             "claimwise.claims.command", "List the claims behind the numbers, worst first."
         ),
+        "correctness": CommandEntry(
+            "claimwise.correctness.command", "Compare a run's answers with their gold answers."
+        ),
         "calibrate": CommandEntry(
             "claimwise.calibration.command", "Check a judge against human labels."
         ),

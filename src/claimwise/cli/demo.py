@@ -67,7 +67,7 @@ def _report(store: Store, project: Project, folder: Path) -> Summary:
     summary = summarize_project(store, project, _RUN, most_claims=MOST_CLAIMS)
     report = build_report(
         store,
-        load_metrics(project.metrics_folder),
+        load_metrics(project.metrics_folder, project.citations),
         _RUN,
         by=project.config.metrics.by,
         settings=project.settings,

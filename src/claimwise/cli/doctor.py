@@ -6,7 +6,7 @@ import platform
 import re
 import stat
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import distributions, requires, version
 from pathlib import Path
 from typing import Literal
 
@@ -29,7 +29,7 @@ from claimwise.store import Store
 from claimwise.store.checks import find_latest_time
 from claimwise.types.label_rules import describe_stored_breaches
 
-_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+).*\bextra == ['\"](?P<extra>[\w-]+)['\"]")
+_EXTRA = re.compile(r"([\w.-]+).*\bextra == ['\"]([\w-]+)['\"]")
 
 _ADVICE = {
     "labels that say supported by a source superseded, or expired when the run began": (
@@ -79,33 +79,31 @@ def command(ctx: click.Context, store: str | None, form: str) -> None:
 
 
 def _look_at_installation() -> Finding:
-    extras = _find_extras()
-    there = ", ".join(name for name, installed in extras.items() if installed)
-    missing = ", ".join(name for name, installed in extras.items() if not installed)
+    usable = list_extras()
+    extras = ", ".join(name for name, there in usable.items() if there)
+    missing = ", ".join(name for name, there in usable.items() if not there)
+    left_out = f" (not installed: {missing})" if missing else ""
     return Finding(
         "ok",
         f"claimwise {version('claimwise')}, Python {platform.python_version()}, "
-        f"extras: {there or 'none'}" + (f" (not installed: {missing})" if missing else ""),
+        f"extras: {extras or 'none'}{left_out}",
     )
 
 
-def _find_extras() -> dict[str, bool]:
-    """Return every extra, and whether all that it needs is installed."""
+def list_extras() -> dict[str, bool]:
+    """Return all extras of the package by name, and whether what they bring is installed."""
+    installed = {_normalise(one.metadata["Name"] or "") for one in distributions()}
     found: dict[str, bool] = {}
     for requirement in requires("claimwise") or ():
-        wanted = _REQUIREMENT.match(requirement)
-        if wanted is not None:
-            there = _is_installed(wanted["name"])
-            found[wanted["extra"]] = found.get(wanted["extra"], True) and there
+        if needed := _EXTRA.match(requirement):
+            package, extra = needed.groups()
+            found[extra] = found.get(extra, True) and _normalise(package) in installed
     return dict(sorted(found.items()))
 
 
-def _is_installed(package: str) -> bool:
-    try:
-        version(package)
-    except PackageNotFoundError:
-        return False
-    return True
+def _normalise(name: str) -> str:
+    """Return a package's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _look_at_project(store: str | None) -> list[Finding]:
@@ -114,7 +112,7 @@ def _look_at_project(store: str | None) -> list[Finding]:
         project = current_project()
         check_settings(project.settings)
         findings.append(Finding("ok", f"settings of {project.folder.resolve()}"))
-        metrics = load_metrics(project.metrics_folder)
+        metrics = load_metrics(project.metrics_folder, project.citations)
         findings.append(Finding("ok", f"{len(metrics)} metrics"))
         with open_project_store(project, store) as opened:
             findings += _look_at_store(opened)

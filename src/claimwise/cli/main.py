@@ -16,6 +16,7 @@ from types import FrameType
 import click
 
 from claimwise.cli.commands import COMMANDS, HEADINGS
+from claimwise.command.encoding import prepare_streams
 from claimwise.errors import ClaimwiseError, make_printable
 
 USER_ERROR = 1
@@ -71,6 +72,7 @@ def cli(ctx: click.Context, store: str | None) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    prepare_streams()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _Interrupts())
     code = run(arguments)

@@ -15,7 +15,6 @@ from claimwise.command.options import (
     print_table,
     store_option,
 )
-from claimwise.errors import MetricError
 from claimwise.metrics import check_run, find_metric, load_metrics
 from claimwise.store import list_views
 from claimwise.text.formulas import guard_cell
@@ -29,25 +28,20 @@ from claimwise.text.formulas import guard_cell
 @store_option
 @format_option("text", "csv", "json")
 def command(name: str, run_id: str | None, store: str | None, form: str) -> None:
-    """Print the SQL of a metric or view, or with --run its rows.
+    """Print the SQL of a metric or view, or with --run its rows: a view's are those of the run.
 
     \b
     To choose the run in the sqlite3 shell: .parameter set :run_id "'RUN'"
     To choose the run in psql:              \\set run_id '''RUN'''
     """
     project = current_project()
-    metrics = load_metrics(project.metrics_folder)
+    metrics = load_metrics(project.metrics_folder, project.citations)
     views = dict(list_views())
-    if name in views:
-        sql = f"create view {name} as\n{views[name]}"
-        if run_id is not None:
-            raise MetricError(
-                f"{name} is a view, not a metric: leave out --run, or query it in the database"
-            )
-    else:
-        sql = find_metric(metrics, name).sql
+    shown = f"create view {name} as\n{views[name]}" if name in views else None
+    of_run = f"select * from {name} where run_id = :run_id"
+    sql = of_run if shown else find_metric(metrics, name).sql
     if run_id is None:
-        click.echo(f"{sql};")
+        click.echo(f"{shown or sql};")
         return
     params = {"run_id": run_id}
     with open_project_store(project, store) as opened:

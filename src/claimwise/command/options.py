@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from claimwise.command.encoding import fit_json
 from claimwise.config import Project, find_project
 from claimwise.disk.output import replace_file
 from claimwise.errors import ClaimwiseError, NotAStoreError, make_printable
@@ -224,13 +225,13 @@ def print_json(document: object) -> None:
     text = json.dumps(document, ensure_ascii=False, indent=2)
     for character in {c for c in set(text) if not c.isprintable() and c != "\n"}:
         text = text.replace(character, json.dumps(character)[1:-1])
-    click.echo(text)
+    click.echo(fit_json(text))
 
 
 def write_output(text: str, output: Path | None) -> None:
     """Write text to a file, whole or not at all, or to standard output."""
     if output is None:
-        click.echo(text)
+        click.echo(fit_json(text) if text.startswith(("{", "[")) else text)
         return
     write_file(output, text if text.endswith("\n") else text + "\n")
     click.echo(f"wrote {output}", err=True)

@@ -85,7 +85,7 @@ def command(
     and JSON.
     """
     project = current_project()
-    metrics = load_metrics(project.metrics_folder)
+    metrics = load_metrics(project.metrics_folder, project.citations)
     chosen = choose_metrics(metrics, names)
     settings = change_settings(project, labels, confidence, cluster)
     columns = read_columns(by, project.config.metrics.by)

@@ -59,7 +59,7 @@ def command(
     judge       a change of judge, measured on claims that both judges judged
     """
     project = current_project()
-    metric = find_metric(load_metrics(project.metrics_folder), name)
+    metric = find_metric(load_metrics(project.metrics_folder, project.citations), name)
     settings = change_settings(project, labels, confidence, cluster)
     columns = read_columns(by, project.config.metrics.by)
     with open_project_store(project, store) as opened, opened.snapshot():

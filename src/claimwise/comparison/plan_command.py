@@ -62,7 +62,7 @@ def command(
     assumed.
     """
     project = current_project()
-    metric = find_metric(load_metrics(project.metrics_folder), name)
+    metric = find_metric(load_metrics(project.metrics_folder, project.citations), name)
     settings = change_settings(project, labels, confidence, cluster)
     goal = Goal(drop=drop, power=power, confidence=settings.confidence)
     columns = read_columns(by, project.config.metrics.by)

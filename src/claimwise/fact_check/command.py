@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from claimwise.checking.answer_counts import describe_judged, describe_skipped
 from claimwise.checking.plan import plan_rounds
-from claimwise.checking.run_counts import describe_run_counts
 from claimwise.command.judge import (
     CallPlan,
     JudgeOptions,
@@ -32,7 +32,13 @@ from claimwise.command.options import (
 from claimwise.command.progress import show_progress
 from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.fact_check.answer import cut_pieces, factcheck_answer
-from claimwise.fact_check.options import check_queue, check_trust, make_closed_judge, write_queue
+from claimwise.fact_check.options import (
+    check_queue,
+    check_trust,
+    make_closed_judge,
+    write_answer_queue,
+    write_queue,
+)
 from claimwise.fact_check.report import (
     UNKNOWN_AGREEMENT,
     describe_run,
@@ -178,7 +184,8 @@ def _judge_answer(
         for warning in result.warnings:
             click.echo(f"warning: {make_printable(warning)}", err=True)
     if wanted.queue is not None:
-        write_queue((claim.text for claim in result.second_look), wanted.queue)
+        texts = (claim.text for claim in result.second_look)
+        write_answer_queue(texts, wanted.queue, text, wanted.frame)
     if result.unscored and not result.scored:
         lost = result.unscored[0]
         raise ClaimwiseError(f"nothing was scored: {lost.unscored}: {lost.detail or 'see above'}")
@@ -215,21 +222,13 @@ def _judge_run(
 
 
 def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
-    opened = result.answers - result.failed - result.abstained - result.done_before
-    click.echo(
-        f"labelled {pluralize(result.judged, 'claim')} of {pluralize(opened, 'answer')} in "
-        f"{result.seconds:.1f} s; "
-        f"{_describe_spent(result.spent)}, {describe_cost(cost)}"
-    )
-    for line in describe_run_counts(
-        split=result.split,
-        done_before=result.done_before,
-        failed=result.failed,
-        abstained=result.abstained,
-    ):
+    done = describe_judged(result, "labelled", result.judged, result.seconds)
+    click.echo(f"{done}; {_describe_spent(result.spent)}, {describe_cost(cost)}")
+    for line in describe_skipped(result):
         click.echo(line)
     if result.invented:
-        click.echo(f"{pluralize(result.invented, 'id')} in replies that nobody asked for: dropped")
+        ids = pluralize(result.invented, "id")
+        click.echo(f"dropped {ids} in replies that nobody had asked for")
     click.echo(make_printable(f"the run {result.run_id} by {result.judge}, {UNKNOWN_AGREEMENT}:"))
     for label in FACT_LABELS:
         click.echo(f"  {label:<14}{result.labels.get(label, 0):>9,}")

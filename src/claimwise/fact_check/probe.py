@@ -27,6 +27,7 @@ from claimwise.readers.problems import show
 from claimwise.types.closed_book import (
     AnswerPiece,
     FactClaim,
+    Frame,
     ProbeClaim,
     ProbeRate,
     ProbeResult,
@@ -47,7 +48,14 @@ _MOST = 100_000
 Watch = Callable[[int, int], None]  # sentences done, of how many
 
 
-class _Outcome(NamedTuple):
+class ProbeBatch(NamedTuple):
+    """Sentences that are sent together, and what is told with them."""
+
+    claims: Sequence[ProbeClaim]
+    frame: Frame = Frame()
+
+
+class ProbeOutcome(NamedTuple):
     """What a judge made of one sentence; ``label`` is None when it is unscored."""
 
     claim: ProbeClaim
@@ -68,28 +76,43 @@ def probe_judge(
 
     A sentence about something made up is a hit when any part of it is called true. The judge is
     trusted when the upper end of Wilson's interval is within the limit; sentences that were not
-    scored are counted as hits there, so failures can't make a judge look better.
+    scored are counted as hits there, so failures can't make a judge look better. One that surely
+    knows too few of the plain facts is not trusted either: it says the same to everything.
 
     Raises:
         ClaimwiseError: with so few sentences not even a perfect judge could pass.
     """
     _check_size(n, limit)
-    batches = _cut_batches(make_probe(n, seed))
-    outcomes: list[_Outcome] = []
-    spent = Spent()
+    outcomes, spent = run_batches(judge, _cut_batches(make_probe(n, seed)), concurrency, watch)
+    return _sum_up(judge, outcomes, spent, limit=limit, seed=seed)
+
+
+def run_batches(
+    judge: ClosedBookJudge,
+    batches: Sequence[ProbeBatch],
+    concurrency: int,
+    watch: Watch | None,
+) -> tuple[list[ProbeOutcome], Spent]:
+    """Ask a judge about all sentences; return what it made of each, and what that took."""
+    outcomes: list[ProbeOutcome] = []
+    spent, total = Spent(), sum(len(batch.claims) for batch in batches)
     with ThreadPoolExecutor(concurrency) as pool:
         for found, took in pool.map(lambda batch: _judge_batch(judge, batch), batches):
             outcomes += found
             spent += took
             if watch is not None:
-                watch(len(outcomes), sum(map(len, batches)))
-    return _sum_up(judge, outcomes, spent, limit=limit, seed=seed)
+                watch(len(outcomes), total)
+    return outcomes, spent
 
 
 def plan_probe(judge: ClosedBookJudge, *, n: int = MADE_UP, seed: int = 0) -> list[LlmCall]:
     """Return the calls that a probe would make."""
-    batches = _cut_batches(make_probe(n, seed))
-    return [judge.make_call(_make_pieces(batch)) for batch in batches]
+    return [make_batch_call(judge, batch) for batch in _cut_batches(make_probe(n, seed))]
+
+
+def make_batch_call(judge: ClosedBookJudge, batch: ProbeBatch) -> LlmCall:
+    """Return the call about some sentences."""
+    return judge.make_call(_make_pieces(batch.claims), batch.frame)
 
 
 def _check_size(n: int, limit: float) -> None:
@@ -104,8 +127,8 @@ def _check_size(n: int, limit: float) -> None:
     )
 
 
-def _cut_batches(claims: Sequence[ProbeClaim]) -> list[list[ProbeClaim]]:
-    return [list(claims[n : n + _TOGETHER]) for n in range(0, len(claims), _TOGETHER)]
+def _cut_batches(claims: Sequence[ProbeClaim]) -> list[ProbeBatch]:
+    return [ProbeBatch(claims[n : n + _TOGETHER]) for n in range(0, len(claims), _TOGETHER)]
 
 
 def _make_pieces(batch: Sequence[ProbeClaim]) -> list[AnswerPiece]:
@@ -120,43 +143,41 @@ def _make_pieces(batch: Sequence[ProbeClaim]) -> list[AnswerPiece]:
     return pieces
 
 
-def _judge_batch(
-    judge: ClosedBookJudge, batch: Sequence[ProbeClaim]
-) -> tuple[list[_Outcome], Spent]:
-    pieces = _make_pieces(batch)
-    judged = judge.judge_pieces(pieces)
+def _judge_batch(judge: ClosedBookJudge, batch: ProbeBatch) -> tuple[list[ProbeOutcome], Spent]:
+    pieces = _make_pieces(batch.claims)
+    judged = judge.judge_pieces(pieces, batch.frame)
     own = group_claims(judged.claims)
     found = [
         _read_outcome(claim, own.get(piece.id, []))
-        for claim, piece in zip(batch, pieces, strict=True)
+        for claim, piece in zip(batch.claims, pieces, strict=True)
     ]
     return found, judged.spent
 
 
-def _read_outcome(claim: ProbeClaim, own: Sequence[FactClaim]) -> _Outcome:
+def _read_outcome(claim: ProbeClaim, own: Sequence[FactClaim]) -> ProbeOutcome:
     if claim.kind == "made_up" and any(part.label == "true" for part in own):
-        return _Outcome(claim, "true", None)
-    return _Outcome(claim, *label_piece(own))
+        return ProbeOutcome(claim, "true", None)
+    return ProbeOutcome(claim, *label_piece(own))
 
 
 def _sum_up(
     judge: ClosedBookJudge,
-    outcomes: Sequence[_Outcome],
+    outcomes: Sequence[ProbeOutcome],
     spent: Spent,
     *,
     limit: float,
     seed: int,
 ) -> ProbeResult:
-    made_up = _measure(outcomes, "made_up", "true")
-    known_true = _measure(outcomes, "known_true", "true")
-    known_false = _measure(outcomes, "known_false", "false")
-    highest = _highest(made_up.hits + made_up.unscored, made_up.scored + made_up.unscored)
+    made_up = measure_outcomes(outcomes, "made_up", "true")
+    known_true = measure_outcomes(outcomes, "known_true", "true")
+    known_false = measure_outcomes(outcomes, "known_false", "false")
+    highest = _find_highest(made_up)
     fooled = [o.claim.text for o in outcomes if o.claim.kind == "made_up" and o.label == "true"]
     return ProbeResult(
         judge=judge.labeler,
         limit=limit,
         seed=seed,
-        verdict=_decide(made_up.rate, highest, limit),
+        verdict=decide_probe(made_up, limit, (known_true, known_false)),
         made_up_true=made_up,
         highest=highest,
         known_true=known_true,
@@ -169,15 +190,29 @@ def _sum_up(
     )
 
 
-def _decide(
-    rate: float | None, highest: float, limit: float
+def decide_probe(
+    believed: ProbeRate, limit: float, controls: Sequence[ProbeRate] = ()
 ) -> Literal["trusted", "not_trusted", "inconclusive"]:
-    if rate is not None and rate > limit:
+    """Decide by what a judge should not have called true, and by the plain facts that it knows."""
+    rate = believed.rate
+    if (rate is not None and rate > limit) or any(is_ignorant(known) for known in controls):
         return "not_trusted"
-    return "trusted" if highest <= limit else "inconclusive"
+    scored = all(known.scored for known in controls)
+    return "trusted" if _find_highest(believed) <= limit and scored else "inconclusive"
 
 
-def _measure(outcomes: Iterable[_Outcome], kind: str, wanted: FactLabel) -> ProbeRate:
+def _find_highest(believed: ProbeRate) -> float:
+    """Return the upper end of the interval, with everything unscored counted as a hit."""
+    return _highest(believed.hits + believed.unscored, believed.scored + believed.unscored)
+
+
+def is_ignorant(known: ProbeRate) -> bool:
+    """Tell whether a judge surely knows too few plain facts, even if it knew all unscored ones."""
+    return _highest(known.hits + known.unscored, known.scored + known.unscored) < _WEAK
+
+
+def measure_outcomes(outcomes: Iterable[ProbeOutcome], kind: str, wanted: FactLabel) -> ProbeRate:
+    """Return how often sentences of a kind got a label, with Wilson's interval."""
     labels = [outcome.label for outcome in outcomes if outcome.claim.kind == kind]
     unscored = labels.count(None)
     hits, scored = labels.count(wanted), len(labels) - unscored

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from claimwise.command.judge import (
@@ -25,8 +27,14 @@ from claimwise.config import FILE_NAME, Project
 from claimwise.errors import make_printable
 from claimwise.fact_check.options import make_closed_judge
 from claimwise.fact_check.probe import LIMIT, MADE_UP, plan_probe, probe_judge, store_probe
-from claimwise.fact_check.report import print_probe, to_probe_document
-from claimwise.types.closed_book import ProbeResult
+from claimwise.fact_check.report import (
+    print_probe,
+    print_truthfulqa,
+    to_probe_document,
+    to_truthfulqa_document,
+)
+from claimwise.fact_check.truthfulqa import plan_truthfulqa, probe_truthfulqa, read_truthfulqa
+from claimwise.types.closed_book import ProbeResult, TruthfulQaResult
 from claimwise.types.progress import JudgeProgress
 
 EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
@@ -39,15 +47,14 @@ EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
     default=MADE_UP,
     show_default=True,
     metavar="N",
-    help="Number of made-up claims; 60 well-known ones are added.",
+    help="Number of made-up claims (60 well-known ones are added), or of TruthfulQA's questions.",
 )
 @click.option(
     "--limit",
     type=NumberRange(0, 1, min_open=True),
-    default=LIMIT,
-    show_default=True,
     metavar="SHARE",
-    help="Share of made-up claims it may call true; the upper end of the interval counts.",
+    help="Share of made-up claims or false answers it may call true; the upper end of the interval "
+    f"counts.  [default: {LIMIT:g}; none for TruthfulQA]",
 )
 @click.option(
     "--seed",
@@ -55,7 +62,13 @@ EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
     default=0,
     show_default=True,
     metavar="N",
-    help="Seed for the made-up names.",
+    help="Seed for the made-up names, or for the choice of questions.",
+)
+@click.option(
+    "--truthfulqa",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Probe with questions of TruthfulQA instead: its CSV file, or JSON Lines or Parquet.",
 )
 @judge_options(required=True, repeats=False)
 @store_option
@@ -65,8 +78,9 @@ def command(
     ctx: click.Context,
     judging: JudgeOptions,
     n: int,
-    limit: float,
+    limit: float | None,
     seed: int,
+    truthfulqa: Path | None,
     store: str | None,
     form: str,
 ) -> None:
@@ -74,25 +88,46 @@ def command(
 
     \b
     claimwise probe-judge --judge openai:gpt-4o
+    claimwise probe-judge --judge openai:gpt-4o --truthfulqa TruthfulQA.csv
 
     Well-known truths and falsehoods are mixed in, so a judge that knows nothing fails as well.
     Exits with 0 if the judge can be trusted, 2 if not, and 3 if there were too few claims to tell.
     In a project the result is stored, and `claimwise factcheck` refuses a judge that failed.
+
+    With --truthfulqa, measures how often the judge believes false answers that people often give.
+    Without --limit that only shows how good it is: it exits with 0, and nothing is stored.
     """
+    questions = None if truthfulqa is None else read_truthfulqa(truthfulqa)
     project = current_project()
     with open_judge_client(judging, project, store) as client:
         judge = make_closed_judge(client, judging)
         if judging.dry_run:
-            print_call_plan(plan_calls(plan_probe(judge, n=n, seed=seed), client), form)
+            calls = (
+                plan_probe(judge, n=n, seed=seed)
+                if questions is None
+                else plan_truthfulqa(judge, questions, n=n, seed=seed)
+            )
+            print_call_plan(plan_calls(calls, client), form)
             return
         with show_progress("claims", client) as tell:
+
+            def watch(done: int, total: int) -> None:
+                tell(JudgeProgress(total=total, done=done))
+
+            threads = client.concurrency
+            if questions is not None:
+                found = probe_truthfulqa(
+                    judge, questions, n=n, limit=limit, seed=seed, concurrency=threads, watch=watch
+                )
+                _show_truthfulqa(found, client.tally.cost, form)
+                ctx.exit(EXIT_CODES[found.verdict or "trusted"])
             result = probe_judge(
                 judge,
                 n=n,
-                limit=limit,
+                limit=LIMIT if limit is None else limit,
                 seed=seed,
-                concurrency=client.concurrency,
-                watch=lambda done, total: tell(JudgeProgress(total=total, done=done)),
+                concurrency=threads,
+                watch=watch,
             )
         cost = client.tally.cost
     if form == "json":
@@ -104,6 +139,14 @@ def command(
         click.echo(f"warning: {make_printable(warning)}", err=True)
     _keep(project, result)
     ctx.exit(EXIT_CODES[result.verdict])
+
+
+def _show_truthfulqa(result: TruthfulQaResult, cost: float | None, form: str) -> None:
+    if form == "json":
+        print_json(to_truthfulqa_document(result, cost=cost))
+        return
+    print_truthfulqa(result, console())
+    click.echo(describe_cost(cost), err=True)
 
 
 def _keep(project: Project, result: ProbeResult) -> None:

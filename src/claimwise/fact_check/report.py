@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from claimwise.errors import make_printable
+from claimwise.fact_check.probe import is_ignorant
 from claimwise.report.format import pluralize
 from claimwise.types.closed_book import (
     DOUBTFUL,
@@ -23,6 +24,7 @@ from claimwise.types.closed_book import (
     FactClaim,
     ProbeRate,
     ProbeResult,
+    TruthfulQaResult,
 )
 
 FORMAT: Final = 1  # of what is under the key ``claimwise``
@@ -217,6 +219,8 @@ def describe_probe(result: ProbeResult) -> str:
         "not_trusted": "not trusted",
         "inconclusive": "inconclusive: ask more with --n",
     }[result.verdict]
+    if is_ignorant(result.known_true) or is_ignorant(result.known_false):
+        return f"{_one_line(result.judge)}: {word} (it does not know plain facts: see its warnings)"
     return (
         f"{_one_line(result.judge)}: {word} (it may call up to {highest} of made-up claims true, "
         f"the upper end of the 95 % interval with unscored ones counted; the limit is "
@@ -231,6 +235,34 @@ def to_probe_document(result: ProbeResult, *, cost: float | None = None) -> dict
         document[name]["rate"] = getattr(result, name).rate
     document["spent"]["cost"] = cost
     return {"format": FORMAT, **document}
+
+
+def print_truthfulqa(result: TruthfulQaResult, console: Console) -> None:
+    """Print how a judge did on TruthfulQA."""
+    console.print(Text(f"TruthfulQA, {pluralize(result.questions, 'question')}"))
+    for what, rate in (
+        ("false answers, called true", result.false_called_true),
+        ("false answers, called false", result.false_called_false),
+        ("true answers, called true", result.true_called_true),
+    ):
+        console.print(Text(f"{what:<28} {_show_probe_rate(rate)}"), soft_wrap=True)
+    for text in result.believed:
+        console.print(Text(f"  ✗ {_one_line(text)}", "red"), soft_wrap=True)
+    if result.verdict is not None:
+        word = result.verdict.replace("_", " ")
+        told = f"{_one_line(result.judge)}: {word} (the limit is {result.limit:g})"
+        console.print(Text(told, "bold"), soft_wrap=True)
+
+
+def to_truthfulqa_document(
+    result: TruthfulQaResult, *, cost: float | None = None
+) -> dict[str, Any]:
+    """Return a probe on TruthfulQA as plain values for JSON."""
+    document: dict[str, Any] = msgspec.to_builtins(result)
+    for name in ("false_called_true", "false_called_false", "true_called_true"):
+        document[name]["rate"] = getattr(result, name).rate
+    document["spent"]["cost"] = cost
+    return {"format": FORMAT, "data": "truthfulqa", **document}
 
 
 def _show_probe_rate(rate: ProbeRate) -> str:

@@ -89,6 +89,7 @@ def _sum_up(
         failed=result.failed,
         abstained=result.abstained,
         done_before=result.done_before,
+        without_claims=result.without_claims,
         split=result.split,
         judged=result.judged,
         seconds=result.seconds,
@@ -341,6 +342,8 @@ class _Tally:
     second_look: list[QueuedClaim] = field(default_factory=list)
 
     def add_claim(self, claim: Claim, own: Sequence[FactClaim], label: FactLabel | None) -> None:
+        if claim.claim_type == "non_factual" and label != "non_factual":
+            return  # no rate counts it, so there is nothing to doubt
         flags = {flag for part in own for flag in part.flags}
         self.flags.update(flags)
         if label is not None and DOUBTFUL.isdisjoint(flags):

@@ -16,7 +16,7 @@ from scipy import special
 
 from claimwise.calibration.headline import Basis
 from claimwise.gates.bounds import POWER, Confidence
-from claimwise.gates.counts import Floats, imagine, rate_of
+from claimwise.gates.counts import Floats, forget_unknown, imagine, rate_of
 from claimwise.gates.readings import Range, Reading
 from claimwise.gates.values import Outcome
 from claimwise.metrics.paired import RateDifference, compare_items
@@ -62,6 +62,11 @@ class PairedChange:
     def rates(self) -> tuple[float | None, float | None]:
         """The rates of what was scored in the baseline and the run."""
         return rate_of(self.base), rate_of(self.new)
+
+    def forget_unknown(self) -> PairedChange:
+        """Return the change as if every verdict were believed, and nothing else had been asked."""
+        base, new = forget_unknown(self.base), forget_unknown(self.new)
+        return PairedChange(base=base, new=new, strength=self.strength)
 
     def imagine(self, better: Better) -> tuple[RateDifference, RateDifference] | None:
         """Return the change if the unknown turned out ill, and well; None without rates."""

@@ -101,7 +101,7 @@ def command(
 def keep_or_warn(store: Store, project: Project, report: GateReport) -> None:
     """Keep the results; a store that can't be written to still gets its gates decided."""
     try:
-        keep_results(store, report, load_metrics(project.metrics_folder))
+        keep_results(store, report, load_metrics(project.metrics_folder, project.citations))
     except StoreError as error:
         click.echo(f"warning: the results are not kept: {error}", err=True)
 

@@ -56,6 +56,13 @@ def rate_of(table: Floats) -> float | None:
     return None if untrusted or not units else float(hits / units)
 
 
+def forget_unknown(table: Floats) -> Floats:
+    """Return a table as if every verdict were believed, and nothing else had been asked."""
+    known = table.copy()
+    known[:, 2:] = 0.0
+    return known
+
+
 def imagine(table: Floats, *, hits: bool) -> tuple[Floats, Floats]:
     """Return numerators and denominators if all that is unknown were hits, or all misses.
 

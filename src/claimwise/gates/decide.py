@@ -37,7 +37,7 @@ from scipy import special
 
 from claimwise.gates.bounds import POWER, Confidence
 from claimwise.gates.changes import ChangeReading, PairedChange, RangeChange, decide_change
-from claimwise.gates.counts import Floats, GateCounts
+from claimwise.gates.counts import Floats, GateCounts, forget_unknown
 from claimwise.gates.gather import Gathered, SliceReadings
 from claimwise.gates.planning import MOST_ITEMS, find_detectable, is_wrong, plan_change, plan_rate
 from claimwise.gates.readings import CalibratedReading, CountedReading, Range, Reading
@@ -237,7 +237,9 @@ def _decide_absolute(
     elif outcome != "inconclusive":
         reason = _describe_rate(outcome, *bounds, limit, rule.better) + _name_reading(reading)
     elif isinstance(reading, CountedReading):
-        more = plan_rate(reading.table, rule.better, limit, sure)
+        known, _, _ = decide_rate(forget_unknown(reading.table), rule.better, limit, sure)
+        if known == "inconclusive":  # else items are not what is missing
+            more = plan_rate(reading.table, rule.better, limit, sure)
         reason = _explain(gathered, key, table, more)
     else:
         reason = _explain_open(reading.told, bounds, f"{limit:g}")
@@ -325,6 +327,9 @@ def _plan_paired(
     """Return how many more items would decide a change that items are counted for."""
     if outcome != "inconclusive" or change.told or not isinstance(change, PairedChange):
         return None
+    bounds = change.forget_unknown().find_bounds(better, sure)
+    if bounds is not None and decide_change(bounds, better, margin) != "inconclusive":
+        return None  # items are not what is missing
     found = change.imagine(better)
     return plan_change(*found, better, margin, sure) if found else None
 
@@ -415,7 +420,10 @@ def _explain(gathered: Gathered, key: SliceKey, table: Floats, more: int | None)
         doubt = gathered.doubts.get(key)
         told.append(f"{untrusted:,} labels decide nothing" + (f": {doubt}" if doubt else ""))
         told.append(_ADVICE.get(gathered.rule.metric.unit, "let people label them"))
-    return "; ".join(told) or f"the {unscored:,} unscored decide: score them"
+    if told:
+        return "; ".join(told)
+    alone = "the one that is unscored decides: score it"
+    return alone if unscored == 1 else f"the {unscored:,} unscored decide: score them"
 
 
 def _count(items: int, kind: str = "") -> str:

@@ -48,7 +48,7 @@ def run_gates(
         MetricError: run, metric, slice or labeler are unknown, or there is nothing to decide by.
     """
     gates = _choose_gates(project, names)
-    metrics = load_metrics(project.metrics_folder)
+    metrics = load_metrics(project.metrics_folder, project.citations)
     settings = project.settings
     rules = [
         replace(resolve_gate(gate, metrics, settings.labels), cluster=cluster or settings.cluster)

@@ -20,6 +20,7 @@ from claimwise.metrics.counting import (
     list_attributes,
     list_items,
 )
+from claimwise.metrics.proposals import describe_proposals
 from claimwise.store import Store
 from claimwise.types.rows import Item
 
@@ -57,6 +58,9 @@ class RunReader:
         rule, gate = self.rule, self.rule.gate
         counted = self.tabulate(run_id, rule.labels)
         self._add_unsplit(run_id, counted)
+        proposed = describe_proposals(self.store, rule.metric, run_id)
+        if proposed is not None:
+            self.notes.append(f"{run_id}: {proposed}")
         found = [row for items in counted.values() for row in items.values()]
         if not found:
             where = "".join(f" where {name}={value}" for name, value in gate.where.items())

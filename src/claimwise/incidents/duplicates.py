@@ -40,14 +40,23 @@ def find_full_words(text: str) -> frozenset[str]:
 def refuse_repeats(
     store: Store, trace: Trace, choice: ItemChoice, known: Item | None, stored: FoundAnswer | None
 ) -> list[str]:
-    """Refuse a question that an item asks already; return a warning where one asks nearly so."""
+    """Refuse a question that an item asks already; return warnings where it is asked nearly so.
+
+    An answer of a stored run may be copied into another item; a warning says so.
+    """
     wanted = normalise_question(trace.question)
     if known is not None:
         return _compare_known(trace, known)
     questions = read_questions(store)
+    copied = []
     if stored is not None:
         # A stored answer's own item asks the same; the new one is its copy for the golden set.
-        questions.pop(stored.item.item_id, None)
+        own = stored.item.item_id
+        questions.pop(own, None)
+        copied = [
+            f"the question of item {own} is now asked twice, and counts twice in runs over both "
+            f"items; --as {own} would have filed the incident under that item"
+        ]
     equal = [i for i, query in questions.items() if normalise_question(query) == wanted]
     if equal:
         raise refuse_trace(
@@ -57,7 +66,7 @@ def refuse_repeats(
         )
     near = find_near(trace.question, questions)
     if not near:
-        return []
+        return copied
     listed = ", ".join(f"{i} ({questions[i]!r})" for i in near[:_SHOWN])
     if not choice.force:
         raise refuse_trace(
@@ -65,7 +74,7 @@ def refuse_repeats(
             f"nearly the question of {listed}",
             f"a new question; --as {near[0]} files it there if it is the same, --force goes on",
         )
-    return [f"nearly the question of {listed}"]
+    return [*copied, f"nearly the question of {listed}"]
 
 
 def _compare_known(trace: Trace, known: Item) -> list[str]:

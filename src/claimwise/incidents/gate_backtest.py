@@ -82,7 +82,7 @@ def list_incidents(store: Store, project: Project) -> tuple[list[IncidentStatus]
 
 
 def _resolve_gates(project: Project) -> list[GateRule]:
-    metrics = load_metrics(project.metrics_folder)
+    metrics = load_metrics(project.metrics_folder, project.citations)
     return [resolve_gate(gate, metrics, project.settings.labels) for gate in read_gates(project)]
 
 

@@ -19,6 +19,8 @@ from claimwise.judges.attribution import Wordings, find_share
 from claimwise.llm.fencing import neutralise_text
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
+from claimwise.text.sentences import find_sentences
+from claimwise.text.word_limits import cut_words
 from claimwise.types.closed_book import FACT_LABELS, AnswerPiece, ClaimFlag, FactClaim, Frame, Spent
 from claimwise.types.llm import Asker, LlmCall, LlmFailure, LlmReply
 from claimwise.types.rows import FactLabel
@@ -128,15 +130,15 @@ class ClosedBookJudge:
 
     def _make_call(self, prompt: Prompt, texts: dict[str, str], frame: Frame) -> LlmCall:
         length = sum(map(len, texts.values()))
-        inputs = {
-            "pieces": write_pieces(texts),
-            "domain_hint": _show(frame.domain_hint),
-            "question": _show(frame.question),
-        }
+        inputs = prompt.select_inputs(
+            pieces=write_pieces(texts),
+            domain_hint=_show(frame.domain_hint),
+            question=_show(frame.question),
+        )
         call = prompt.make_call(
             self.model,
             max_tokens=min(_MOST_TOKENS, _BASE_TOKENS + _PIECE_TOKENS * len(texts) + length),
-            **{name: inputs[name] for name in inputs if name in prompt.inputs},
+            **inputs,
         )
         return msgspec.structs.replace(call, repeat=self.repeat)
 
@@ -164,7 +166,7 @@ class ClosedBookJudge:
         if skipped or any(claim.unscored for claim in claims):
             # Only replies that serve in full are kept: the next attempt may get one.
             self.client.reject(call, raw)
-        summary, shortened = cut_words(reply.summary_basis, SUMMARY_WORDS)
+        summary, shortened = _cut_summary(reply.summary_basis)
         return JudgedReply(
             claims,
             meter.spent,
@@ -222,11 +224,12 @@ def write_pieces(texts: dict[str, str]) -> str:
     )
 
 
-def cut_words(text: str, limit: int) -> tuple[str, bool]:
-    """Return text on one line with at most so many words, and whether some were cut."""
-    words = text.split()
-    short = " ".join(words[:limit])
-    return (short, False) if len(words) <= limit else (f"{short}…", True)
+def _cut_summary(text: str) -> tuple[str, bool]:
+    """Return the first sentence of a summary, at most forty words of it, and whether it is less."""
+    sentences = find_sentences(text)
+    first = text[slice(*sentences[0])] if sentences else text
+    summary, shortened = cut_words(first, SUMMARY_WORDS)
+    return summary, shortened or len(sentences) > 1
 
 
 def _count(reply: LlmReply | LlmFailure) -> Spent:

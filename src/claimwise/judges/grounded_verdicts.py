@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from claimwise.judges.grounded_material import SourceMaterial
 from claimwise.judges.grounded_replies import ClaimReply
 from claimwise.judges.quotes import Located, is_thin
+from claimwise.text.word_limits import cut_words
 from claimwise.types.rows import Source
 from claimwise.types.validity import explain_stale, is_stale
 from claimwise.types.verdicts import AnswerClaim, ClaimVerdict
@@ -134,5 +135,4 @@ def _miss_quote(
 
 
 def _cut_words(text: str | None, most: int = _BASIS_WORDS) -> str:
-    words = (text or "").split()
-    return " ".join(words[:most]) + (" …" if len(words) > most else "")
+    return cut_words(text or "", most)[0]

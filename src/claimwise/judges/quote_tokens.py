@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from claimwise.judges.words import Word, is_common
+from claimwise.text.word_limits import UNSPACED
 
 _REACH = 64  # characters on both sides of a place in which its token is looked for
 
@@ -22,15 +23,14 @@ _SINGLE, _DOUBLE = "'‘’‚‛`´", '"“”„‟«»'
 _PUNCTUATION = (
     rf".,;:!?()\[\]{{}}*_|•‣◦▪·®™©{_SINGLE}{_DOUBLE}‹›…。，、；：！？（）「」『』【】《》〈〉"
 )
-# Scripts without spaces: a quote may begin and end between any two of their letters.
-_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 # Tags that change how text looks, not what it says; <del> is none of them, nor is “a <b and c> d”.
 _TAG = (
     r"</?(?i:abbr|[abipqu]|blockquote|br|code|div|em|font|h[1-6r]|img|li|mark|[ou]l|pre|small|span|"
     r"strong|su[bp]|table|t(?:body|head|[dhr]))"
     r"(?:\s++[\w:-]{1,40}+=(?:\"[^\"<>]{0,300}+\"|'[^'<>]{0,300}+')){0,9}\s{0,3}+/?>"
 )
-_RUN = rf"[^\s<—―{_PUNCTUATION}{_UNSPACED}]++"
+# In scripts without spaces a quote may begin and end between any two letters.
+_RUN = rf"[^\s<—―{_PUNCTUATION}{UNSPACED}]++"
 # What stands inside a token: separators and spaces of a number (“5 000”, “5 %”, “£ 5”), and the
 # apostrophe of a word.
 _SPACES = " \u00a0\u2009\u202f"
@@ -41,7 +41,7 @@ _INSIDE = (
     rf"|(?<=[^\W_])[{_SINGLE}_*](?=[^\W_]))"
 )
 _TOKEN = re.compile(
-    rf"{_TAG}|\.{{3,}}+|…|[—―]++|[{_UNSPACED}]"
+    rf"{_TAG}|\.{{3,}}+|…|[—―]++|[{UNSPACED}]"
     rf"|<?(?:(?<!\w)[.,](?=\d))?{_RUN}(?:{_INSIDE}{_RUN}){{0,50}}"
     rf"|[<{_PUNCTUATION}]"
 )

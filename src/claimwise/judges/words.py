@@ -13,12 +13,13 @@ from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
+from claimwise.text.word_limits import UNSPACED
+
 _Read = TypeVar("_Read")
 
 # Numbers keep their separators; letters of unspaced scripts come one by one.
-_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{_UNSPACED}]|[^\W\d_{_UNSPACED}]+(?:['’][^\W\d_]+)?")
-_UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{UNSPACED}]|[^\W\d_{UNSPACED}]+(?:['’][^\W\d_]+)?")
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 _RUN = re.compile(r"\S+")
 
 COMMON_WORDS = frozenset(

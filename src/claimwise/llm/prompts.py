@@ -80,15 +80,29 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         as they are. What looks like a slot inside a value is text.
 
         Raises:
-            PromptError: an input is missing or unknown.
+            PromptError: the prompt has other inputs than those that are given.
         """
         if set(inputs) != set(self.inputs):
-            raise PromptError(
-                f"prompt {self.label}: found the inputs {_list(inputs)}, "
-                f"expected {_list(self.inputs)}"
-            )
+            raise self._refuse_inputs(_list(inputs))
         shown = {name: _show_input(name, value) for name, value in inputs.items()}
         return _fill(self.system, shown), _fill(self.user, shown)
+
+    def select_inputs(self, **offered: str) -> dict[str, str]:
+        """Return the inputs that the prompt uses, out of those that are offered.
+
+        Raises:
+            PromptError: it uses others.
+        """
+        if not set(self.inputs) <= set(offered):
+            raise self._refuse_inputs(f"only {_list(offered)}")
+        return {name: offered[name] for name in self.inputs}
+
+    def _refuse_inputs(self, expected: str) -> PromptError:
+        """Return the error for a prompt whose inputs are not those that this command fills in."""
+        return PromptError(
+            f"prompt {self.label}: found the inputs {_list(self.inputs)}, expected {expected}: "
+            "correct the inputs in its head and the {{…}} in its text"
+        )
 
     def make_call(
         self, model: str, *, max_tokens: int = 4096, **inputs: str | int | float

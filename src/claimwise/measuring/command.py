@@ -209,7 +209,7 @@ def _write_html(store: Store, project: Project, measured: Measurement, path: Pat
     run = measured.lowest
     report = build_report(
         store,
-        load_metrics(project.metrics_folder),
+        load_metrics(project.metrics_folder, project.citations),
         run.run_id,
         by=run.by,
         settings=project.settings,

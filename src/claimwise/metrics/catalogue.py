@@ -28,7 +28,7 @@ from claimwise.disk.input import read_whole
 from claimwise.errors import ClaimwiseError, InputError, MetricError, describe_unknown
 from claimwise.registry import OWN_PACKAGE, Entry, Plugin, list_usable, load_plugin
 from claimwise.store.parameters import trim_statement
-from claimwise.types.results import Better
+from claimwise.types.results import Better, CitationPolicy
 
 _HEADER_LINE = re.compile(r"--\s?(?P<key>[a-z]+)(?: (?P<member>[\w-]+))?:\s*(?P<value>.*)\Z")
 _CONTINUATION = re.compile(r"--\s{2,}(?P<value>\S.*)\Z")
@@ -79,6 +79,9 @@ _NEEDS: Final = {
     "validity": "documents with valid_until or superseded_by",
 }
 
+# What citation_recall says of the claims that require a citation, unless a project says otherwise.
+_POLICY: Final = "'cited' as policy"
+
 # The views that a metric may take labels from, with their other names.
 _LABELS: Final = {
     "deciding_closed_book_labels": (),
@@ -125,7 +128,9 @@ class Metric:
         return not _find_words(self.sql) & _TABLES
 
 
-def load_metrics(folder: Path | None = None) -> dict[str, Metric]:
+def load_metrics(
+    folder: Path | None = None, citations: CitationPolicy = "cited"
+) -> dict[str, Metric]:
     """Return all metrics by name: the built-in ones, installed ones, those of a project's folder.
 
     What is wrong with an installed package is logged, and its metric left out.
@@ -151,7 +156,14 @@ def load_metrics(folder: Path | None = None) -> dict[str, Metric]:
                 f"{path}: there is another metric named {metric.name}{whose}; rename the file"
             )
         found[metric.name] = metric
-    return found
+    return {name: _set_policy(metric, citations) for name, metric in found.items()}
+
+
+def _set_policy(metric: Metric, citations: CitationPolicy) -> Metric:
+    """Write the project's policy on citations into a metric that asks for it, as a constant."""
+    if citations == "cited" or _POLICY not in metric.sql:
+        return metric
+    return replace(metric, sql=metric.sql.replace(_POLICY, f"'{citations}' as policy"))
 
 
 @cache

@@ -30,6 +30,7 @@ from claimwise.metrics.intervals import (
     simultaneous_confidence,
     warnings_for,
 )
+from claimwise.metrics.proposals import describe_proposals
 from claimwise.metrics.weights import WeightedItems, weigh_items
 from claimwise.store import Store
 from claimwise.store.runs import list_run_ids
@@ -80,6 +81,7 @@ def estimate_metric(
     )
     sliced = [((*series, *names), counted[names]) for names in groupings]
     whole = _estimate_all(metric, run_id, [(series, counted[()])], settings)
+    proposed = describe_proposals(store, metric, run_id)
     return MetricTable(
         metric=metric.name,
         title=metric.title,
@@ -91,7 +93,10 @@ def estimate_metric(
         run_id=run_id,
         by=by,
         settings=settings,
-        overall=tuple(_order_overall(metric, _weigh_all(store, metric, whole, settings))),
+        overall=tuple(
+            replace(row, warnings=(*row.warnings, proposed)) if proposed and row.claims else row
+            for row in _order_overall(metric, _weigh_all(store, metric, whole, settings))
+        ),
         slices=tuple(
             sorted(
                 _estimate_all(metric, run_id, sliced, settings),

@@ -7,7 +7,9 @@ and people are dear. A claim goes on when the stage before can't be trusted with
   with a number or a date, with two facts in one, or that read like opinions;
 - to people: what the corpus does not settle either, and what the two stages disagree on.
 
-Every claim ends in exactly one stage.
+A corpus that says nothing against a judge's “false” does not overturn it: the claim stays false,
+by the judge. Were it left to people, only the true claims would remain in the rate. Every claim
+ends in exactly one stage.
 """
 
 from __future__ import annotations
@@ -205,18 +207,21 @@ def _decide(claim: CascadeClaim, found: CorpusVerdict) -> _Settled:
     """Settle a suspicious claim by the corpus, or leave it to people.
 
     What the corpus says about a value judgement does not make it a fact, two documents that
-    disagree settle nothing, and neither do two stages that do.
+    disagree settle nothing, and neither do two stages that do. What the corpus leaves open stays
+    false where the judge says so.
     """
     judged = found.judged
     label = _MEANS.get(found.outcome)
     if judged.unscored is not None:
         return _Settled(PEOPLE, None, f"the corpus stage could not judge it: {judged.unscored}")
+    if "opinion" in claim.doubts:
+        return _Settled(PEOPLE, None, "it reads like a value judgement")
     if label is None:
         why = _WHY.get(found.outcome or "", "nothing settles it")
         said = "" if found.no_passage else f": {judged.reason}"
+        if claim.label == "false":
+            return _Settled(CLOSED_BOOK, "false", f"the judge says false, and {why}{said}")
         return _Settled(PEOPLE, None, f"{why}{said}")
-    if "opinion" in claim.doubts:
-        return _Settled(PEOPLE, None, "it reads like a value judgement")
     if judged.conflicts:
         return _Settled(PEOPLE, None, "documents of the corpus disagree")
     if claim.label in ("true", "false") and claim.label != label:

@@ -33,7 +33,13 @@ from claimwise.command.options import (
 )
 from claimwise.command.progress import show_progress
 from claimwise.errors import make_printable
-from claimwise.fact_check.options import check_queue, check_trust, make_closed_judge, write_queue
+from claimwise.fact_check.options import (
+    check_queue,
+    check_trust,
+    make_closed_judge,
+    write_answer_queue,
+    write_queue,
+)
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.grounded import GroundedJudge
 from claimwise.judges.judge import load_verifier
@@ -175,7 +181,7 @@ def command(
         spent = describe_spent(client)
     _show(replace(result, warnings=(*warnings, *result.warnings)), spent, form)
     if queue is not None:
-        write_queue((claim.text for claim in result.queue), queue)
+        write_answer_queue((claim.text for claim in result.queue), queue, text, frame)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from claimwise.checking.run_counts import describe_run_counts
+from claimwise.checking.answer_counts import describe_judged, describe_skipped
 from claimwise.errors import make_printable
 from claimwise.openbook.report import describe_corpus, print_line, show_outcome, to_claim_document
 from claimwise.report.format import AGREEMENT_UNKNOWN, MISSING, pluralize, show_rate
@@ -107,17 +107,8 @@ def _between(bounds: tuple[float, float] | None) -> str:
 
 def describe_cascade_run(result: CascadeRunResult) -> Iterator[str]:
     """Yield what a cascade did with a stored run, line by line."""
-    opened = result.answers - result.failed - result.abstained - result.done_before
-    yield (
-        f"labelled {pluralize(result.judged, 'claim')} of {pluralize(opened, 'answer')} in "
-        f"{result.seconds:.1f} s"
-    )
-    yield from describe_run_counts(
-        split=result.split,
-        done_before=result.done_before,
-        failed=result.failed,
-        abstained=result.abstained,
-    )
+    yield describe_judged(result, "labelled", result.judged, result.seconds)
+    yield from describe_skipped(result)
     yield f"the run {result.run_id} by {result.labeler}, {result.agreement or AGREEMENT_UNKNOWN}:"
     for label in FACT_LABELS:
         if result.labels.get(label):

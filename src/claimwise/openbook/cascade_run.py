@@ -81,6 +81,7 @@ def cascade_run(
         failed=result.failed,
         abstained=result.abstained,
         done_before=result.done_before,
+        without_claims=result.without_claims,
         split=result.split,
         judged=result.judged,
         seconds=result.seconds,

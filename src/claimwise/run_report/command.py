@@ -69,7 +69,7 @@ def command(
         if full or form in ("html", "json"):
             report = build_report(
                 opened,
-                load_metrics(project.metrics_folder),
+                load_metrics(project.metrics_folder, project.citations),
                 run_id,
                 by=by,
                 settings=settings,

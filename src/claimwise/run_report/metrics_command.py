@@ -53,7 +53,7 @@ def command(
     the rate, never in it.
     """
     project = current_project()
-    metrics = load_metrics(project.metrics_folder)
+    metrics = load_metrics(project.metrics_folder, project.citations)
     if only_list:
         _list_metrics(metrics, form)
         return

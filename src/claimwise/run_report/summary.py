@@ -58,7 +58,7 @@ def summarize_project(
     return build_summary(
         store,
         run_id,
-        metrics=load_metrics(project.metrics_folder),
+        metrics=load_metrics(project.metrics_folder, project.citations),
         by=project.config.metrics.by if by is None else by,
         settings=settings or project.settings,
         gates=gates,

@@ -22,10 +22,12 @@ from claimwise.store.breaches import count_breaches, list_breaches
 from claimwise.store.checks import Violation, audit_store, find_latest_time, find_violations
 from claimwise.store.engine import NO_PARAMS, Engine, Record
 from claimwise.store.files import SqlFolder
+from claimwise.store.proposals import propose_row_action
 from claimwise.store.tables import REFERENCES
 from claimwise.types.label_rules import describe_breaches
 from claimwise.types.rows import (
     ROW_TYPES,
+    Answer,
     AnswerLabel,
     ClosedBookLabel,
     Item,
@@ -191,6 +193,8 @@ def _stage_rows(
         stage = stages.get(row_type)
         if stage is None:
             stage = stages[row_type] = _open_stage(engine, row_type)
+        if isinstance(placed.row, Answer):
+            propose_row_action(placed.row)
         try:
             stage.buffer.append(_to_record(engine, placed, stage.times))
         except OverflowError:
@@ -345,7 +349,9 @@ def _missing(engine: Engine, stage: _Stage) -> list[Violation]:
             f"where p.{last} is null and s.{last} is not null "
             f"order by s.file_no, s.line_no limit {_SHOWN_PROBLEMS + 1}"
         )
-        expected = f"{reference.what} that is in the store or in this import"
+        expected = (
+            f"{reference.what} that is in the store or in this import ({reference.brought_by})"
+        )
         found += [Violation(row[0], row[1], row[2], row[3], expected) for row in rows]
     return found
 

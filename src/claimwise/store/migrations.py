@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from claimwise.errors import NewerSchemaError, NotAStoreError
 from claimwise.store.engine import Engine
 from claimwise.store.files import SqlFolder, list_views
+from claimwise.store.proposals import PROPOSED_SINCE, propose_stored_actions
 
 _SCHEMA = SqlFolder("claimwise.store", "sql/schema")
 
@@ -65,6 +66,8 @@ def apply_migrations(engine: Engine, *, create: bool) -> None:
         for number, name, sql in known:
             if number > version:
                 engine.run_script(sql)
+                if number == PROPOSED_SINCE:
+                    propose_stored_actions(engine)
                 _record(engine, number, name)
         write_views(engine)
 

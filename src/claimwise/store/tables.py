@@ -35,16 +35,20 @@ class Reference:
     columns: tuple[str, ...]
     table: str
     what: str  # for messages
+    brought_by: str  # likewise: how it gets into the store
 
 
-_RUN = Reference(("run_id",), "runs", "a run")
-_ITEM = Reference(("item_id",), "eval_items", "an item")
-_INCIDENT = Reference(("incident_id",), "incidents", "an incident")
-_ANSWER = Reference(("run_id", "item_id", "sample"), "answers", "an answer")
+_RUN = Reference(("run_id",), "runs", "a run", "runs.jsonl")
+_ITEM = Reference(("item_id",), "eval_items", "an item", "items.jsonl")
+_INCIDENT = Reference(("incident_id",), "incidents", "an incident", "incidents.jsonl")
+_ANSWER = Reference(("run_id", "item_id", "sample"), "answers", "an answer", "answers.jsonl")
 _CLAIM = Reference(
-    ("run_id", "item_id", "claim_id"), "claims", "a claim of that run and item, letter by letter,"
+    ("run_id", "item_id", "claim_id"),
+    "claims",
+    "a claim of that run and item, letter by letter,",
+    "claims.jsonl or the claims in answers.jsonl; `claimwise verify` splits answers into claims",
 )
-_GUIDE = Reference(("guide_version",), "guide_versions", "a guide version")
+_GUIDE = Reference(("guide_version",), "guide_versions", "a guide version", "guides.jsonl")
 
 REFERENCES: dict[type[Row], tuple[Reference, ...]] = {
     ItemAttribute: (_ITEM,),

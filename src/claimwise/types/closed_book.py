@@ -193,6 +193,7 @@ class FactcheckRunResult(msgspec.Struct, frozen=True, kw_only=True):
     failed: int  # answers that the system did not give
     abstained: int  # answers in which the system declined or asked for clarification
     done_before: int
+    without_claims: int  # answers that claim nothing
     split: int  # claims that this command found and stored
     judged: int  # claims that this command labelled
     seconds: float
@@ -264,8 +265,9 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
     """How often a judge says “true” to what does not exist, and whether it knows what all know.
 
     ``verdict``: "trusted" when even the upper end of the interval, every unscored claim counted
-    as a hit, is within the limit; "not_trusted" when the rate itself is above it;
-    "inconclusive" when too few were asked, or scored, to say.
+    as a hit, is within the limit; "not_trusted" when the rate itself is above it, or when it
+    surely knows too few of the plain facts; "inconclusive" when too few were asked, or scored, to
+    say.
     """
 
     judge: str
@@ -281,4 +283,24 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
     unscored: dict[str, int] = {}  # by code
     warnings: tuple[str, ...] = ()
     probed_at: str = ""  # UTC, as 2026-01-31T12:00:00Z
+    spent: Spent = Spent()
+
+
+class TruthfulQaResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a judge did on questions of TruthfulQA: one true and one false answer to each.
+
+    ``verdict`` is that of ``ProbeResult``, by the false answers that it calls true; None without a
+    limit.
+    """
+
+    judge: str
+    questions: int
+    seed: int
+    limit: float | None
+    verdict: Literal["trusted", "not_trusted", "inconclusive"] | None
+    false_called_true: ProbeRate
+    false_called_false: ProbeRate
+    true_called_true: ProbeRate
+    believed: tuple[str, ...] = ()  # the false answers that it called true
+    unscored: dict[str, int] = {}  # by code
     spent: Spent = Spent()

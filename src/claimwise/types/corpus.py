@@ -174,6 +174,7 @@ class CascadeRunResult(msgspec.Struct, frozen=True, kw_only=True):
     failed: int  # answers that the system did not give
     abstained: int  # answers in which the system declined or asked for clarification
     done_before: int
+    without_claims: int  # answers that claim nothing
     split: int  # claims that this command found and stored
     judged: int  # claims that this command labelled
     seconds: float

@@ -8,6 +8,11 @@ from typing import Literal
 Better = Literal["higher", "lower"]
 
 
+# Which claims require a citation: where none is marked, factual ones of runs that cite at all; only
+# marked ones; all factual ones.
+CitationPolicy = Literal["cited", "marked", "all"]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Weights:
     """What items count for: shares of the traffic by the values of a column, or the column's value.

@@ -386,6 +386,7 @@ class Answer(Row, kw_only=True):
     table = "answers"
     kind = "answers"
     key = ("run_id", "item_id", "sample")
+    made = ("proposed_action",)
 
     run_id: Annotated[Id, Meta(description="the run")]
     item_id: Annotated[Id, Meta(description="the item")]
@@ -406,6 +407,12 @@ class Answer(Row, kw_only=True):
         str | None,
         Meta(
             description="the trace that the answer was read from; verdicts can be sent back to it"
+        ),
+    ] = None
+    proposed_action: Annotated[
+        Action | None,
+        Meta(
+            description="filled in from the text when it is stored; counts where no action is given"
         ),
     ] = None
 

@@ -1,7 +1,7 @@
 -- One row per answer of a run: what is left for a labeler to do with it.
 -- failed: the system said nothing. abstained: it declined to answer, which is no claim.
--- open: not split into claims yet, or a claim that states something lacks the labeler's label
--- since :since. done: the rest.
+-- empty: nothing in it states anything. open: not split into claims yet, or a claim that states
+-- something lacks the labeler's label since :since. done: the rest.
 select
     a.item_id,
     a.sample,
@@ -12,6 +12,14 @@ select
             from claims as c
             where c.run_id = a.run_id and c.item_id = a.item_id and c.sample = a.sample
         ) then case when r.action <> 'answer' then 'abstained' else 'open' end
+        when not exists (
+            select 1
+            from claims as c
+            where c.run_id = a.run_id
+                and c.item_id = a.item_id
+                and c.sample = a.sample
+                and c.claim_type <> 'non_factual'
+        ) then 'empty'
         when exists (
             select 1
             from claims as c

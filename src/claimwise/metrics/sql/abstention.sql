@@ -1,12 +1,13 @@
 -- title: Abstention
 -- meaning: abstentions on unanswerable items (correct) and on answerable ones (over-refusal),
---   always together, so that a system that abstains on everything looks as bad as it is
+--   always together, so that a system that abstains on everything looks as bad as it is; where no
+--   action is given it is proposed from the answer's text, and the report says how many are
 -- grain: one row per item
 -- role: main
 -- order: 50
 -- unit: answer
 -- labels: none
--- needs: answerable, action
+-- needs: answerable
 -- series: measure
 -- aliases: correct_abstention, over_refusal
 -- better correct_abstention: higher
@@ -29,7 +30,7 @@ select
     count(*) as asked
 from asked as a
 join eval_items as e on e.item_id = a.item_id
-left join run_actions as r
+left join deciding_actions as r
     on r.run_id = :run_id and r.item_id = a.item_id and r.sample = a.sample
 where e.answerable is not null
 group by e.answerable, e.query_type, e.stakes, e.item_id

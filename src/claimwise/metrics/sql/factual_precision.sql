@@ -1,6 +1,7 @@
 -- title: Factual precision
 -- meaning: closed-book: true over true and false; unverifiable and non-factual claims count for
---   neither, and without a true or false claim there is no rate
+--   neither, whether the label or the claim's type says non-factual, and without a true or false
+--   claim there is no rate
 -- grain: one row per item
 -- role: main
 -- order: 20
@@ -15,16 +16,23 @@ with judged as (
         sum(case when d.label in ('true', 'false') then 1 else 0 end) as decided,
         count(*) as scored
     from deciding_closed_book_labels as d
-    where d.run_id = :run_id
+    join claims as c
+        on c.run_id = d.run_id and c.item_id = d.item_id and c.claim_id = d.claim_id
+    where d.run_id = :run_id and c.claim_type <> 'non_factual'
     group by d.item_id
 ),
 
 failed as (
     select u.item_id, count(distinct u.claim_id) as failed
     from unscored_claims as u
+    join claims as c
+        on c.run_id = u.run_id and c.item_id = u.item_id and c.claim_id = u.claim_id
     left join deciding_closed_book_labels as d
         on d.run_id = u.run_id and d.item_id = u.item_id and d.claim_id = u.claim_id
-    where u.run_id = :run_id and u.judgement = 'closed_book' and d.claim_id is null
+    where u.run_id = :run_id
+        and u.judgement = 'closed_book'
+        and c.claim_type <> 'non_factual'
+        and d.claim_id is null
     group by u.item_id
 )
 

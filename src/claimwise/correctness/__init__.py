@@ -1,0 +1,1 @@
+"""Answers against their gold answers: by rule, by a language model, and by people."""
