@@ -1,24 +1,29 @@
 """Does every claim of an answer keep its subject, say one thing, and say something?
 
-Answers that we wrote in the style of real ones, labelled by hand (`data/splitting.jsonl`). A label is one fact: words
-of the answer (`says`) and whom or what they are about (`subject`, with other names after `|`; empty for an instruction,
-which needs none; `?` where a reader can't tell, so that the claim must be flagged as ambiguous).
+Answers that we wrote in the style of real ones, labelled by hand (`data/splitting.jsonl`). A label
+is one fact: words of the answer (`says`) and whom or what they are about (`subject`, with other
+names after `|`; empty for an instruction, which needs none; `?` where a reader can't tell, so that
+the claim must be flagged as ambiguous).
 
-One fact is one verb with what belongs to it, its time and place included; one value of a list item or of a table's cell;
-one clause or aside between commas (“which opened in 2000”, “a former chemist”); one of several complements that each have
-a value or a citation of their own (“in Physics in 1903 and in Chemistry in 1911”). A plain enumeration (“flour, water and
-salt”), a condition and whoever said so stay with their fact.
+One fact is one verb with what belongs to it, its time and place included; one value of a list item
+or of a table's cell; one clause or aside between commas (“which opened in 2000”, “a former
+chemist”); one of several complements that each have a value or a citation of their own (“in
+Physics in 1903 and in Chemistry in 1911”). A plain enumeration (“flour, water and salt”), a
+condition and whoever said so stay with their fact.
 
 Scored, each beside what it is a share of:
 
-- wrong subject: facts whose claim does not name the labelled subject; an open pronoun is wrong unless the label is `?`
-- non-claims: claims that hold no labelled fact (framing, headings, offers, restated questions, scraps)
+- wrong subject: facts whose claim does not name the labelled subject; an open pronoun is wrong
+  unless the label is `?`
+- non-claims: claims that hold no labelled fact (framing, headings, offers, restated questions,
+  scraps)
 - merged: facts that share their claim with another fact
 - missed: facts that no claim holds, or whose claim lost their words
 - wrong type, wrong citations: of the facts that are labelled as actions, or with what they cite
 
-The first half was used to develop on; the second was measured at the end. Rival: sentences by nupunkt, each a claim. The script
-needs `split_answer` only, so that it also runs with earlier releases.
+The first half was used to develop on; the second was measured at the end. Rival: sentences by
+nupunkt, each a claim. The script needs `split_answer` only, so that it also runs with earlier
+releases.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ def test_what_joins_statements_is_never_passed_over(text: str) -> None:
     found = [clauses._find_sign(tokens, place) for place in range(1, len(tokens))]
     signs = dict.fromkeys(sign for sign in found if sign)
     assert find_compounds(text)[: len(signs)] == tuple(signs)
-    if any(token.low in clauses._JOINS for token in tokens):
-        assert clauses._may_join(text)
+    if any(token.low in clauses.JOINS for token in tokens):
+        assert clauses.may_join(text)
 
 
 CLAIMS = [

@@ -36,7 +36,7 @@ OBJECT_STARTS = (
     DETERMINERS - {"that"}
     | {"it", "them", "him", "us", "me", "you", "about", "around"}
     | {f"{word}self" for word in ("him", "her", "it")}
-    | {"themselves", "approximately"}
+    | {"themselves", "approximately", "either", "more", "fewer", "less", "over", "nearly", "almost"}
 )
 PREPOSITIONS = WORDS["prepositions"]
 SUBORDINATORS = WORDS["subordinators"]
@@ -48,6 +48,14 @@ PRESENT = WORDS["present"]
 INTRANSITIVE = WORDS["intransitive"]
 MOVING = INTRANSITIVE | WORDS["moving"]
 BASES = WORDS["regular"] | WORDS["regular_noun"] | {v.split("-")[0] for v in WORDS["irregular"]}
+# “Advantages of Kite” is about Kite.
+ASPECT = re.compile(
+    r"(?:the |some )?(?:main |key |important |basic )?(?:(?:advantages|disadvantages|pros|cons|"
+    r"benefits|drawbacks|strengths|weaknesses|features|facts|details|history|overview|summary|timeline|"
+    r"milestones|characteristics|properties|specifications)(?: (?:and|&) )?)+ (?:of|about|for) "
+    r"(?:using )?",
+    re.IGNORECASE,
+)
 TIME = re.compile(
     r"\b(?:1\d{3}|20\d\d)\b|\b(?:BCE?|AD|CE|yesterday|today|tomorrow|ago|centur(?:y|ies)|decades?|"
     r"January|February|March|April|June|July|August|September|October|November|December|"

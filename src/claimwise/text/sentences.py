@@ -29,6 +29,7 @@ _LINE_KIND = re.compile(
         | (?:[-*_=][ \t]*+){3,}$       # ruler, underlined heading
         | \|?[ \t:]*+-{2,}+[-:|\ \t]*+$ # border between a table's head and body
       )
+    | (?P<label>(?:\*\*|__)[^*_\n]{1,40}(?::(?:\*\*|__)|(?:\*\*|__):)[ \t])
     | (?P<item>(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)]|\(?[a-z]\))[ \t]++(?=\S)|[•‣◦▪](?=\S))
     )""",
     re.VERBOSE,
@@ -68,7 +69,9 @@ _SMALL_START = re.compile(r"[({\[\"'“‘«]*+[a-zß-öø-ÿ]")
 # the sentence after all when one of these words follows.
 _STARTERS = (
     "The|It|This|That|These|Those|He|She|They|We|You|There|However|In|If|When|A|An|For|Its|His|Her|"
-    "Their|Our|Your|I|No|Yes|As|At|On|Also|After|Before|While|Although|Please|Then|But|And|Or"
+    "Their|Our|Your|I|No|Yes|As|At|On|Also|After|Before|While|Although|Please|Then|But|And|Or|Both|All|"
+    "Most|Many|Some|Each|Every|Such|Here|Today|Since|During|From|With|By|To|Of|One|Another|Several|What|"
+    "Who|Where|Why|How|Which"
 )
 _CERTAIN = re.compile(
     r"(?<=\w)[.!?][\"”’)]?[ \t\n]+(?=(?:" + _STARTERS + r")[ \t\n,'’])"

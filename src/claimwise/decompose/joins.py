@@ -1,0 +1,374 @@
+"""Where an English sentence is cut at its conjunctions.
+
+A sentence is cut only where both sides stand alone: each has a finite verb of its own, and a
+subject of its own or the first one's; or the second repeats the form of what the first says, with
+a value of its own (“in Physics in 1903 and in Chemistry in 1911”), and takes over the verb too.
+Whatever is in doubt stays whole.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from claimwise.decompose import words as w
+from claimwise.decompose.clauses import (
+    JOINS,
+    SURE,
+    Finite,
+    Token,
+    Tokens,
+    after_conjunction,
+    awaits_and,
+    find_finite,
+    is_number,
+    may_be_verb,
+    may_join,
+    read_tokens,
+    skip_adverbs,
+    subject_text,
+    takes_object,
+)
+
+# In a subject they leave open where it ends: “the first since the Broncos won”.
+_MUDDLING = {"and", "or", "but", "since", "after", "before", "until", "than", "as"}
+_SCOPES = w.PREPOSITIONS | w.SUBORDINATORS - {"that"} | w.WORDS["scope_adverbs"]
+_NO_SUBJECT = w.SUBORDINATORS | w.PREPOSITIONS | {"not", "to"}
+_HAVE_OR_BE = w.BE | w.WORDS["have"]
+_LONGEST_GAP = 4  # words of a subject whose verb is left out: “and French by about 23%”
+# A time that comes again, at the end: “opens at 9 and closes at 5 on Sundays”.
+_RECURRING = re.compile(
+    r"\b(?:on|every|from) (?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|weekdays|weekends|"
+    r"(?:public |bank )?holidays)\b[\w ]{0,30}$"
+)
+
+
+class Clause(NamedTuple):
+    """A stretch of a sentence that stands alone.
+
+    ``core`` is where its own words begin. Before them stand ``subject`` and ``shared``: the first
+    clause's subject, and of its verb what the stretch has not itself; ``tail`` stands after them.
+    """
+
+    start: int
+    core: int
+    end: int
+    subject: str | None = None
+    shared: str = ""
+    tail: str = ""
+
+
+class _Join(NamedTuple):
+    """How a second half goes on: whose words it takes over, and where its own begin."""
+
+    core: int
+    subject: str | None = None
+    shared: str = ""
+
+
+class _Half(NamedTuple):
+    """The first half: its words, its verb, and what it took over itself."""
+
+    tokens: Tokens
+    verb: Finite
+    subject: str | None
+    shared: str
+
+    def name_subject(self, text: str) -> str:
+        """Return its subject, which may be that of a clause before."""
+        return self.subject or subject_text(text, self.tokens, self.verb)
+
+
+def split_clauses(text: str) -> list[Clause]:
+    """Cut a sentence into clauses that stand alone; one clause when in doubt.
+
+    Not cut: what follows “that”, “if”, “who”…, reported speech, a sentence that opens with a
+    qualifier (“In 1998, …”), and halves whose last one ends in a qualifier that may hold for both
+    (“… and the tunnel was opened in 1998”).
+    """
+    tokens = read_tokens(text) if may_join(text) else ()
+    return cut_clauses(text, tokens, Clause(0, 0, len(text)))
+
+
+def cut_clauses(text: str, tokens: Tokens, whole: Clause) -> list[Clause]:
+    """Cut a stretch of a text, of which the words are known, as `split_clauses` does."""
+    if not tokens or (not whole.subject and _opens_with_scope(tokens)):
+        return [whole]
+    clauses: list[Clause] = []
+    begin, open_ = 0, whole
+    for index, token in enumerate(tokens):
+        if index <= begin or not _may_cut(tokens, index):
+            continue
+        right = after_conjunction(tokens, index)
+        half = _read_half(tokens[begin:index], open_)
+        join = _find_join(text, half, right, tokens, index) if half and right else None
+        if join is None:
+            continue
+        cut = token.end if token.low in (";", ",") else token.start
+        clauses.append(open_._replace(end=cut))
+        open_ = Clause(cut, join.core, whole.end, join.subject, join.shared)
+        begin = tokens.index(right[0])
+    return _share_tail(text, [*clauses, open_])
+
+
+def _may_cut(tokens: Tokens, index: int) -> bool:
+    """Tell whether a word joins: a conjunction, or a comma in a series that an “and” closes."""
+    if tokens[index].low != ",":
+        return tokens[index].low in JOINS
+    rest = [token.low for token in tokens[index + 1 :]]
+    return bool(rest) and rest[0] not in JOINS and "and" in rest
+
+
+def _read_half(tokens: Tokens, clause: Clause) -> _Half | None:
+    verb = find_finite(tokens)
+    if clause.subject is not None and verb is None and skip_adverbs(tokens) < len(tokens):
+        verb = Finite(0, 1, skip_adverbs(tokens))  # it lacks a subject itself
+    return _Half(tokens, verb, clause.subject, clause.shared) if verb else None
+
+
+def _opens_with_scope(tokens: Tokens) -> bool:
+    first = skip_adverbs(tokens, w.LINKING_ADVERBS)
+    return first >= len(tokens) or tokens[first].low in _SCOPES
+
+
+def _find_join(text: str, half: _Half, right: Tokens, tokens: Tokens, index: int) -> _Join | None:
+    """Decide on a cut before a second half; None is no cut."""
+    if said := _join_reported(text, half, right):
+        return said
+    left = half.tokens
+    if any(map(_blocks, left[1:])) or awaits_and([token.low for token in left]):
+        return None
+    parallel = _share_auxiliary(text, half, right) or _share_verb(text, half, right)
+    if parallel or (parallel := _fill_gap(text, half, right)):
+        return parallel
+    conjunction = tokens[index].low
+    if _scopes_over_both(text, half, right):
+        return None
+    after_comma = conjunction != "," and index > 0 and tokens[index - 1].low == ","
+    if conjunction != "," and _stands_alone(right, after_comma=after_comma or conjunction == ";"):
+        is_list = conjunction != ";" and _begins_list(left, half.verb)
+        return None if is_list else _Join(right[0].start)
+    if conjunction == ";" or not _is_second_verb(text, half, right):
+        return None
+    return _Join(right[0].start, half.name_subject(text))
+
+
+# Two halves, each with its verb
+
+
+def _stands_alone(right: Tokens, *, after_comma: bool) -> bool:
+    """Tell whether the right half has a subject of its own, plain enough to be sure of."""
+    own = find_finite(right)
+    if own is None:
+        return after_comma and _stands_after_comma(right)
+    if right[own.subject].low in _NO_SUBJECT:
+        return False
+    first, verb = right[own.subject], right[own.verb].low
+    if first.low in w.BASES and right[own.subject + 1].low in w.DETERMINERS:
+        return False  # “and create a game”
+    sure = verb in SURE
+    plain = first.capital or first.low in w.DETERMINERS or first.low in w.SUBJECT_PRONOUNS
+    inside = {token.low for token in right[own.subject : own.verb]}
+    return (sure or plain) and not inside & _MUDDLING
+
+
+def _stands_after_comma(right: Tokens) -> bool:
+    """Tell “, and many families left for Hull”: a subject and one word that may be its verb."""
+    first = right[0]
+    if not (first.capital or first.low in w.DETERMINERS) or any(map(_blocks, right)):
+        return False
+    for index, token in enumerate(right[1:6], start=1):
+        if token.low == "," or token.low in w.PREPOSITIONS:
+            return False
+        if may_be_verb(token.low) and right[index - 1].low not in w.DETERMINERS:
+            rest = right[index + 1 :]
+            follows = not rest or rest[0].low in w.PREPOSITIONS or takes_object(rest[0])
+            return follows and not any(other.low in SURE for other in rest)
+    return False
+
+
+def _begins_list(left: Tokens, verb: Finite) -> bool:
+    """Tell “X was built, artisans and craftsmen were sent away”: the left half's end is a noun."""
+    ends = [i for i in range(verb.verb, len(left)) if left[i].low in ("and", ",", "or")]
+    last = left[ends[-1] + 1 :] if ends else ()
+    return bool(last) and last[0].low not in SURE and find_finite(last) is None
+
+
+def _blocks(token: Token) -> bool:
+    return (
+        token.low in (":", "–", "—", ";")
+        or token.low in w.SUBORDINATORS
+        or token.low in w.WORDS["reporting"]
+    )
+
+
+def _scopes_over_both(text: str, half: _Half, right: Tokens) -> bool:
+    """Tell whether the right half ends in a qualifier that may hold for the left half too."""
+    left = half.tokens
+    if any(token.low in w.WORDS["trailing_scope"] for token in right):
+        return not any(token.low in w.WORDS["trailing_scope"] for token in left)
+    right_text = text[right[0].start : right[-1].end]
+    if not w.TIME.search(right_text) or w.TIME.search(text[left[0].start : left[-1].end]):
+        return False
+    if _RECURRING.search(right_text):  # both get it, where both have a value
+        return not (any(is_number(t.low) for t in left) and any(is_number(t.low) for t in right))
+    # “is 139 m tall and opened in 1989”: the tenses differ, so the year is the second verb's.
+    second = find_finite(right)
+    place = second.verb if second else skip_adverbs(right)
+    later = right[place].low if place < len(right) else ""
+    earlier = left[half.verb.verb].low
+    return (earlier in w.PRESENT or earlier in w.SURE_S) == (later in w.PRESENT)
+
+
+def _share_tail(text: str, clauses: list[Clause]) -> list[Clause]:
+    """Give “on Sundays” at the end of a sentence to the clause before it as well."""
+    if len(clauses) < 2 or clauses[-1].subject is None:
+        return clauses
+    found = _RECURRING.search(text[clauses[-1].core : clauses[-1].end].rstrip(" .!"))
+    if found is None or w.TIME.search(text[clauses[-2].start : clauses[-2].end]):
+        return clauses
+    return [*clauses[:-2], clauses[-2]._replace(tail=found[0]), clauses[-1]]
+
+
+def _is_second_verb(text: str, half: _Half, right: Tokens) -> bool:
+    """Tell whether the right half begins with a finite verb of the left half's subject."""
+    left, verb = half.tokens, half.verb
+    index = skip_adverbs(right)
+    first = left[verb.subject].low
+    if index >= len(right) or first in ("there", "this", "that", "what"):
+        return False
+    low, main = right[index].low, left[verb.verb].low
+    if low in SURE:
+        return not (main in w.MODALS and low in ("have", "do"))
+    after = right[index + 1] if index + 1 < len(right) else None
+    if low in w.NOUN_S:
+        return takes_object(after)
+    if not w.is_participle(low):
+        return False
+    return low in w.INTRANSITIVE or _is_second_past(text, half, right)
+
+
+def _is_second_past(text: str, half: _Half, right: Tokens) -> bool:
+    """Tell “founded it and sold it” from “was designed and built”, “castles built and …”."""
+    left, verb = half.tokens, half.verb
+    main = left[verb.verb].low
+    rest = [token.low for token in left[verb.verb + 1 :]]
+    if main in w.BE and right[skip_adverbs(right)].low in w.MOVING and len(rest) > 2:
+        return True  # “was founded in 1894, moved to Leeds”
+    if any(map(w.is_participle, rest)) or not _may_follow_verb(right[skip_adverbs(right) + 1 :]):
+        return False
+    if main in w.AUXILIARIES:
+        # A year in the past cannot belong to “is”.
+        years = w.TIME.search(text[right[0].start : right[-1].end])
+        return main in w.BE & w.PRESENT and years is not None
+    return main in w.SURE_PAST or w.is_participle(main)
+
+
+def _may_follow_verb(rest: Tokens) -> bool:
+    """Tell “sold it”, “moved to”, “won” from “related styles”."""
+    if not rest or rest[0].capital or rest[0].low in w.PREPOSITIONS or rest[0].low == ",":
+        return True
+    return takes_object(rest[0])
+
+
+# Two halves that share a verb
+
+
+def _join_reported(text: str, half: _Half, right: Tokens) -> _Join | None:
+    """Join “The page says that A and that B”: both are what the page says."""
+    if right[0].low != "that":
+        return None
+    lows = [token.low for token in half.tokens]
+    if half.shared and lows[0] == "that":
+        return _Join(right[0].start, half.subject, half.shared)
+    verb = half.verb
+    if "that" not in lows or lows[lows.index("that") - 1] not in w.WORDS["reporting"]:
+        return None
+    shared = text[half.tokens[verb.end].start : half.tokens[lows.index("that")].start]
+    return _Join(right[0].start, half.name_subject(text), shared.strip())
+
+
+def _share_auxiliary(text: str, half: _Half, right: Tokens) -> _Join | None:
+    """Join “was designed by Ann and completed in 1871”, “have opened a case and sent it”.
+
+    Each participle must have something of its own after it.
+    """
+    index = skip_adverbs(right)
+    if index + 1 >= len(right) or not w.is_participle(right[index].low):
+        return None
+    left, verb = half.tokens, half.verb
+    shared = half.shared
+    after = left[verb.verb + 1 :]
+    if left[verb.verb].low in _HAVE_OR_BE:
+        first = next((i for i, token in enumerate(after) if w.is_participle(token.low)), None)
+        if first is None or first > 3:
+            return None
+        shared = text[left[verb.end].start : after[first].start].strip()
+        after = after[first + 1 :]
+    elif not shared or not w.is_participle(left[verb.verb].low):
+        return None
+    own = right[index + 1]
+    alone = not after or any(w.is_participle(token.low) for token in after)
+    if alone or not _may_follow_verb((own,)) or not _may_follow_verb(after[:1]):
+        return None
+    if shared.split()[0].lower() in w.BE and right[index].low in w.MOVING | w.INTRANSITIVE:
+        return None  # “was founded in 1894 and moved to Leeds”
+    return _Join(right[0].start, half.name_subject(text), shared)
+
+
+def _share_verb(text: str, half: _Half, right: Tokens) -> _Join | None:
+    """Join “in Physics in 1903 and in Chemistry in 1911”, “£6 for adults and £3 for children”.
+
+    What follows the conjunction has the form of what the first half ends in: the same
+    prepositions in the same order, and a number.
+    """
+    form = _read_form(right)
+    if form is None or not (is_number(right[0].low) or right[0].low in w.PREPOSITIONS):
+        return None
+    left, verb = half.tokens, half.verb
+    if half.shared and _read_form(left) == form:
+        return _Join(right[0].start, half.subject, half.shared)
+    for place in range(verb.verb + 1, len(left)):
+        alike = left[place].low == right[0].low or (
+            is_number(left[place].low) and is_number(right[0].low)
+        )
+        if alike and left[place - 1].low not in w.DETERMINERS and _read_form(left[place:]) == form:
+            shared = text[left[verb.end].start : left[place].start].strip()
+            return _Join(right[0].start, half.name_subject(text), shared) if shared else None
+    return None
+
+
+def _read_form(tokens: Tokens) -> tuple[str, ...] | None:
+    """Return the prepositions of some words, in order; None without one, a number, or plainness."""
+    lows = [token.low for token in tokens]
+    odd = any(low == "," or low in SURE or low in w.SUBORDINATORS for low in lows)
+    found = tuple(low for low in lows if low in w.PREPOSITIONS and low != "about")
+    return found if found and not odd and any(map(is_number, lows)) else None
+
+
+def _fill_gap(text: str, half: _Half, right: Tokens) -> _Join | None:
+    """Join “German is spoken by 62% and French by 23%”, “sold houses in 1990 and land in 1995”.
+
+    The second half has a noun and the first half's preposition, each with a number. Where the
+    first verb has an object of its own the noun is another object, else another subject.
+    """
+    form = _read_form(right)
+    if form is None or half.shared or right[0].low in w.PREPOSITIONS:
+        return None
+    gap = next(i for i, token in enumerate(right) if token.low == form[0])
+    left, verb = half.tokens, half.verb
+    places = [i for i in range(verb.verb + 1, len(left)) if left[i].low == form[0]]
+    if not 0 < gap <= _LONGEST_GAP or not places or _read_form(left[places[0] :]) is None:
+        return None
+    if any(may_be_verb(token.low) for token in right[:gap]):
+        return None
+    between = [t.low for t in left[verb.verb + 1 : places[0]] if t.low not in w.LINKING_ADVERBS]
+    group = text[left[verb.end].start : left[places[0]].start].strip()
+    if all(map(w.is_participle, between)):
+        plain = right[0].capital or right[0].low in w.DETERMINERS
+        noun = text[right[0].start : right[gap].start].strip()
+        return _Join(right[gap].start, noun, group) if plain else None
+    if w.is_participle(between[0]) and left[verb.verb].low in w.BE:
+        return None
+    shared = text[left[verb.end].start : left[verb.verb].end]
+    return _Join(right[0].start, half.name_subject(text), shared)
