@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from claimwise.decompose import clauses, find_compounds, kinds, markup
 from claimwise.decompose.references import Memory
-from claimwise.decompose.words import read_sections
+from claimwise.text.word_lists import read_sections
 
 PARTS = [
     *"aZ9éİſK中。；，*_`[](){}<>#|~\\!\n\t ¹⁴⁵'’.,;:?\ue000",
@@ -23,7 +23,7 @@ PARTS = [
 WORDS = sorted(
     {
         word
-        for lines in read_sections("phrases.txt").values()
+        for lines in read_sections("claimwise.decompose", "phrases.txt").values()
         for line in lines
         for word in re.findall(r"[\w']+", line)
     }

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
 
+from claimwise.text.word_lists import read_sections
 
-def read_sections(name: str) -> dict[str, list[str]]:
-    """Return the lines of a list of this package by section, without comments and empty ones."""
-    sections: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in (resources.files(__package__) / name).read_text("utf-8").splitlines():
-        if line.startswith("[") and line.endswith("]"):
-            lines = sections.setdefault(line[1:-1], [])
-        elif line and not line.startswith("#"):
-            lines.append(line)
-    return sections
-
-
-_PHRASES = read_sections("phrases.txt")
+_PHRASES = read_sections(__package__, "phrases.txt")
 
 
 def expand_phrases(name: str) -> str:
@@ -28,7 +16,8 @@ def expand_phrases(name: str) -> str:
 
 
 WORDS = {
-    name: frozenset(" ".join(lines).split()) for name, lines in read_sections("words.txt").items()
+    name: frozenset(" ".join(lines).split())
+    for name, lines in read_sections(__package__, "words.txt").items()
 }
 SUBJECT_PRONOUNS = WORDS["subject_pronouns"]
 DETERMINERS = WORDS["determiners"]
