@@ -31,7 +31,7 @@ _HASHES = re.compile(r"[ \t>]*+(#{1,6})")
 _SOURCES = re.compile(r"(?:sources?|references?|citations?|bibliography|further reading):?", re.I)
 _REFERENCE = re.compile(r"\[\^?\w{1,20}\]:")
 _DEEPEST = 40  # characters before an item that are looked at for its indent
-_LONGEST_LABEL = 6  # words of a label in bold
+_LONGEST_LABEL = 2  # words of a label in bold
 # Who speaks, in an answer that repeats a dialogue; what the user says is no claim of the answer.
 _SPEAKER = re.compile(
     r"\W*+(?:(?P<user>user|customer|human|visitor|caller|client)|"
@@ -173,6 +173,8 @@ def _read_sentence(
         return _read_item(text, scan, whole, line.indent, follower, context)
     if wording.endswith((":", "：")):
         return [_read_lead(scan, whole, follower.text, context)]
+    if line.begins and _SOURCES.fullmatch(wording):
+        context.among_sources = True  # “References” on a line of its own
     if _REFERENCE.match(text) or context.among_sources:
         return [whole._replace(kind=FRAMING)]
     if line.begins and not line.indent:
@@ -300,7 +302,9 @@ def _make_claims(
     for piece in pieces:
         claim = _claim(text, offset, piece)
         if piece.kind in (FACT, ACTION):
-            if piece.subject and carried:
+            if piece.ancestors:
+                carried = claim  # it names its subject
+            elif piece.subject and carried:
                 claim = _carry_subject(claim, piece.subject, carried)
             else:
                 found = context.memory.resolve(piece.wording)
@@ -315,6 +319,9 @@ def _make_claims(
         elif piece.kind.reason == "question":
             context.memory.forget()
         claims.append(claim)
+    own = [p for p in pieces if p.kind is FACT and not p.subject and not p.ancestors]
+    if sum(find_pronoun(piece.wording) is None for piece in own) > 1:
+        context.memory.note_rivals()
     return claims
 
 

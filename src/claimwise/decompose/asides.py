@@ -97,6 +97,8 @@ def _find_end(tokens: Tokens, comma: int) -> int | None:
 
 def _begins_verb(tokens: Tokens) -> bool:
     index = skip_adverbs(tokens)
+    while index < len(tokens) and tokens[index].low.endswith("ly"):
+        index += 1
     return index < len(tokens) and (tokens[index].low in SURE or may_be_verb(tokens[index].low))
 
 
@@ -134,6 +136,8 @@ def _is_apposition(lows: list[str]) -> bool:
 def _cut_trailing(text: str, tokens: Tokens, clause: Clause) -> list[Clause]:
     """Cut the asides off a clause's end: “…, which rose by 22%”, “…, a former chemist”."""
     inside = tuple(t for t in tokens if clause.core <= t.start and t.end <= clause.end)
+    while inside and inside[-1].low == ",":
+        inside = inside[:-1]
     commas = [i for i, token in enumerate(inside) if token.low == "," and i + 2 < len(inside)]
     for number, comma in enumerate(commas):
         opener = inside[comma + 1].low

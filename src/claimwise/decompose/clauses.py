@@ -20,7 +20,7 @@ _TOKEN = re.compile(r"[€$£¥#]?[^\W_]+(?:[-–.'’:,/_&@][^\W_]+)*%?|[;:,()\
 # Words that, after the first, show that another clause has begun: “a man you could talk to”.
 _BREAKS = w.SUBORDINATORS - {"that"} | {",", ";", ":", "–", "—"}
 _NEW_CLAUSE = {"i", "you", "he", "she", "it", "we", "they", "that"}
-JOINS = frozenset({"and", "but", "while", "whereas", "yet", ";"})
+JOINS = frozenset({"and", "but", "while", "whereas", "although", "though", "yet", ";"})
 _JOINING = (*JOINS, ",", "well")
 _ADVERBS = w.LINKING_ADVERBS | w.WORDS["frequency_adverbs"]
 _BRACKETS = {**dict.fromkeys("([“«", 1), **dict.fromkeys(")]”»", -1)}
@@ -119,6 +119,25 @@ def _skip_aside(tokens: Tokens, start: int, comma: int) -> Finite | None:
     return None
 
 
+def guess_finite(tokens: Tokens) -> Finite | None:
+    """Return the word that must be the verb of a clause that surely has one, and no other.
+
+    For “Ann studied in Lagos” before “and opened an office”: no other word can be the verb.
+    """
+    start = skip_adverbs(tokens)
+    if any(token.low in SURE for token in tokens) or start >= len(tokens):
+        return None
+    if tokens[start].low in w.PREPOSITIONS | w.SUBORDINATORS:
+        return None
+    for index in range(start + 1, min(len(tokens), start + _LONGEST_SUBJECT)):
+        low, before = tokens[index].low, tokens[index - 1].low
+        if low in _BREAKS:
+            return None
+        if may_be_verb(low) and before not in _BEFORE_NOUN:
+            return Finite(start, index, index)
+    return None
+
+
 def skip_adverbs(tokens: Tokens, words: frozenset[str] = _ADVERBS) -> int:
     """Step over “However,”, “also”, “Yes,”, “often”."""
     index = 0
@@ -137,22 +156,48 @@ def _is_finite(tokens: Tokens, start: int, index: int) -> bool:
     if low in SURE:
         return tokens[start].low not in w.PREPOSITIONS
     is_letter = before == "a" and tokens[index - 1].capital and index - 1 > start  # “drug A”
-    if before in _BEFORE_NOUN and not is_letter:
+    if before in _BEFORE_NOUN and not is_letter and not _stands_for_noun(tokens, start, index):
         return False  # “their studies”, “of related”
     after = tokens[index + 1] if index + 1 < len(tokens) else None
     subject = tokens[start]
     if subject.low in ("he", "she", "it") and index == start + 1 and low.endswith("s"):
         return True
     if low in w.NOUN_S:
-        return before in w.LINKING_ADVERBS or takes_object(after)
+        object_follows = before in w.LINKING_ADVERBS or takes_object(after)
+        return object_follows or _is_reporting(low, after) or _follows_name(tokens, start, index)
     if w.is_participle(low):
-        return _is_past(subject, low, after)
-    if low not in w.BASES:
-        return False
-    if subject.low in ("i", "you", "we", "they"):
+        passes = after is not None and after.capital and tokens[index - 1].capital
+        return _is_past(subject, low, after) or passes  # “the ferry Solveig left Bergen”
+    return low in w.BASES and _is_plural_verb(tokens, start, index)
+
+
+def _is_plural_verb(tokens: Tokens, start: int, index: int) -> bool:
+    """Tell whether a base form is the verb of “they” or of a plural."""
+    if tokens[start].low in ("i", "you", "we", "they"):
         return True
+    low, after = tokens[index].low, tokens[index + 1] if index + 1 < len(tokens) else None
     # “Naps improve alertness”, “Heat pumps use less”: a plural before it, an object after a noun.
-    return is_plural(before) and (low in w.WORDS["regular"] or takes_object(after))
+    place = index - 1
+    while place > start and tokens[place].low in _ADVERBS:
+        place -= 1
+    sure = low in w.WORDS["regular"] or takes_object(after) or place < index - 1
+    return is_plural(tokens[place].low) and (sure or _is_reporting(low, after))
+
+
+def _stands_for_noun(tokens: Tokens, start: int, index: int) -> bool:
+    """Tell “many found the ending confusing”: the determiner is the subject itself."""
+    alone = index - 1 == start and tokens[start].low in w.WORDS["pronouns_of_number"]
+    return alone and takes_object(tokens[index + 1] if index + 1 < len(tokens) else None)
+
+
+def _is_reporting(low: str, after: Token | None) -> bool:
+    return low in w.WORDS["reporting"] and after is not None and after.low == "that"
+
+
+def _follows_name(tokens: Tokens, start: int, index: int) -> bool:
+    """Tell “Process A holds lock 1” from “Apple shares rose”: no verb follows."""
+    named = tokens[index - 1].capital and index - 1 > start
+    return named and not any(token.low in SURE for token in tokens[index + 1 :])
 
 
 def is_plural(low: str) -> bool:

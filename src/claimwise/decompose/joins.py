@@ -9,6 +9,7 @@ Whatever is in doubt stays whole.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from claimwise.decompose import words as w
@@ -21,7 +22,9 @@ from claimwise.decompose.clauses import (
     after_conjunction,
     awaits_and,
     find_finite,
+    guess_finite,
     is_number,
+    is_plural,
     may_be_verb,
     may_join,
     read_tokens,
@@ -35,6 +38,9 @@ _MUDDLING = {"and", "or", "but", "since", "after", "before", "until", "than", "a
 _SCOPES = w.PREPOSITIONS | w.SUBORDINATORS - {"that"} | w.WORDS["scope_adverbs"]
 _NO_SUBJECT = w.SUBORDINATORS | w.PREPOSITIONS | {"not", "to"}
 _HAVE_OR_BE = w.BE | w.WORDS["have"]
+_TURNS = ("but", "while", "whereas")
+_CONCEDES = ("although", "though")
+_PRONOUNS = ("he", "she", "it", "they", "we", "you")
 _LONGEST_GAP = 4  # words of a subject whose verb is left out: “and French by about 23%”
 # A time that comes again, at the end: “opens at 9 and closes at 5 on Sundays”.
 _RECURRING = re.compile(
@@ -73,6 +79,8 @@ class _Half(NamedTuple):
     verb: Finite
     subject: str | None
     shared: str
+    # Its verb is certain; else it is one only if a verb of the same subject follows.
+    is_sure: bool = True
 
     def name_subject(self, text: str) -> str:
         """Return its subject, which may be that of a clause before."""
@@ -123,6 +131,8 @@ def _read_half(tokens: Tokens, clause: Clause) -> _Half | None:
     verb = find_finite(tokens)
     if clause.subject is not None and verb is None and skip_adverbs(tokens) < len(tokens):
         verb = Finite(0, 1, skip_adverbs(tokens))  # it lacks a subject itself
+    if verb is None and (verb := guess_finite(tokens)):
+        return _Half(tokens, verb, clause.subject, clause.shared, is_sure=False)
     return _Half(tokens, verb, clause.subject, clause.shared) if verb else None
 
 
@@ -136,19 +146,26 @@ def _find_join(text: str, half: _Half, right: Tokens, tokens: Tokens, index: int
     if said := _join_reported(text, half, right):
         return said
     left = half.tokens
-    if any(map(_blocks, left[1:])) or awaits_and([token.low for token in left]):
+    after_comma = index > 0 and tokens[index - 1].low == ","
+    if awaits_and([token.low for token in left]):
         return None
+    if _is_blocked(left):
+        return _leave_reported(half, right) if after_comma and tokens[index].low in _TURNS else None
     parallel = _share_auxiliary(text, half, right) or _share_verb(text, half, right)
     if parallel or (parallel := _fill_gap(text, half, right)):
         return parallel
     conjunction = tokens[index].low
+    after_comma = after_comma or conjunction == ";"
+    if conjunction in _CONCEDES and not after_comma:
+        return None
     if _scopes_over_both(text, half, right):
         return None
-    after_comma = conjunction != "," and index > 0 and tokens[index - 1].low == ","
-    if conjunction != "," and _stands_alone(right, after_comma=after_comma or conjunction == ";"):
+    if conjunction == ";" and right[0].low in _PRONOUNS:
+        return _Join(right[0].start)
+    if conjunction != "," and half.is_sure and _stands_alone(right, after_comma=after_comma):
         is_list = conjunction != ";" and _begins_list(left, half.verb)
         return None if is_list else _Join(right[0].start)
-    if conjunction == ";" or not _is_second_verb(text, half, right):
+    if conjunction in (";", *_CONCEDES) or not _is_second_verb(text, half, right):
         return None
     return _Join(right[0].start, half.name_subject(text))
 
@@ -169,13 +186,16 @@ def _stands_alone(right: Tokens, *, after_comma: bool) -> bool:
     sure = verb in SURE
     plain = first.capital or first.low in w.DETERMINERS or first.low in w.SUBJECT_PRONOUNS
     inside = {token.low for token in right[own.subject : own.verb]}
-    return (sure or plain) and not inside & _MUDDLING
+    return (sure or plain or after_comma) and not inside & _MUDDLING
 
 
 def _stands_after_comma(right: Tokens) -> bool:
     """Tell “, and many families left for Hull”: a subject and one word that may be its verb."""
-    first = right[0]
-    if not (first.capital or first.low in w.DETERMINERS) or any(map(_blocks, right)):
+    right = right[skip_adverbs(right) :]
+    first = right[0] if right else None
+    if first is None or first.low in _NO_SUBJECT or may_be_verb(first.low):
+        return False
+    if first.low in SURE or any(map(_blocks, right)):
         return False
     for index, token in enumerate(right[1:6], start=1):
         if token.low == "," or token.low in w.PREPOSITIONS:
@@ -202,16 +222,31 @@ def _blocks(token: Token) -> bool:
     )
 
 
+def _is_blocked(left: Tokens) -> bool:
+    """Tell whether a first half has a clause or speech in it; “a state of emergency” is none."""
+    for place, (before, token) in enumerate(pairwise(left), start=2):
+        if not _blocks(token) or token.low not in w.WORDS["reporting"]:
+            if _blocks(token):
+                return True
+        elif before.low not in w.DETERMINERS and find_finite(left[place:]) is not None:
+            return True
+    return False
+
+
 def _scopes_over_both(text: str, half: _Half, right: Tokens) -> bool:
     """Tell whether the right half ends in a qualifier that may hold for the left half too."""
     left = half.tokens
     if any(token.low in w.WORDS["trailing_scope"] for token in right):
         return not any(token.low in w.WORDS["trailing_scope"] for token in left)
     right_text = text[right[0].start : right[-1].end]
+    if left[half.verb.verb].low in w.WORDS["have"]:
+        return False  # “have checked … and see two charges of 2 June”: a perfect has no date
     if not w.TIME.search(right_text) or w.TIME.search(text[left[0].start : left[-1].end]):
         return False
     if _RECURRING.search(right_text):  # both get it, where both have a value
         return not (any(is_number(t.low) for t in left) and any(is_number(t.low) for t in right))
+    if find_finite(right) is None and len(left) - half.verb.verb > 3:
+        return False  # “was designed by Ann Hill and opened in 1968”: each has something of its own
     # “is 139 m tall and opened in 1989”: the tenses differ, so the year is the second verb's.
     second = find_finite(right)
     place = second.verb if second else skip_adverbs(right)
@@ -242,7 +277,10 @@ def _is_second_verb(text: str, half: _Half, right: Tokens) -> bool:
         return not (main in w.MODALS and low in ("have", "do"))
     after = right[index + 1] if index + 1 < len(right) else None
     if low in w.NOUN_S:
-        return takes_object(after)
+        present = main in w.PRESENT or main in w.SURE_S or main in w.NOUN_S or main in w.BE
+        listed = is_plural(left[-1].low)  # “walks and runs”
+        moves = after is None or after.low in w.PREPOSITIONS
+        return takes_object(after) or (present and not listed and moves)
     if not w.is_participle(low):
         return False
     return low in w.INTRANSITIVE or _is_second_past(text, half, right)
@@ -255,7 +293,9 @@ def _is_second_past(text: str, half: _Half, right: Tokens) -> bool:
     rest = [token.low for token in left[verb.verb + 1 :]]
     if main in w.BE and right[skip_adverbs(right)].low in w.MOVING and len(rest) > 2:
         return True  # “was founded in 1894, moved to Leeds”
-    if any(map(w.is_participle, rest)) or not _may_follow_verb(right[skip_adverbs(right) + 1 :]):
+    index = skip_adverbs(right)
+    follows = _may_follow_verb(right[index + 1 :]) or _is_plain_past(right[index].low)
+    if any(map(w.is_participle, rest)) or not follows:
         return False
     if main in w.AUXILIARIES:
         # A year in the past cannot belong to “is”.
@@ -271,6 +311,11 @@ def _may_follow_verb(rest: Tokens) -> bool:
     return takes_object(rest[0])
 
 
+def _is_plain_past(low: str) -> bool:
+    """Tell “found mould”: a past form that hardly ever stands before a noun as an adjective."""
+    return low in w.WORDS["plain_past"]
+
+
 # Two halves that share a verb
 
 
@@ -282,10 +327,17 @@ def _join_reported(text: str, half: _Half, right: Tokens) -> _Join | None:
     if half.shared and lows[0] == "that":
         return _Join(right[0].start, half.subject, half.shared)
     verb = half.verb
-    if "that" not in lows or lows[lows.index("that") - 1] not in w.WORDS["reporting"]:
+    if "that" not in lows or lows.index("that") <= verb.verb:
         return None
     shared = text[half.tokens[verb.end].start : half.tokens[lows.index("that")].start]
     return _Join(right[0].start, half.name_subject(text), shared.strip())
+
+
+def _leave_reported(half: _Half, right: Tokens) -> _Join | None:
+    """Join “They say that 30,000 came, but the police counted 18,000”: what they don't say."""
+    blocking = [token.low for token in half.tokens[1:] if _blocks(token)]
+    said = all(low == "that" or low in w.WORDS["reporting"] for low in blocking)
+    return _Join(right[0].start) if said and _stands_alone(right, after_comma=True) else None
 
 
 def _share_auxiliary(text: str, half: _Half, right: Tokens) -> _Join | None:
@@ -309,7 +361,8 @@ def _share_auxiliary(text: str, half: _Half, right: Tokens) -> _Join | None:
         return None
     own = right[index + 1]
     alone = not after or any(w.is_participle(token.low) for token in after)
-    if alone or not _may_follow_verb((own,)) or not _may_follow_verb(after[:1]):
+    speaker = left[verb.subject].low in ("i", "we")  # of what was done: “and opened ticket 5”
+    if alone or not (speaker or _may_follow_verb((own,))) or not _may_follow_verb(after[:1]):
         return None
     if shared.split()[0].lower() in w.BE and right[index].low in w.MOVING | w.INTRANSITIVE:
         return None  # “was founded in 1894 and moved to Leeds”

@@ -85,7 +85,8 @@ class Outline:
         self.lead = _read_lead(wording, place)
         while self._headings and self._headings[-1][0] >= _LEAD_LEVEL:
             self._headings.pop()
-        if find_finite(read_tokens(wording.rstrip(":： "))) is None:
+        words = wording.rstrip(":： ")
+        if find_finite(read_tokens(words)) is None and not completes(words):
             name = _ANNOUNCES.sub("", wording)
             self._headings.append((_LEAD_LEVEL, _make_named(self.heading, name, place)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from claimwise.decompose import words as w
@@ -130,8 +131,10 @@ def _find_item_ends(scan: Scan) -> list[int]:
     """Return where items with a marker end: after the marker, before “,” or “and”; and the end."""
     plain = scan.plain
     ends: list[int] = []
-    for mark in scan.marks:
+    for mark, next_mark in zip_longest(scan.marks, scan.marks[1:]):
         end = mark.end - scan.offset
+        if next_mark and not plain[end : next_mark.start - scan.offset].strip():
+            continue  # “[2][3]” closes one item
         following = _ITEM_START.match(plain, end)
         joined = following is not None and following[0].strip()
         if end <= scan.start or not joined or (ends and ends[-1] == end):

@@ -16,6 +16,7 @@ from claimwise.decompose.clauses import (
     Token,
     Tokens,
     find_finite,
+    guess_finite,
     is_plural,
     may_be_verb,
     read_tokens,
@@ -95,6 +96,10 @@ class Memory:
         self._unread.append(_read_name(name))
         self._is_introduced = True
 
+    def note_rivals(self) -> None:
+        """Remember that the sentence was about two things: what follows may be about either."""
+        self._unread.append("")
+
     def resolve(self, wording: str) -> Resolved:
         """Replace the pronoun that opens a claim, or flag it; then remember the claim's subject."""
         match = _PRONOUN.match(wording)
@@ -162,7 +167,9 @@ class Memory:
             self._topic, self._question = _read_question(self._question), None
             self._subject = self._topic
         for unread in self._unread:
-            if isinstance(unread, str):
+            if unread == "":
+                self._rivals = {"one", "many"}
+            elif isinstance(unread, str):
                 self._observe(unread)
             else:
                 self._subject = unread or self._topic
@@ -174,7 +181,7 @@ class Memory:
     def _observe(self, wording: str) -> None:
         wording = _LABEL.sub("", wording)
         tokens = read_tokens(wording)
-        verb = find_finite(tokens)
+        verb = find_finite(tokens) or guess_finite(tokens)
         self._subject = _read_subject(wording, tokens, verb)
         self._note_rivals(wording, tokens, verb)
 
@@ -322,6 +329,8 @@ def _number(lows: list[str], head: int, after: Tokens) -> Number:
     if verb in w.WORDS["plural_verbs"]:
         return "many"
     noun = lows[head]
+    if verb in w.BASES and is_plural(noun):
+        return "many"
     if lows[0] in ("a", "an", "each", "every", "one"):
         return "one"
     if noun.endswith("s") and not noun.endswith(("ss", "us", "is")):

@@ -80,6 +80,9 @@ _CERTAIN = re.compile(
     r"|(?<=\w{3})[.!?][ \t\n]+(?=[\"“«‘][A-Z])"
     # A small-letter word of three letters or more is rarely an abbreviation before a capital.
     r"|(?P<small>(?<=[a-z]{3}))[.!?][ \t\n]+(?=[A-Z])"
+    # “weighs 0.5 kg. Ravens are”: after a unit, a word and a small one.
+    r"|(?<=\d[ \u00a0](?:kg|km|cm|mm|mg|ml|ft|GB|MB|TB|kW|MW))\.[ \t\n]+(?=[A-Z][a-z]+ [a-z])"
+    r"|(?<=\d[ \u00a0][gmlhVW])\.[ \t\n]+(?=[A-Z][a-z]+ [a-z])"
     r"|[.!?](?:[⁰¹²³⁴-⁹]{1,6}|\[\^?\d{1,4}\]|【\d[^【】\n]{0,60}】)\s"
 )
 _ANSWER_NO = re.compile(r"(?:^|(?<=[.!?]\s))No\.\s(?=[A-Z])")
