@@ -47,7 +47,9 @@ def split_statements(text: str) -> list[Clause]:
     tokens = read_tokens(text) if may_join(text) else ()
     whole = Clause(0, 0, len(text))
     aside = _find_subject_aside(text, tokens)
-    if aside is None:
+    if opening := _cut_opening(text, tokens):
+        clauses = opening
+    elif aside is None:
         clauses = cut_clauses(text, tokens, whole)
     else:
         comma = tokens[aside.last]
@@ -59,6 +61,23 @@ def split_statements(text: str) -> list[Clause]:
         first = Clause(0, aside.core, comma.end, aside.subject, aside.shared)
         clauses = [first, *cut_clauses(text, rest, main)]
     return [piece for clause in clauses for piece in _cut_trailing(text, tokens, clause)]
+
+
+def _cut_opening(text: str, tokens: Tokens) -> list[Clause]:
+    """Cut “Founded in 1887, the club has won four times”; empty where nothing opens so."""
+    if len(tokens) < 4 or tokens[0].low not in w.WORDS["opening_participles"]:
+        return []
+    comma = _find_comma(tokens, 1)
+    verb = find_finite(tokens[comma + 1 :]) if comma and comma > 1 else None
+    if comma is None or verb is None:
+        return []
+    rest = tokens[comma + 1 :]
+    subject = text[rest[verb.subject].start : rest[verb.end - 1].end]
+    is_many = rest[verb.verb].low in w.WORDS["plural_verbs"]
+    be = "were" if is_many else "was"
+    first = Clause(0, tokens[1].start, tokens[comma].end, subject, f"{be} {tokens[0].low}")
+    main = Clause(tokens[comma].end, rest[0].start, len(text))
+    return [first, *cut_clauses(text, rest, main)]
 
 
 def _find_subject_aside(text: str, tokens: Tokens) -> _Aside | None:

@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"[€$£¥#]?[^\W_]+(?:[-–.'’:,/_&@][^\W_]+)*%?|[;:,()\
 _BREAKS = w.SUBORDINATORS - {"that"} | {",", ";", ":", "–", "—"}
 _NEW_CLAUSE = {"i", "you", "he", "she", "it", "we", "they", "that"}
 JOINS = frozenset({"and", "but", "while", "whereas", "although", "though", "yet", ";"})
-_JOINING = (*JOINS, ",", "well")
+_JOINING = (*JOINS, ",", ":", "well")
 _ADVERBS = w.LINKING_ADVERBS | w.WORDS["frequency_adverbs"]
 _BRACKETS = {**dict.fromkeys("([“«", 1), **dict.fromkeys(")]”»", -1)}
 SURE = w.AUXILIARIES | w.SURE_PAST | w.SURE_S
@@ -133,7 +133,8 @@ def guess_finite(tokens: Tokens) -> Finite | None:
         low, before = tokens[index].low, tokens[index - 1].low
         if low in _BREAKS:
             return None
-        if may_be_verb(low) and before not in _BEFORE_NOUN:
+        plural = low in w.BASES and is_plural(before)
+        if (may_be_verb(low) or plural) and before not in _BEFORE_NOUN:
             return Finite(start, index, index)
     return None
 
@@ -166,8 +167,7 @@ def _is_finite(tokens: Tokens, start: int, index: int) -> bool:
         object_follows = before in w.LINKING_ADVERBS or takes_object(after)
         return object_follows or _is_reporting(low, after) or _follows_name(tokens, start, index)
     if w.is_participle(low):
-        passes = after is not None and after.capital and tokens[index - 1].capital
-        return _is_past(subject, low, after) or passes  # “the ferry Solveig left Bergen”
+        return _is_past(subject, low, after) or _acts(tokens, start, index)
     return low in w.BASES and _is_plural_verb(tokens, start, index)
 
 
@@ -180,7 +180,7 @@ def _is_plural_verb(tokens: Tokens, start: int, index: int) -> bool:
     place = index - 1
     while place > start and tokens[place].low in _ADVERBS:
         place -= 1
-    sure = low in w.WORDS["regular"] or takes_object(after) or place < index - 1
+    sure = low in w.PLAIN_BASES or takes_object(after) or place < index - 1
     return is_plural(tokens[place].low) and (sure or _is_reporting(low, after))
 
 
@@ -188,6 +188,15 @@ def _stands_for_noun(tokens: Tokens, start: int, index: int) -> bool:
     """Tell “many found the ending confusing”: the determiner is the subject itself."""
     alone = index - 1 == start and tokens[start].low in w.WORDS["pronouns_of_number"]
     return alone and takes_object(tokens[index + 1] if index + 1 < len(tokens) else None)
+
+
+def _acts(tokens: Tokens, start: int, index: int) -> bool:
+    """Tell “the ferry Solveig left Bergen”, “Lina Voss scored twice”: a name did something."""
+    after = tokens[index + 1] if index + 1 < len(tokens) else None
+    if not tokens[index - 1].capital or after is None:
+        return False
+    passive = tokens[index].low in w.WORDS["passive_participles"] or after.low == "by"
+    return after.capital or (index - 1 > start and not passive)
 
 
 def _is_reporting(low: str, after: Token | None) -> bool:

@@ -40,6 +40,7 @@ _NO_SUBJECT = w.SUBORDINATORS | w.PREPOSITIONS | {"not", "to"}
 _HAVE_OR_BE = w.BE | w.WORDS["have"]
 _TURNS = ("but", "while", "whereas")
 _CONCEDES = ("although", "though")
+_ABOUT = ("about", "around", "over", "nearly", "almost", "approximately", "roughly")
 _PRONOUNS = ("he", "she", "it", "they", "we", "you")
 _LONGEST_GAP = 4  # words of a subject whose verb is left out: “and French by about 23%”
 # A time that comes again, at the end: “opens at 9 and closes at 5 on Sundays”.
@@ -100,29 +101,50 @@ def split_clauses(text: str) -> list[Clause]:
 
 def cut_clauses(text: str, tokens: Tokens, whole: Clause) -> list[Clause]:
     """Cut a stretch of a text, of which the words are known, as `split_clauses` does."""
-    if not tokens or (not whole.subject and _opens_with_scope(tokens)):
+    if not tokens:
         return [whole]
+    scoped = not whole.subject and _opens_with_scope(tokens)
     clauses: list[Clause] = []
     begin, open_ = 0, whole
     for index, token in enumerate(tokens):
         if index <= begin or not _may_cut(tokens, index):
             continue
         right = after_conjunction(tokens, index)
-        half = _read_half(tokens[begin:index], open_)
-        join = _find_join(text, half, right, tokens, index) if half and right else None
+        if scoped:
+            join = _leave_scope(text, tokens, index, right)
+        else:
+            half = _read_half(tokens[begin:index], open_)
+            join = _find_join(text, half, right, tokens, index) if half and right else None
         if join is None:
             continue
         cut = token.end if token.low in (";", ",") else token.start
         clauses.append(open_._replace(end=cut))
         open_ = Clause(cut, join.core, whole.end, join.subject, join.shared)
+        scoped = False
         begin = tokens.index(right[0])
     return _share_tail(text, [*clauses, open_])
+
+
+def _leave_scope(text: str, tokens: Tokens, index: int, right: Tokens) -> _Join | None:
+    """Join “In 2004 the site was closed, but classes can visit it”: the year is not the second's.
+
+    The second half has a subject of its own, and the present or a time of its own.
+    """
+    turns = tokens[index].low in _TURNS and tokens[index - 1].low == ","
+    own = find_finite(right) if right and turns else None
+    opening = text[: tokens[index].start]
+    if own is None or not w.TIME.search(opening) or tokens[0].low in w.SUBORDINATORS:
+        return None
+    if not any(token.low in SURE for token in tokens[:index]) or any(map(_blocks, tokens[1:index])):
+        return None
+    apart = right[own.verb].low in w.PRESENT or w.TIME.search(text[right[0].start :])
+    return _Join(right[0].start) if apart and _stands_alone(right, after_comma=True) else None
 
 
 def _may_cut(tokens: Tokens, index: int) -> bool:
     """Tell whether a word joins: a conjunction, or a comma in a series that an “and” closes."""
     if tokens[index].low != ",":
-        return tokens[index].low in JOINS
+        return tokens[index].low in JOINS or tokens[index].low == ":"
     rest = [token.low for token in tokens[index + 1 :]]
     return bool(rest) and rest[0] not in JOINS and "and" in rest
 
@@ -151,21 +173,30 @@ def _find_join(text: str, half: _Half, right: Tokens, tokens: Tokens, index: int
         return None
     if _is_blocked(left):
         return _leave_reported(half, right) if after_comma and tokens[index].low in _TURNS else None
-    parallel = _share_auxiliary(text, half, right) or _share_verb(text, half, right)
-    if parallel or (parallel := _fill_gap(text, half, right)):
-        return parallel
-    conjunction = tokens[index].low
-    after_comma = after_comma or conjunction == ";"
+    for share in (_share_auxiliary, _share_modal, _share_verb, _fill_gap):
+        if shared := share(text, half, right):
+            return shared
+    return _join_clauses(text, half, right, tokens[index].low, after_comma=after_comma)
+
+
+def _join_clauses(
+    text: str, half: _Half, right: Tokens, conjunction: str, *, after_comma: bool
+) -> _Join | None:
+    """Decide on a cut before a half with a verb of its own."""
+    left = half.tokens
+    if conjunction == ":" and (left[-1].low in w.WORDS["reporting"] or not half.is_sure):
+        return None
+    after_comma = after_comma or conjunction in (";", ":")
     if conjunction in _CONCEDES and not after_comma:
         return None
     if _scopes_over_both(text, half, right):
         return None
-    if conjunction == ";" and right[0].low in _PRONOUNS:
-        return _Join(right[0].start)
-    if conjunction != "," and half.is_sure and _stands_alone(right, after_comma=after_comma):
-        is_list = conjunction != ";" and _begins_list(left, half.verb)
+    own = conjunction == ";" and right[0].low in _PRONOUNS
+    sure = conjunction != "," and (half.is_sure or after_comma)
+    if own or (sure and _stands_alone(right, after_comma=after_comma)):
+        is_list = conjunction not in (";", ":") and _begins_list(left, half.verb)
         return None if is_list else _Join(right[0].start)
-    if conjunction in (";", *_CONCEDES) or not _is_second_verb(text, half, right):
+    if conjunction in (";", ":", *_CONCEDES) or not _is_second_verb(text, half, right):
         return None
     return _Join(right[0].start, half.name_subject(text))
 
@@ -175,6 +206,8 @@ def _find_join(text: str, half: _Half, right: Tokens, tokens: Tokens, index: int
 
 def _stands_alone(right: Tokens, *, after_comma: bool) -> bool:
     """Tell whether the right half has a subject of its own, plain enough to be sure of."""
+    if right[0].low in _ABOUT and len(right) > 1 and is_number(right[1].low):
+        right = right[1:]  # “about 4,000 animals remain”
     own = find_finite(right)
     if own is None:
         return after_comma and _stands_after_comma(right)
@@ -200,10 +233,14 @@ def _stands_after_comma(right: Tokens) -> bool:
     for index, token in enumerate(right[1:6], start=1):
         if token.low == "," or token.low in w.PREPOSITIONS:
             return False
-        if may_be_verb(token.low) and right[index - 1].low not in w.DETERMINERS:
+        before = right[index - 1].low
+        is_verb = may_be_verb(token.low) or (token.low in w.BASES and is_plural(before))
+        if is_verb and before not in w.DETERMINERS:
             rest = right[index + 1 :]
             follows = not rest or rest[0].low in w.PREPOSITIONS or takes_object(rest[0])
-            return follows and not any(other.low in SURE for other in rest)
+            return (follows or token.low in w.BASES) and not any(
+                other.low in SURE for other in rest
+            )
     return False
 
 
@@ -281,9 +318,24 @@ def _is_second_verb(text: str, half: _Half, right: Tokens) -> bool:
         listed = is_plural(left[-1].low)  # “walks and runs”
         moves = after is None or after.low in w.PREPOSITIONS
         return takes_object(after) or (present and not listed and moves)
+    if low in w.PLAIN_BASES or (low in w.BASES and not w.is_participle(low)):
+        return _is_second_base(half, right[index:])
     if not w.is_participle(low):
         return False
     return low in w.INTRANSITIVE or _is_second_past(text, half, right)
+
+
+def _is_second_base(half: _Half, right: Tokens) -> bool:
+    """Tell “whales breathe air and give birth”, “they hunt at night and feed on fish”."""
+    left, verb = half.tokens, half.verb
+    main = left[verb.verb].low
+    plural = main in w.WORDS["plural_verbs"] or main in w.BASES
+    if not plural or main in w.MODALS or len(right) < 2:
+        return False
+    if right[0].low in w.PLAIN_BASES:
+        return True
+    after = right[1]
+    return takes_object(after) or after.low in w.PREPOSITIONS or is_plural(after.low)
 
 
 def _is_second_past(text: str, half: _Half, right: Tokens) -> bool:
@@ -367,6 +419,23 @@ def _share_auxiliary(text: str, half: _Half, right: Tokens) -> _Join | None:
     if shared.split()[0].lower() in w.BE and right[index].low in w.MOVING | w.INTRANSITIVE:
         return None  # “was founded in 1894 and moved to Leeds”
     return _Join(right[0].start, half.name_subject(text), shared)
+
+
+def _share_modal(text: str, half: _Half, right: Tokens) -> _Join | None:
+    """Join “can export their data and delete their account”."""
+    left, verb = half.tokens, half.verb
+    index = skip_adverbs(right)
+    modal = half.shared or left[verb.verb].low
+    if modal.split()[0].lower() not in w.MODALS or index + 1 >= len(right):
+        return None
+    low, after = right[index].low, right[index + 1]
+    if low not in w.BASES or low in ("have", "do") or w.is_participle(low):
+        return None
+    if low not in w.PLAIN_BASES and not takes_object(after):
+        return None
+    own = len(left) - verb.verb > 2 and (low in w.PLAIN_BASES or takes_object(after))
+    shared = half.shared or text[left[verb.end].start : left[verb.verb].end]
+    return _Join(right[0].start, half.name_subject(text), shared) if own else None
 
 
 def _share_verb(text: str, half: _Half, right: Tokens) -> _Join | None:

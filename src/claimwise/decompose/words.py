@@ -26,6 +26,7 @@ OBJECT_STARTS = (
     | {"it", "them", "him", "us", "me", "you", "about", "around"}
     | {f"{word}self" for word in ("him", "her", "it")}
     | {"themselves", "approximately", "either", "more", "fewer", "less", "over", "nearly", "almost"}
+    | {"little", "much", "only", "almost", "roughly"}
 )
 PREPOSITIONS = WORDS["prepositions"]
 SUBORDINATORS = WORDS["subordinators"]
@@ -69,6 +70,12 @@ _IRREGULAR = [verb.split("-") for verb in WORDS["irregular"]]
 # Third persons that may be plural nouns, and those that may not.
 NOUN_S = frozenset(map(_third_person, WORDS["regular_noun"])) | WORDS["irregular_noun"]
 SURE_S = frozenset(map(_third_person, BASES)) - NOUN_S
+# Base forms that are no nouns as well.
+PLAIN_BASES = (
+    BASES
+    - WORDS["regular_noun"]
+    - {verb for verb, _, _ in _IRREGULAR if _third_person(verb) in WORDS["irregular_noun"]}
+)
 # Past forms that are no participles (“wrote”), and those that may be (“built”).
 SURE_PAST = frozenset(past for _, past, participle in _IRREGULAR if past != participle) | {"said"}
 _PARTICIPLES = frozenset(map(_regular_past, WORDS["regular"] | WORDS["regular_noun"])) | {
