@@ -345,8 +345,19 @@ def test_a_line_without_end_takes_linear_time(unit: str) -> None:
     assert grows_evenly(lambda size: partial(split_answer, unit * (size // len(unit))), 50_000)
 
 
-def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    page = Path(__file__).parents[2] / "docs/claims.md"
-    code, printed, *_ = re.findall(r"```(?:python)?\n(.+?)```", page.read_text("utf-8"), re.DOTALL)
-    exec(code, {})
-    assert capsys.readouterr().out == printed
+def test_the_examples_of_the_page_run(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs/claims.md").read_text("utf-8")
+    examples = re.findall(r"```python\n(.+?)```\n\n```\n(.+?)```", page, re.DOTALL)
+    assert len(examples) == 2
+    for code, printed in examples:
+        exec(code, {})
+        assert capsys.readouterr().out == printed
+    cuts, _, _ = page.partition("## What is not a claim")
+    rows = re.findall(r"^\| ([A-Z][^|]+\.) \| ([A-Z][^|]+ · [^|]+) \|$", cuts, re.M)
+    assert len(rows) == 8
+    for sentence, claims in rows:
+        found = split_answer(sentence)
+        shown = [" ".join([c.wording, *(mark.text for mark in c.marks)]) for c in found]
+        assert [one.replace(".", "") for one in shown] == [
+            one.replace(".", "") for one in claims.split(" · ")
+        ]

@@ -95,7 +95,8 @@ def find_finite(tokens: Tokens) -> Finite | None:
     can follow a verb but not the other reading.
     """
     start = skip_adverbs(tokens)
-    if start < len(tokens) and tokens[start].low in w.WORDS["scope_adverbs"]:
+    scoped = start < len(tokens) and tokens[start].low in w.WORDS["scope_adverbs"]
+    if scoped and not is_both(tokens, start):
         return None
     for index in range(start, min(len(tokens), start + _LONGEST_SUBJECT + 1)):
         low = tokens[index].low
@@ -117,6 +118,12 @@ def _skip_aside(tokens: Tokens, start: int, comma: int) -> Finite | None:
         if tokens[index].low == ",":
             return Finite(start, comma, index + 1) if tokens[index + 1].low in SURE else None
     return None
+
+
+def is_both(tokens: Tokens, start: int) -> bool:
+    """Tell “Both models are …” from “Both Ann and Ben”, “Both are …”."""
+    following = tokens[start + 1 : start + 2]
+    return tokens[start].low == "both" and any(is_plural(token.low) for token in following)
 
 
 def guess_finite(tokens: Tokens) -> Finite | None:
@@ -254,7 +261,12 @@ def after_conjunction(tokens: Tokens, index: int) -> Tokens:
 
 def awaits_and(lows: list[str]) -> bool:
     """Tell whether “between” or “both” still waits for its “and”."""
-    open_at = max((i for i, low in enumerate(lows) if low in ("between", "both")), default=None)
+    waiting = (
+        i
+        for i, low in enumerate(lows)
+        if low == "between" or (low == "both" and not is_plural("".join(lows[i + 1 : i + 2])))
+    )
+    open_at = max(waiting, default=None)
     return open_at is not None and "and" not in lows[open_at:]
 
 

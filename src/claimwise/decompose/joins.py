@@ -23,6 +23,7 @@ from claimwise.decompose.clauses import (
     awaits_and,
     find_finite,
     guess_finite,
+    is_both,
     is_number,
     is_plural,
     may_be_verb,
@@ -160,7 +161,9 @@ def _read_half(tokens: Tokens, clause: Clause) -> _Half | None:
 
 def _opens_with_scope(tokens: Tokens) -> bool:
     first = skip_adverbs(tokens, w.LINKING_ADVERBS)
-    return first >= len(tokens) or tokens[first].low in _SCOPES
+    if first >= len(tokens) or is_both(tokens, first):
+        return first >= len(tokens)
+    return tokens[first].low in _SCOPES
 
 
 def _find_join(text: str, half: _Half, right: Tokens, tokens: Tokens, index: int) -> _Join | None:
@@ -318,8 +321,8 @@ def _is_second_verb(text: str, half: _Half, right: Tokens) -> bool:
         listed = is_plural(left[-1].low)  # “walks and runs”
         moves = after is None or after.low in w.PREPOSITIONS
         return takes_object(after) or (present and not listed and moves)
-    if low in w.PLAIN_BASES or (low in w.BASES and not w.is_participle(low)):
-        return _is_second_base(half, right[index:])
+    if low in w.BASES and _is_second_base(half, right[index:]):
+        return True
     if not w.is_participle(low):
         return False
     return low in w.INTRANSITIVE or _is_second_past(text, half, right)
@@ -400,6 +403,8 @@ def _share_auxiliary(text: str, half: _Half, right: Tokens) -> _Join | None:
     index = skip_adverbs(right)
     if index + 1 >= len(right) or not w.is_participle(right[index].low):
         return None
+    if right[index].low in ("come", "become", "run"):
+        return None  # “are made in Austria and come with a warranty”
     left, verb = half.tokens, half.verb
     shared = half.shared
     after = left[verb.verb + 1 :]
