@@ -57,6 +57,16 @@ def test_sentences_of_other_languages_are_claims(case: LanguageCase) -> None:
     assert (claim.claim_type, claim.wording) == ("factual", case.true)
 
 
+def test_the_warning_has_the_same_words_however_many_claims_there_are() -> None:
+    """A run counts answers by their warning: words that differ would be many warnings."""
+    german = CASES[0]
+    _, one = judge_all([german.true], german.source, tier="embedded")
+    claims = [german.true, german.denied, german.other_number]
+    _, three = judge_all(claims, german.source, tier="embedded")
+    assert len(one) == 1
+    assert one == three
+
+
 def test_the_accuracy_is_that_of_the_tier_that_judged() -> None:
     french = next(case for case in CASES if case.language == "French")
     lexical, embedded = describe_agreement("lexical") or "", describe_agreement("embedded") or ""

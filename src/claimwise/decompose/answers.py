@@ -284,7 +284,8 @@ def _read_row(scan: Scan, row: Piece, follower: str, context: _Context) -> list[
 def _read_lead(scan: Scan, lead: Piece, follower: str, context: _Context) -> Piece:
     """Tell what a line before a list is: framing, or a fact of its own (“There are two plans:”)."""
     context.among_sources = _SOURCES.fullmatch(lead.wording) is not None
-    context.outline.leave_list() if not scan.is_item else None
+    if not scan.is_item:
+        context.outline.leave_list()
     words = lead.wording.rstrip(":： ")
     if not context.among_sources and (scan_markup(follower, 0).is_item or follower.startswith("|")):
         context.outline.enter_lead(lead.wording, _locate(scan, lead))

@@ -265,10 +265,10 @@ def _blocks(token: Token) -> bool:
 def _is_blocked(left: Tokens) -> bool:
     """Tell whether a first half has a clause or speech in it; “a state of emergency” is none."""
     for place, (before, token) in enumerate(pairwise(left), start=2):
-        if not _blocks(token) or token.low not in w.WORDS["reporting"]:
-            if _blocks(token):
-                return True
-        elif before.low not in w.DETERMINERS and find_finite(left[place:]) is not None:
+        is_noun = token.low in w.WORDS["reporting"] and (
+            before.low in w.DETERMINERS or find_finite(left[place:]) is None
+        )
+        if _blocks(token) and not is_noun:
             return True
     return False
 
