@@ -21,9 +21,9 @@ Scored, each beside what it is a share of:
 - missed: facts that no claim holds, or whose claim lost their words
 - wrong type, wrong citations: of the facts that are labelled as actions, or with what they cite
 
-The first half was used to develop on; the second was measured at the end. Rival: sentences by
-nupunkt, each a claim. The script needs `split_answer` only, so that it also runs with earlier
-releases.
+The development answers were used to write the rules; the held-out ones were measured at the end.
+Rival: sentences by nupunkt, each a claim. The script needs `split_answer` only, so that it also
+runs with earlier releases.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def print_table(found: dict[str, dict[str, float]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the same: it takes a second")
-    parser.add_argument("--show", choices=HALVES, help="print every fault of one half")
+    parser.add_argument("--show", choices=HALVES, help="print every fault of one part")
     args = parser.parse_args()
     cases = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
     splitters: dict[str, Splitter] = {
@@ -198,7 +198,7 @@ def main() -> None:
     ours = [found["claimwise, held out"], found["claimwise, all"]]
     holds = all(scores[kind] <= most for scores in ours for kind, most in BOUNDS.items())
     rounded = {name: {k: round(v, 4) for k, v in some.items()} for name, some in found.items()}
-    print(json.dumps({**rounded, "holds": holds}))
+    print(json.dumps({"answers": len(cases), **rounded, "holds": holds}))
 
 
 if __name__ == "__main__":
