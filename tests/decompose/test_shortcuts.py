@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from claimwise.decompose import clauses, find_compounds, kinds, markup
 from claimwise.decompose.references import Memory
-from claimwise.decompose.words import read_sections
+from claimwise.text.word_lists import read_sections
 
 PARTS = [
     *"aZ9éİſK中。；，*_`[](){}<>#|~\\!\n\t ¹⁴⁵'’.,;:?\ue000",
@@ -23,7 +23,7 @@ PARTS = [
 WORDS = sorted(
     {
         word
-        for lines in read_sections("phrases.txt").values()
+        for lines in read_sections("claimwise.decompose", "phrases.txt").values()
         for line in lines
         for word in re.findall(r"[\w']+", line)
     }
@@ -65,8 +65,8 @@ def test_what_joins_statements_is_never_passed_over(text: str) -> None:
     found = [clauses._find_sign(tokens, place) for place in range(1, len(tokens))]
     signs = dict.fromkeys(sign for sign in found if sign)
     assert find_compounds(text)[: len(signs)] == tuple(signs)
-    if any(token.low in clauses._JOINS for token in tokens):
-        assert clauses._may_join(text)
+    if any(token.low in clauses.JOINS for token in tokens):
+        assert clauses.may_join(text)
 
 
 CLAIMS = [

@@ -104,6 +104,42 @@ PARENTS = {
         "## Delivery\n- **Standard** takes 3 days\n- Express is free.\n",
         ["Standard takes 3 days", "Express is free."],
     ),
+    "headings of two levels": (
+        "## Saltmere Lighthouse\n### Key facts\n- Height: 42 m\n",
+        ["Saltmere Lighthouse: height 42 m"],
+    ),
+    "bare items below a heading": (
+        "## Ingredients\n- 2 eggs\n- flour\n",
+        ["Ingredients: 2 eggs", "Ingredients: flour"],
+    ),
+    "bare items below a sentence": (
+        "We accept the following payment methods:\n- PayPal\n- Visa\n",
+        ["We accept payment methods: PayPal", "We accept payment methods: Visa"],
+    ),
+    "pronouns below a parent": (
+        "- North site\n  - The site was bought in 2011.\n- Olga Petrenko\n  - She speaks German.\n",
+        ["North site was bought in 2011.", "Olga Petrenko speaks German."],
+    ),
+    "two sentences in an item": (
+        "- Ana Lind\n  - She plays chess. She won in 2011.\n  - Points: 7\n",
+        ["Ana Lind plays chess.", "Ana Lind won in 2011.", "Ana Lind: points 7"],
+    ),
+    "a table": (
+        "| Plan | Price | Support |\n|---|---|---|\n| Basic | €5 | n/a |\n| Team | €9 | Chat |\n",
+        ["Basic: price €5", "Team: price €9", "Team: support Chat"],
+    ),
+    "a table of attributes": (
+        "| Feature | Leaf 4 | Page Pro |\n|---|---|---|\n| Battery | 6 weeks | 4 weeks |\n",
+        ["Leaf 4: battery 6 weeks", "Page Pro: battery 4 weeks"],
+    ),
+    "a table of values below a heading": (
+        "### MS Aurora\n\n| Attribute | Value |\n|---|---|\n| Length | 211 m |\n",
+        ["MS Aurora: length 211 m"],
+    ),
+    "a dialogue": (
+        "User: My order 5 is late.\nAssistant: The order was sent on 3 May.\n",
+        ["The order was sent on 3 May."],
+    ),
     "a paragraph after a list": (
         "- Ana Lind\n  - Points: 1930\n\nThe season ended in May.\n",
         ["Ana Lind: points 1930", "The season ended in May."],
@@ -116,9 +152,157 @@ def test_items_take_over_what_they_stand_under(answer: str, claims: list[str]) -
     assert list_claims(answer) == claims
 
 
+def test_a_claim_gives_the_places_of_what_it_took_over() -> None:
+    answer = "## Larks\n- Ana Lind\n  - Points: 7\n\n| Plan | Price |\n|---|---|\n| Basic | €5 |\n"
+    item, cell = [c for c in split_answer(answer) if c.claim_type == "factual"]
+    assert (item.text, [one.text for one in item.ancestors]) == ("Points: 7", ["Ana Lind"])
+    assert [one.text for one in cell.ancestors] == ["Basic", "Price"]
+    for one in (*item.ancestors, *cell.ancestors):
+        assert answer[one.start : one.end] == one.text
+
+
+SERIES = [
+    (
+        "She won the prize in Physics in 1903 and in Chemistry in 1911.",
+        ["She won the prize in Physics in 1903", "She won the prize in Chemistry in 1911."],
+    ),
+    (
+        "Tickets cost £6 for adults and £3 for children.",
+        ["Tickets cost £6 for adults", "Tickets cost £3 for children."],
+    ),
+    (
+        "German is spoken by 62% and French by about 23%.",
+        ["German is spoken by 62%", "French is spoken by about 23%."],
+    ),
+    (
+        "The mill was designed by Edith Crowe and completed in 1871.",
+        ["The mill was designed by Edith Crowe", "The mill was completed in 1871."],
+    ),
+    (
+        "The firm was founded in 1894 by Ann Reed, moved to Leeds in 1931, and reopened in 2016.",
+        [
+            "The firm was founded in 1894 by Ann Reed",
+            "The firm moved to Leeds in 1931",
+            "The firm reopened in 2016.",
+        ],
+    ),
+    (
+        "The page says that buses leave hourly and that the ride takes 35 minutes.",
+        ["The page says that buses leave hourly", "The page says that the ride takes 35 minutes."],
+    ),
+    (
+        "The shop opens at 11:00 and closes at 17:00 on Sundays.",
+        ["The shop opens at 11:00 on Sundays", "The shop closes at 17:00 on Sundays."],
+    ),
+    (
+        "Users can export their data and delete their account.",
+        ["Users can export their data", "Users can delete their account."],
+    ),
+    ("The dose is between 3 and 5 mg.", ["The dose is between 3 and 5 mg."]),
+    ("She sells bread and butter in Rome.", ["She sells bread and butter in Rome."]),
+]
+
+
+@pytest.mark.parametrize(("answer", "claims"), SERIES)
+def test_a_second_half_takes_over_what_it_shares(answer: str, claims: list[str]) -> None:
+    assert list_claims(answer) == claims
+
+
+ASIDES = [
+    (
+        "The bridge ends on Peberholm, an artificial island, where the traffic enters a tunnel.",
+        [
+            "The bridge ends on Peberholm",
+            "Peberholm is an artificial island",
+            "Peberholm is where the traffic enters a tunnel.",
+        ],
+    ),
+    (
+        "The novel was written by Ines Calder, a Scottish author, in 1952.",
+        ["The novel was written by Ines Calder in 1952", "Ines Calder was a Scottish author"],
+    ),
+    (
+        "Mills, whose brother financed the work, sold the patent.",
+        ["Mills' brother financed the work", "Mills sold the patent."],
+    ),
+    (
+        "The growth was driven by exports, which rose by 22%.",
+        ["The growth was driven by exports", "Exports rose by 22%."],
+    ),
+    (
+        "Founded in 1887, the club has won four times.",
+        ["The club was founded in 1887", "The club has won four times."],
+    ),
+    # What “which” means is not certain.
+    ("You set it in the file, which is slow.", ["You set it in the file, which is slow."]),
+    ("He visited Paris, a village in Spain, and Rome.", None),
+]
+
+
+@pytest.mark.parametrize(("answer", "claims"), ASIDES)
+def test_asides_are_claims_where_it_is_certain_whom_they_mean(
+    answer: str, claims: list[str] | None
+) -> None:
+    assert list_claims(answer) == (claims or [answer])
+
+
+def test_cited_items_of_a_sentence_keep_their_own_markers() -> None:
+    answer = (
+        "Many drugs help, including ACE inhibitors [1], beta blockers [1][3] and diuretics [2]."
+    )
+    found = [(claim.wording, [m.target for m in claim.marks]) for claim in split_answer(answer)]
+    assert found == [
+        ("Many drugs help, including ACE inhibitors", ["1"]),
+        ("Many drugs help, including beta blockers", ["1", "3"]),
+        ("Many drugs help, including diuretics.", ["2"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "wording"),
+    [
+        (
+            "Ada Lovelace met Charles Babbage. In 1843, she wrote notes.",
+            "",
+            "In 1843, Ada Lovelace",
+        ),
+        (
+            "Ada Lovelace met Lise Meitner. She wrote notes.",
+            "Who was Ada Lovelace?",
+            "Ada Lovelace wrote",
+        ),
+        ("## Pros\n- They save energy.", "What are the pros of heat pumps?", "Heat pumps save"),
+    ],
+)
+def test_the_topic_and_genders_make_a_pronoun_certain(
+    answer: str, question: str, wording: str
+) -> None:
+    assert split_answer(answer, question=question)[-1].wording.startswith(wording)
+
+
+def test_two_parallel_subjects_leave_a_pronoun_open() -> None:
+    answer = (
+        "The Kings Bridge was built in 1774, and the Mill Bridge was built in 1832. It is long."
+    )
+    assert split_answer(answer)[-1].ambiguous
+
+
 @pytest.mark.parametrize(
     "unit",
-    ["Here is the answer: ", "Note: ", "- a\n  - b: 1\n", "## a\nb: 1\n", "  - x:\n", "a: b: "],
+    [
+        "Here is the answer: ",
+        "Note: ",
+        "- a\n  - b: 1\n",
+        "## a\nb: 1\n",
+        "  - x:\n",
+        "a: b: ",
+        "| a | 5 |\n|---|---|\n",
+        "A [1], ",
+        "The mill, which is old, is red. ",
+        "He won in 1 in 2 and in 3 in 4, ",
+        "User: a\nBot: it is b. It is c.\n",
+        "Founded in 5, it is red. ",
+    ],
 )
 def test_splitting_takes_time_in_proportion(unit: str) -> None:
     assert grows_evenly(lambda size: lambda: split_answer(unit * size), 300)

@@ -166,9 +166,10 @@ WORKED = [
         "The tower, which opened in 1999, is 139 m tall. Ada Lovelace, a British mathematician, "
         "wrote the first program. The fee covers meals as well as drinks.",
         [
-            ("fact", "The tower, which opened in 1999, is 139 m tall.", {"compound": ("which",)}),
-            ("fact", "Ada Lovelace, a British mathematician, wrote the first program.",
-             {"compound": ("appositive",)}),
+            ("fact", "The tower opened in 1999"),
+            ("fact", "The tower is 139 m tall.", {"antecedent": "The tower"}),
+            ("fact", "Ada Lovelace was a British mathematician"),
+            ("fact", "Ada Lovelace wrote the first program.", {"antecedent": "Ada Lovelace"}),
             ("fact", "The fee covers meals as well as drinks.", {"compound": ("as well as",)}),
         ],
     ),
@@ -232,8 +233,8 @@ WORKED = [
         "| Plan | Price |\n|---|---|\n| Basic | €5 [1] |\n| Pro | €9 |",
         [
             ("framing", "Plan | Price"),
-            ("fact", "Plan: Basic, Price: €5", {"marks": ["1"]}),
-            ("fact", "Plan: Pro, Price: €9"),
+            ("fact", "Basic: price €5", {"marks": ["1"]}),
+            ("fact", "Pro: price €9"),
         ],
     ),
     Worked(

@@ -98,10 +98,10 @@ EXPECTED: dict[str, list[Claim]] = {
             "Members can borrow up to ten books for four weeks.",
         ),
         Claim(
-            "Members can borrow films for two weeks and return them at any branch in Europe.",
+            "Members can borrow films for two weeks, with free return at any branch in Europe.",
             "overreach",
             "Members can borrow films for two weeks.",
-            "not “return them at any branch in Europe”",
+            "not “free return at any branch in Europe”",
         ),
     ],
     "stale": STALE,
@@ -160,6 +160,33 @@ EXPECTED: dict[str, list[Claim]] = {
             "small.",
             "the source says 1978, the claim 1995",
         ),
+    ],
+    "list": [
+        right("Ana Lind, Harbour Larks: total points 1930", "Total points: 1930"),
+        Claim(
+            "Ana Lind, Harbour Larks: assists 301",
+            "contradicted",
+            "  - Total points: 1930\n  - Assists: 486",
+            "the source says 486 here, the claim 301, which the source gives for “Bo Sund",
+        ),
+        right("Bo Sund, Valley Foxes: total points 2370", "Total points: 2370"),
+        Claim(
+            "Bo Sund, Valley Foxes: assists 486",
+            "contradicted",
+            "  - Total points: 2370\n  - Assists: 301",
+            "the source says 301 here, the claim 486, which the source gives for “Ana Lind",
+        ),
+    ],
+    "table": [
+        right("Basic: price €5", "Basic | €5 | 10 GB"),
+        right("Basic: storage 10 GB", "Basic | €5 | 10 GB"),
+        Claim(
+            "Team: price €5",
+            "contradicted",
+            "Team | €12 | 100 GB",
+            "the source says €12 here, the claim €5, which the source gives for “Basic”",
+        ),
+        right("Team: storage 100 GB", "Team | €12 | 100 GB"),
     ],
     "refusal": [],
     "language": [
@@ -279,7 +306,7 @@ def test_disagreeing_sources_are_both_shown(check: Any) -> None:
 
 
 def test_overreach_names_what_goes_beyond(check: Any) -> None:
-    assert check("overreach")["claims"][1]["exceeds"] == "return them at any branch in Europe"
+    assert check("overreach")["claims"][1]["exceeds"] == "free return at any branch in Europe"
 
 
 def test_a_refusal_has_no_rate(check: Any) -> None:

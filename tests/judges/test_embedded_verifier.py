@@ -42,7 +42,6 @@ def test_other_languages_fall_back_and_say_so(text: str) -> None:
     assert found.verdict == "supported"
     assert len(warnings) == 1
     assert "not English" in warnings[0]
-    assert warnings[0].startswith("1 of the claims")
     # The tier that never pretended to read warns of nothing.
     assert judge_all([text], text, tier="lexical")[1] == []
 

@@ -182,6 +182,7 @@ def test_json_has_every_field() -> None:
                 "ambiguous": True,
                 "compound": ["and"],
                 "marks": [{"text": "[1]", "start": 17, "end": 20, "target": "1"}],
+                "ancestors": [],
                 "verdict": "contradicted",
                 "confidence": 0.8,
                 "calibrated": None,

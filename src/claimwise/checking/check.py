@@ -95,9 +95,15 @@ def check_answer(request: CheckRequest, verifier: Verifier) -> CheckResult:
         answer=request.answer,
         claims=tuple(verdicts),
         verifier=verifier.labeler,
-        agreement=getattr(verifier, "agreement", None),
+        agreement=_describe_agreement(verifier, verdicts),
         warnings=tuple(dict.fromkeys([*_doubt_input(request), *_doubt_claims(claims), *warnings])),
     )
+
+
+def _describe_agreement(verifier: Verifier, verdicts: Sequence[ClaimVerdict]) -> str | None:
+    """Return how far whatever judged agrees with people: a tier that stood in has its own."""
+    describe = getattr(verifier, "describe_agreement", None)
+    return describe(verdicts) if describe else getattr(verifier, "agreement", None)
 
 
 def calibrate_result(

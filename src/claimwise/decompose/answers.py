@@ -7,61 +7,44 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from claimwise.decompose import words as w
-from claimwise.decompose.clauses import (
-    Clause,
-    find_compounds,
-    find_finite,
-    read_tokens,
-    split_clauses,
-)
+from claimwise.decompose.clauses import find_compounds, find_finite, read_tokens
 from claimwise.decompose.kinds import ACTION, FACT, Kind, classify
 from claimwise.decompose.markup import Scan, scan_markup, strip_markup
-from claimwise.decompose.references import Memory
+from claimwise.decompose.outline import (
+    BOLD_LEVEL,
+    Outline,
+    complete_lead,
+    completes,
+    is_open,
+    name_bare,
+    name_value,
+)
+from claimwise.decompose.pieces import FRAMING, Piece, is_labelled, split_pieces
+from claimwise.decompose.references import Memory, find_pronoun, replace_pronoun
+from claimwise.decompose.tables import Header, is_border, name_cells, read_cells, read_header
 from claimwise.text import find_sentences
-from claimwise.types.verdicts import AnswerClaim, Mark
+from claimwise.types.verdicts import Ancestor, AnswerClaim, Mark
 
-_FRAMING = Kind("non_factual", "framing")
 _FENCE = re.compile(r"[ \t>]*+(?:```|~~~)")
 _BOLD_LINE = re.compile(r"\s*+(?:\*\*|__)[^*\n]{1,80}(?:\*\*|__):?\s*+")
+_HASHES = re.compile(r"[ \t>]*+(#{1,6})")
 _SOURCES = re.compile(r"(?:sources?|references?|citations?|bibliography|further reading):?", re.I)
 _REFERENCE = re.compile(r"\[\^?\w{1,20}\]:")
-# What announces a statement in the same sentence: “Here is the answer: the tower is …”.
-_ANNOUNCED = re.compile(
-    r"\s*+(?:(?:sure|certainly|okay|ok|of course|great|yes)[,!.] )?"
-    r"(?:here(?:'s|’s| is| are)\b[^:.?!]{0,80}|(?:in short|to summari[sz]e|to sum up|in summary|"
-    r"(?:the |my )?(?:short |final |direct )?answer(?: is)?|(?:based on|according to|from) "
-    r"(?:the|your|these) (?:\w+ ){0,2}(?:documents?|context|sources?|information|passages?)))"
-    r"\s*:\s+(?=\S+\s+\S)",
-    re.IGNORECASE,
-)
-# Labels that say what kind of sentence follows; they are no part of what is claimed.
-_LABEL = re.compile(
-    r"\s*+(?:definition|examples?|explanation|result|conclusion|summary|overview|description|details?|"
-    r"background|note|tip|warning|important|fact|key (?:point|fact|takeaway)s?)\s*:\s+(?=\S)",
-    re.IGNORECASE,
-)
-_GENERAL = re.compile(
-    r"(?:summary|overview|introduction|conclusion|answer|details?|background|notes?|results?|"
-    r"(?:key|main|important) \w+|examples?|definition|explanation|steps?)",
-    re.IGNORECASE,
-)
-_NAMED_VALUE = re.compile(r"(?P<label>[^:：\n]{1,60}?)\s*[:：]\s+(?P<value>\S.{0,120})", re.DOTALL)
-_ASIDE = re.compile(r"\s+\(([^()]{1,60})\)$")
 _DEEPEST = 40  # characters before an item that are looked at for its indent
-_OPEN_LEAD = re.compile(r"\b(?:here|below|following|as follows|these (?:are|steps))\b", re.I)
-_TABLE_BORDER = re.compile(r"[\s|:-]*-[\s|:-]*")
-_COMPLETABLE = w.PREPOSITIONS - {"as", "than", "like", "below", "above"} | w.WORDS["completable"]
-
-
-class _Piece(NamedTuple):
-    """A stretch of a sentence: its place, its words, what it is."""
-
-    start: int
-    end: int
-    wording: str
-    kind: Kind
-    subject: str | None = None
+_LONGEST_LABEL = 2  # words of a label in bold
+# Who speaks, in an answer that repeats a dialogue; what the user says is no claim of the answer.
+_SPEAKER = re.compile(
+    r"\W*+(?:(?P<user>user|customer|human|visitor|caller|client)|"
+    r"(?P<system>assistant|agent|bot|ai|chatbot|support|operator))\W{0,2}:\W{0,3}\s",
+    re.IGNORECASE,
+)
+_TURNS = tuple(
+    re.compile(rf"^\W{{0,4}}(?:{who})\W{{0,2}}:", re.IGNORECASE | re.MULTILINE)
+    for who in (
+        "user|customer|human|visitor|caller|client",
+        "assistant|agent|bot|ai|chatbot|support|operator",
+    )
+)
 
 
 class _Follower(NamedTuple):
@@ -69,6 +52,13 @@ class _Follower(NamedTuple):
 
     text: str
     indent: int
+
+
+class _Line(NamedTuple):
+    """How a sentence stands on its line: how far it is indented, and whether it begins it."""
+
+    indent: int
+    begins: bool
 
 
 class AnswerSentence(NamedTuple):
@@ -82,24 +72,19 @@ class AnswerSentence(NamedTuple):
 class _Context:
     """What earlier sentences say about later ones."""
 
-    def __init__(self, question: str | None) -> None:
+    def __init__(self, answer: str, question: str | None) -> None:
         self.memory = Memory(question)
-        self.lead: str | None = None
-        self.header: list[str] | None = None
+        self.outline = Outline()
+        self.header: Header | None = None
         self.among_sources = False
-        self.heading: str | None = None
-        # The items that the next one may stand under: how far they are indented, what they name.
-        self.parents: list[tuple[int, str]] = []
+        self.is_dialogue = all(turn.search(answer) for turn in _TURNS)
+        self.user_speaks = False
 
-    def find_parent(self, indent: int) -> str | None:
-        """Return what an item of that indent stands under: an item further out, or the heading."""
-        while self.parents and self.parents[-1][0] >= indent:
-            self.parents.pop()
-        return self.parents[-1][1] if self.parents else self.heading
-
-    def leave_list(self) -> None:
-        """Forget the items: a paragraph stands under the heading alone."""
-        self.parents.clear()
+    def introduce(self, name: str | None) -> None:
+        """Forget whom earlier sentences were about; below a name it is that."""
+        self.memory.forget()
+        if name:
+            self.memory.introduce(name)
 
 
 def split_answer(answer: str, *, question: str | None = None) -> list[AnswerClaim]:
@@ -115,7 +100,7 @@ def split_answer(answer: str, *, question: str | None = None) -> list[AnswerClai
 def split_sentences(answer: str, question: str | None = None) -> list[AnswerSentence]:
     """Return the claims of `split_answer` sentence by sentence; none is without a claim."""
     found: list[AnswerSentence] = []
-    context = _Context(question)
+    context = _Context(answer, question)
     sentences = find_sentences(answer)
     following = [*sentences[1:], (0, 0)]
     for (start, end), (next_start, next_end) in zip(sentences, following, strict=False):
@@ -130,19 +115,20 @@ def split_sentences(answer: str, question: str | None = None) -> list[AnswerSent
                 marks = (*last.claims[-1].marks, *scan.marks)
                 last.claims[-1] = replace(last.claims[-1], marks=marks)
             continue
-        follower = _Follower(answer[next_start:next_end], _find_indent(answer, next_start))
-        indent = _find_indent(answer, start)
-        pieces = _read_sentence(text, scan, indent, follower, context)
-        claims = _bind_marks(_make_claims(text, start, pieces, context), scan.marks)
-        found.append(AnswerSentence(start, end, claims))
+        follower = _Follower(answer[next_start:next_end], _read_line(answer, next_start).indent)
+        pieces = _read_sentence(text, scan, _read_line(answer, start), follower, context)
+        claims = _make_claims(text, start, pieces, context)
+        found.append(AnswerSentence(start, end, _bind_marks(claims, scan.marks, text)))
     return found
 
 
-def _find_indent(answer: str, start: int) -> int:
-    """Return how many characters stand before a sentence on its line; many count as none."""
+def _read_line(answer: str, start: int) -> _Line:
+    """Return how a sentence stands on its line; many characters before it count as no indent."""
     line = answer.rfind("\n", max(0, start - _DEEPEST), start) + 1
-    indent = start - line
-    return indent if indent < _DEEPEST and not answer[line:start].strip(" \t>") else 0
+    if not line and start >= _DEEPEST:
+        return _Line(0, begins=False)
+    begins = not answer[line:start].strip(" \t>")
+    return _Line(start - line if begins else 0, begins)
 
 
 def _code_claim(text: str, start: int) -> AnswerClaim:
@@ -151,10 +137,10 @@ def _code_claim(text: str, start: int) -> AnswerClaim:
         lines.pop()
     wording = "\n".join(lines).strip() or text
     kind = Kind("non_factual", "code")
-    return _claim(text, start, _Piece(0, len(text), wording, kind))
+    return _claim(text, start, Piece(0, len(text), wording, kind))
 
 
-def _claim(text: str, offset: int, piece: _Piece) -> AnswerClaim:
+def _claim(text: str, offset: int, piece: Piece) -> AnswerClaim:
     return AnswerClaim(
         text=text[piece.start : piece.end],
         start=offset + piece.start,
@@ -162,49 +148,111 @@ def _claim(text: str, offset: int, piece: _Piece) -> AnswerClaim:
         wording=piece.wording,
         claim_type=piece.kind.claim_type,
         not_a_claim=piece.kind.reason,
+        ancestors=piece.ancestors,
     )
 
 
 def _read_sentence(
-    text: str, scan: Scan, indent: int, follower: _Follower, context: _Context
-) -> list[_Piece]:
+    text: str, scan: Scan, line: _Line, follower: _Follower, context: _Context
+) -> list[Piece]:
     """Return the pieces of a sentence, with what headings, lists and tables around it add."""
     wording = strip_markup(scan.masked)
-    whole = _Piece(scan.start, len(text), wording, FACT)
+    whole = Piece(scan.start, len(text), wording, FACT)
     if text.startswith("|"):
-        return [_read_row(whole, follower.text, context)]
+        return _read_row(scan, whole, follower.text, context)
     context.header = None
-    if scan.is_heading or (_BOLD_LINE.fullmatch(text) and not scan.is_item):
-        context.memory.forget()
-        context.leave_list()
-        context.heading = _name_parent(wording)
+    if level := _find_level(text, scan, wording):
+        context.outline.enter_heading(level, wording, _locate(scan, whole))
+        heading = context.outline.heading
+        context.introduce(heading.short if heading else None)
         context.among_sources = _SOURCES.fullmatch(wording) is not None
-        return [whole._replace(kind=_FRAMING)]
-    parent = context.find_parent(indent) if scan.is_item else None
-    if scan.is_item and _has_children(wording, indent, follower):
-        context.parents.append((indent, _join_parents(parent, wording, context)))
+        return [whole._replace(kind=FRAMING)]
+    if context.is_dialogue and (turn := _read_turn(scan, whole, context)):
+        return turn
+    if scan.is_item:
+        return _read_item(text, scan, whole, line.indent, follower, context)
     if wording.endswith((":", "：")):
-        context.among_sources = _SOURCES.fullmatch(wording) is not None
-        return [_read_lead(whole, follower.text, context)]
+        return [_read_lead(scan, whole, follower.text, context)]
+    if line.begins and _SOURCES.fullmatch(wording):
+        context.among_sources = True  # “References” on a line of its own
     if _REFERENCE.match(text) or context.among_sources:
-        return [whole._replace(kind=_FRAMING)]
-    if not scan.is_item:
-        context.lead = None
-        context.leave_list()
-        return _read_plain(scan, whole, context.heading)
-    context.memory.forget()
-    if context.parents and context.parents[-1][0] == indent:
-        return [whole._replace(kind=_FRAMING)]
-    if context.lead and (completed := _complete(context.lead, wording)):
-        return [whole._replace(wording=completed)]
-    return _read_plain(scan, whole, parent)
+        return [whole._replace(kind=FRAMING)]
+    if line.begins and not line.indent:
+        context.outline.leave_list()
+    return _read_plain(scan, whole, context, line.indent)
 
 
-def _read_plain(scan: Scan, whole: _Piece, parent: str | None) -> list[_Piece]:
-    """Return a sentence's pieces; a named value is told of what it stands under."""
-    if parent and (told := _tell_of(parent, whole.wording)):
-        return [whole._replace(wording=told)]
-    return _split_announced(scan, whole)
+def _locate(scan: Scan, piece: Piece) -> Ancestor:
+    return Ancestor(
+        text=piece.wording, start=scan.offset + piece.start, end=scan.offset + piece.end
+    )
+
+
+def _find_level(text: str, scan: Scan, wording: str) -> int:
+    """Return a heading's level, 1 for the outermost; 0 where a sentence is none."""
+    if scan.is_heading:
+        hashes = _HASHES.match(text)
+        return len(hashes[1]) if hashes else 1
+    if scan.is_item or not _BOLD_LINE.fullmatch(text):
+        return 0
+    is_statement = wording.endswith(".") and find_finite(read_tokens(wording)) is not None
+    return 0 if is_statement else BOLD_LEVEL
+
+
+def _read_turn(scan: Scan, whole: Piece, context: _Context) -> list[Piece]:
+    """Return a turn of a dialogue: of the user's, framing; else what is said, without its name."""
+    speaker = _SPEAKER.match(scan.plain, scan.start)
+    if speaker:
+        context.user_speaks = speaker["user"] is not None
+    if context.user_speaks:
+        is_question = classify(whole.wording).reason == "question"
+        return [whole._replace(kind=Kind("non_factual", "question") if is_question else FRAMING)]
+    if speaker is None:
+        return []
+    moved = scan._replace(start=speaker.end())
+    said = whole._replace(wording=strip_markup(scan.masked[speaker.end() :]))
+    first, *others = split_pieces(moved, said) if said.wording else [said._replace(kind=FRAMING)]
+    return [first._replace(start=whole.start, wording=first.wording or whole.wording), *others]
+
+
+def _read_item(
+    text: str, scan: Scan, whole: Piece, indent: int, follower: _Follower, context: _Context
+) -> list[Piece]:
+    """Return the pieces of a list item: a parent, a source, what completes a line, a sentence."""
+    outline = context.outline
+    parent = outline.find_parent(indent)
+    context.introduce(parent.short if parent else None)
+    if _has_children(whole.wording, indent, follower):
+        outline.enter_item(indent, whole.wording, _locate(scan, whole))
+        return [whole._replace(kind=FRAMING)]
+    if whole.wording.endswith((":", "：")):
+        return [_read_lead(scan, whole, follower.text, context)]
+    if _REFERENCE.match(text) or context.among_sources or _is_bold_label(text, scan, whole.wording):
+        return [whole._replace(kind=FRAMING)]
+    lead = outline.lead
+    if lead and (completed := complete_lead(lead, whole.wording)):
+        return [whole._replace(wording=completed, ancestors=lead.ancestors)]
+    return _read_plain(scan, whole, context, indent)
+
+
+def _is_bold_label(text: str, scan: Scan, wording: str) -> bool:
+    """Tell “**Outlook.**” before the sentences of an item: a label, and no statement."""
+    bold = _BOLD_LINE.fullmatch(text[scan.start :]) is not None
+    few = len(wording.split()) <= _LONGEST_LABEL
+    return bold and few and wording.endswith(".") and find_finite(read_tokens(wording)) is None
+
+
+def _read_plain(scan: Scan, whole: Piece, context: _Context, indent: int) -> list[Piece]:
+    """Return a sentence's pieces; a named or bare value is told of what it stands under."""
+    outline = context.outline
+    parent = outline.find_parent(indent) if scan.is_item else outline.heading
+    if parent and not is_labelled(whole.wording):
+        named = name_value(parent.full, whole.wording)
+        if named is None and scan.is_item:
+            named = name_bare(parent.full, whole.wording)
+        if named:
+            return [whole._replace(wording=named, ancestors=parent.ancestors)]
+    return split_pieces(scan, whole)
 
 
 def _has_children(wording: str, indent: int, follower: _Follower) -> bool:
@@ -213,126 +261,41 @@ def _has_children(wording: str, indent: int, follower: _Follower) -> bool:
     return deeper and find_finite(read_tokens(wording.rstrip(":： "))) is None
 
 
-def _join_parents(parent: str | None, wording: str, context: _Context) -> str:
-    """Return what an item names, below another item with the name of that; headings add none."""
-    name = _name_parent(wording) or wording
-    return f"{parent}, {name}" if parent and parent != context.heading else name
+def _read_row(scan: Scan, row: Piece, follower: str, context: _Context) -> list[Piece]:
+    """Return a table row cell by cell; the row above the border is the header."""
+    cells = read_cells(scan.masked)
+    plain = row._replace(wording=" | ".join(cell.text for cell in cells) or row.wording)
+    if is_border(follower):
+        context.header = read_header(scan.masked, scan.offset)
+        return [plain._replace(kind=FRAMING)]
+    header = context.header
+    if header is None or len(header.cells) != len(cells):
+        return [plain]
+    heading = context.outline.heading
+    named = name_cells(cells, header, heading.full if heading else None, scan.offset)
+    if not named:
+        return [plain._replace(kind=FRAMING)] if len(cells) > 1 else [plain]
+    return [
+        Piece(c.start, c.end, c.wording, FACT if c.is_value else FRAMING, None, c.ancestors)
+        for c in named
+    ]
 
 
-def _name_parent(wording: str) -> str | None:
-    """Return a heading or item as a name (“Ana Lind, Harbour Larks”); None if it is general."""
-    name = _ASIDE.sub(r", \1", wording.strip(" :：.*"))
-    return None if not name or _GENERAL.fullmatch(name) or name.endswith("?") else name
-
-
-def _tell_of(parent: str, item: str) -> str | None:
-    """Return a value without a verb with what it belongs to, or None.
-
-    “Total Points: 1930” below “Ana Lind” is “Ana Lind: total points 1930”.
-    """
-    match = _NAMED_VALUE.fullmatch(item)
-    if match is None or _LABEL.match(item) or find_finite(read_tokens(item)) is not None:
-        return None
-    label = match["label"]
-    if len(label.split()) > 6 or find_finite(read_tokens(match["value"])) is not None:
-        return None
-    known = label[1:2].islower() and not any(word[:1].isupper() for word in label.split()[1:])
-    plain = label[0].lower() + label[1:] if known else label.lower() if label.istitle() else label
-    return f"{parent}: {plain} {match['value']}"
-
-
-def _split_announced(scan: Scan, whole: _Piece) -> list[_Piece]:
-    """Split a sentence without what announces or labels it.
-
-    What announces it is a piece of its own, without a claim; a label stays in the piece's place.
-    """
-    plain = scan.plain
-    if announced := _ANNOUNCED.match(plain, scan.start):
-        end = len(announced[0].rstrip()) + scan.start
-        lead = _Piece(scan.start, end, strip_markup(scan.masked[scan.start : end]), _FRAMING)
-        return [lead, *_split_rest(scan, whole, announced.end())]
-    if label := _LABEL.match(plain, scan.start):
-        first, *others = _split_rest(scan, whole, label.end())
-        return [first._replace(start=whole.start), *others]
-    return _split(scan, whole)
-
-
-def _split_rest(scan: Scan, whole: _Piece, start: int) -> list[_Piece]:
-    """Split what follows a label; it begins with a capital letter."""
-    rest = whole._replace(start=start, wording=strip_markup(scan.masked[start:]))
-    first, *others = _split(scan._replace(start=start), rest)
-    capital = first.wording[:1].upper() + first.wording[1:]
-    return [first._replace(wording=capital), *others]
-
-
-def _read_row(row: _Piece, follower: str, context: _Context) -> _Piece:
-    """Name the cells of a table row by the header; the row above the border is the header."""
-    cells = [cell.strip() for cell in row.wording.strip("| ").split("|")]
-    if _TABLE_BORDER.fullmatch(follower):
-        context.header = cells
-        return row._replace(wording=" | ".join(cells), kind=_FRAMING)
-    if context.header and len(context.header) == len(cells):
-        named = zip(context.header, cells, strict=True)
-        cells = [f"{name}: {cell}" if name else cell for name, cell in named if cell]
-        return row._replace(wording=", ".join(cells))
-    return row._replace(wording=" | ".join(cells))
-
-
-def _read_lead(lead: _Piece, follower: str, context: _Context) -> _Piece:
+def _read_lead(scan: Scan, lead: Piece, follower: str, context: _Context) -> Piece:
     """Tell what a line before a list is: framing, or a fact of its own (“There are two plans:”)."""
-    context.lead = None
+    context.among_sources = _SOURCES.fullmatch(lead.wording) is not None
+    if not scan.is_item:
+        context.outline.leave_list()
     words = lead.wording.rstrip(":： ")
-    tokens = read_tokens(words)
-    is_open = _OPEN_LEAD.search(words) is not None
-    if tokens and tokens[-1].low in _COMPLETABLE and not is_open:
-        if scan_markup(follower, 0).is_item:
-            context.lead = words
-        return lead._replace(kind=_FRAMING)
-    if is_open or find_finite(tokens) is None:
-        return lead._replace(kind=_FRAMING)
+    if not context.among_sources and (scan_markup(follower, 0).is_item or follower.startswith("|")):
+        context.outline.enter_lead(lead.wording, _locate(scan, lead))
+    if completes(words) or is_open(words) or find_finite(read_tokens(words)) is None:
+        return lead._replace(kind=FRAMING)
     return lead._replace(wording=words, kind=classify(words))
 
 
-def _complete(lead: str, item: str) -> str | None:
-    """Return a lead-in with one item; None when the item is a sentence or an instruction itself."""
-    tokens = read_tokens(item)
-    if not tokens or find_finite(tokens):
-        return None
-    instruction = tokens[0].low in w.BASES and lead.split()[-1].lower() in w.BE
-    return None if instruction else f"{lead} {item}"
-
-
-def _split(scan: Scan, whole: _Piece) -> list[_Piece]:
-    """Cut a sentence into clauses; keep it whole when none of them claims anything."""
-    clauses = [
-        clause for clause in split_clauses(scan.plain[scan.start :]) if clause.end > clause.start
-    ]
-    if len(clauses) == 1:
-        return [whole._replace(kind=classify(whole.wording))]
-    pieces = [_read_clause(scan, clause) for clause in clauses]
-    if any(piece.kind in (FACT, ACTION) for piece in pieces):
-        return pieces
-    reasons = [piece.kind for piece in pieces]
-    refusal = Kind("non_factual", "refusal")
-    return [whole._replace(kind=refusal if refusal in reasons else reasons[0])]
-
-
-def _read_clause(scan: Scan, clause: Clause) -> _Piece:
-    start, core, end = (scan.start + place for place in (clause.start, clause.core, clause.end))
-    slice_ = scan.masked[start:end]
-    start += len(slice_) - len(slice_.lstrip())
-    end -= len(slice_) - len(slice_.rstrip())
-    wording = strip_markup(scan.masked[core:end]).rstrip(",; ") if clause.end else ""
-    subject = " ".join(clause.subject.split()) if clause.subject else None
-    if subject:
-        wording = f"{subject[0].upper()}{subject[1:]} {wording}"
-    elif clause.start and wording.split(maxsplit=1)[0].islower():
-        wording = wording[0].upper() + wording[1:]
-    return _Piece(start, end, wording, classify(wording), subject)
-
-
 def _make_claims(
-    text: str, offset: int, pieces: list[_Piece], context: _Context
+    text: str, offset: int, pieces: list[Piece], context: _Context
 ) -> list[AnswerClaim]:
     """Build a sentence's claims: pronouns are looked up, and what is still compound is named."""
     claims = []
@@ -340,7 +303,9 @@ def _make_claims(
     for piece in pieces:
         claim = _claim(text, offset, piece)
         if piece.kind in (FACT, ACTION):
-            if piece.subject and carried:
+            if piece.ancestors:
+                carried = claim  # it names its subject
+            elif piece.subject and carried:
                 claim = _carry_subject(claim, piece.subject, carried)
             else:
                 found = context.memory.resolve(piece.wording)
@@ -355,27 +320,30 @@ def _make_claims(
         elif piece.kind.reason == "question":
             context.memory.forget()
         claims.append(claim)
+    own = [p for p in pieces if p.kind is FACT and not p.subject and not p.ancestors]
+    if sum(find_pronoun(piece.wording) is None for piece in own) > 1:
+        context.memory.note_rivals()
     return claims
 
 
 def _carry_subject(claim: AnswerClaim, subject: str, first: AnswerClaim) -> AnswerClaim:
-    """Give a second half the subject of the first: with its antecedent where that is known."""
-    rest = claim.wording[len(subject) :]
-    if first.antecedent and first.wording != claim.wording:
-        named = re.sub(r"^an? ", "the ", first.antecedent, flags=re.IGNORECASE)
-        return replace(
-            claim, wording=named[0].upper() + named[1:] + rest, antecedent=first.antecedent
-        )
-    return replace(claim, antecedent=subject, ambiguous=first.ambiguous)
+    """Give a later piece the subject of the first: with its antecedent where that is known."""
+    opens = find_pronoun(claim.wording) is not None
+    if first.antecedent and opens:
+        wording = replace_pronoun(claim.wording, first.antecedent)
+        return replace(claim, wording=wording, antecedent=first.antecedent)
+    return replace(claim, antecedent=subject, ambiguous=first.ambiguous and opens)
 
 
-def _bind_marks(claims: list[AnswerClaim], marks: list[Mark]) -> list[AnswerClaim]:
+def _bind_marks(claims: list[AnswerClaim], marks: list[Mark], text: str) -> list[AnswerClaim]:
     """Give each marker to the claim that it closes, and to those before it without a marker.
 
-    Only claims of the same sentence are reached; a marker in the middle of a claim is its own.
+    Only claims of the same sentence are reached; a marker in the middle of a claim is its own, and
+    so is one in a table's cell.
     """
     if not marks:
         return claims
+    in_row = text.startswith("|")
     bound: list[AnswerClaim] = []
     waiting = 0
     for claim in claims:
@@ -385,7 +353,7 @@ def _bind_marks(claims: list[AnswerClaim], marks: list[Mark]) -> list[AnswerClai
         if not own:
             continue
         tail = claim.text[own[-1].end - claim.start :]
-        if not any(char.isalnum() for char in tail):
+        if not in_row and not any(char.isalnum() for char in tail):
             for index in range(len(bound) - waiting, len(bound) - 1):
                 bound[index] = replace(bound[index], marks=own)
         waiting = 0

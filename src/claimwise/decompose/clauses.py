@@ -1,9 +1,8 @@
-"""Clauses of an English sentence, found without a parser.
+"""The words and the finite verb of an English clause, found without a parser.
 
-A sentence is cut only where both sides stand alone: each has a finite verb of its own, and a
-subject of its own or the first one's. Whatever is in doubt stays whole and is named by
-``find_compounds``. Words are recognised from closed lists (``words.py``), so a sentence in another
-language, or one built on verbs that are not listed, is never cut.
+Words are recognised from closed lists (``words.py``), so a sentence in another language, or one
+built on verbs that are not listed, has no verb and is never cut. What is left whole although it
+seems to hold more than one statement is named by ``find_compounds``.
 """
 
 from __future__ import annotations
@@ -21,16 +20,12 @@ _TOKEN = re.compile(r"[€$£¥#]?[^\W_]+(?:[-–.'’:,/_&@][^\W_]+)*%?|[;:,()\
 # Words that, after the first, show that another clause has begun: “a man you could talk to”.
 _BREAKS = w.SUBORDINATORS - {"that"} | {",", ";", ":", "–", "—"}
 _NEW_CLAUSE = {"i", "you", "he", "she", "it", "we", "they", "that"}
-# In a subject they leave open where it ends: “the first since the Broncos won”.
-_MUDDLING = {"and", "or", "but", "since", "after", "before", "until", "than", "as"}
-_JOINS = frozenset({"and", "but", "while", "whereas", "yet", ";"})
-_JOINING = (*_JOINS, ",", "well")
+JOINS = frozenset({"and", "but", "while", "whereas", "although", "though", "yet", ";"})
+_JOINING = (*JOINS, ",", ":", "well")
 _ADVERBS = w.LINKING_ADVERBS | w.WORDS["frequency_adverbs"]
 _BRACKETS = {**dict.fromkeys("([“«", 1), **dict.fromkeys(")]”»", -1)}
-_SURE = w.AUXILIARIES | w.SURE_PAST | w.SURE_S
-_SURE_BASES = w.BASES - {"use", "support", "design", "plan"}
-_SCOPES = w.PREPOSITIONS | w.SUBORDINATORS - {"that"} | w.WORDS["scope_adverbs"]
-_NO_SUBJECT = w.SUBORDINATORS | w.PREPOSITIONS | {"not", "to"}
+SURE = w.AUXILIARIES | w.SURE_PAST | w.SURE_S
+SURE_BASES = w.BASES - {"use", "support", "design", "plan"}
 _BEFORE_NOUN = (w.DETERMINERS - w.SUBJECT_PRONOUNS) | w.PREPOSITIONS
 _PERSONAL = w.SUBJECT_PRONOUNS - {"this", "that", "these", "those", "there"}
 _CONTRACTION = re.compile(r"(i|you|he|she|it|we|they|that|there|who)(['’](?:s|re|ve|ll|d|m))$")
@@ -54,19 +49,6 @@ class Finite(NamedTuple):
     subject: int
     end: int
     verb: int
-
-
-class Clause(NamedTuple):
-    """A stretch of a sentence that stands alone.
-
-    ``core`` is where it begins without its conjunction; ``subject`` is the first clause's subject
-    where it has none of its own.
-    """
-
-    start: int
-    core: int
-    end: int
-    subject: str | None = None
 
 
 def read_tokens(text: str) -> Tokens:
@@ -112,8 +94,9 @@ def find_finite(tokens: Tokens) -> Finite | None:
     Forms that may also be a participle (“founded”) or a noun (“costs”) count only before what
     can follow a verb but not the other reading.
     """
-    start = _skip(tokens)
-    if start < len(tokens) and tokens[start].low in w.WORDS["scope_adverbs"]:
+    start = skip_adverbs(tokens)
+    scoped = start < len(tokens) and tokens[start].low in w.WORDS["scope_adverbs"]
+    if scoped and not is_both(tokens, start):
         return None
     for index in range(start, min(len(tokens), start + _LONGEST_SUBJECT + 1)):
         low = tokens[index].low
@@ -133,11 +116,37 @@ def _skip_aside(tokens: Tokens, start: int, comma: int) -> Finite | None:
     """Return the verb of “The tower, built in Paris, is …”: it follows the second comma."""
     for index in range(comma + 1, min(len(tokens) - 1, comma + _LONGEST_SUBJECT)):
         if tokens[index].low == ",":
-            return Finite(start, comma, index + 1) if tokens[index + 1].low in _SURE else None
+            return Finite(start, comma, index + 1) if tokens[index + 1].low in SURE else None
     return None
 
 
-def _skip(tokens: Tokens, words: frozenset[str] = _ADVERBS) -> int:
+def is_both(tokens: Tokens, start: int) -> bool:
+    """Tell “Both models are …” from “Both Ann and Ben”, “Both are …”."""
+    following = tokens[start + 1 : start + 2]
+    return tokens[start].low == "both" and any(is_plural(token.low) for token in following)
+
+
+def guess_finite(tokens: Tokens) -> Finite | None:
+    """Return the word that must be the verb of a clause that surely has one, and no other.
+
+    For “Ann studied in Lagos” before “and opened an office”: no other word can be the verb.
+    """
+    start = skip_adverbs(tokens)
+    if any(token.low in SURE for token in tokens) or start >= len(tokens):
+        return None
+    if tokens[start].low in w.PREPOSITIONS | w.SUBORDINATORS:
+        return None
+    for index in range(start + 1, min(len(tokens), start + _LONGEST_SUBJECT)):
+        low, before = tokens[index].low, tokens[index - 1].low
+        if low in _BREAKS:
+            return None
+        plural = low in w.BASES and is_plural(before)
+        if (may_be_verb(low) or plural) and before not in _BEFORE_NOUN:
+            return Finite(start, index, index)
+    return None
+
+
+def skip_adverbs(tokens: Tokens, words: frozenset[str] = _ADVERBS) -> int:
     """Step over “However,”, “also”, “Yes,”, “often”."""
     index = 0
     while index < len(tokens) and tokens[index].low in words:
@@ -152,26 +161,77 @@ def _is_finite(tokens: Tokens, start: int, index: int) -> bool:
     low, before = tokens[index].low, tokens[index - 1].low
     if before == "to":
         return False
-    if low in _SURE:
+    if low in SURE:
         return tokens[start].low not in w.PREPOSITIONS
-    if before in _BEFORE_NOUN:
+    is_letter = before == "a" and tokens[index - 1].capital and index - 1 > start  # “drug A”
+    if before in _BEFORE_NOUN and not is_letter and not _stands_for_noun(tokens, start, index):
         return False  # “their studies”, “of related”
     after = tokens[index + 1] if index + 1 < len(tokens) else None
     subject = tokens[start]
     if subject.low in ("he", "she", "it") and index == start + 1 and low.endswith("s"):
         return True
     if low in w.NOUN_S:
-        return before in w.LINKING_ADVERBS or _takes_object(after)
+        object_follows = before in w.LINKING_ADVERBS or takes_object(after)
+        return object_follows or _is_reporting(low, after) or _follows_name(tokens, start, index)
     if w.is_participle(low):
-        return _is_past(subject, low, after)
-    return low in w.BASES and subject.low in ("i", "you", "we", "they")
+        return _is_past(subject, low, after) or _acts(tokens, start, index)
+    return low in w.BASES and _is_plural_verb(tokens, start, index)
 
 
-def _takes_object(after: Token | None) -> bool:
+def _is_plural_verb(tokens: Tokens, start: int, index: int) -> bool:
+    """Tell whether a base form is the verb of “they” or of a plural."""
+    if tokens[start].low in ("i", "you", "we", "they"):
+        return True
+    low, after = tokens[index].low, tokens[index + 1] if index + 1 < len(tokens) else None
+    # “Naps improve alertness”, “Heat pumps use less”: a plural before it, an object after a noun.
+    place = index - 1
+    while place > start and tokens[place].low in _ADVERBS:
+        place -= 1
+    sure = low in w.PLAIN_BASES or takes_object(after) or place < index - 1
+    return is_plural(tokens[place].low) and (sure or _is_reporting(low, after))
+
+
+def _stands_for_noun(tokens: Tokens, start: int, index: int) -> bool:
+    """Tell “many found the ending confusing”: the determiner is the subject itself."""
+    alone = index - 1 == start and tokens[start].low in w.WORDS["pronouns_of_number"]
+    return alone and takes_object(tokens[index + 1] if index + 1 < len(tokens) else None)
+
+
+def _acts(tokens: Tokens, start: int, index: int) -> bool:
+    """Tell “the ferry Solveig left Bergen”, “Lina Voss scored twice”: a name did something."""
+    after = tokens[index + 1] if index + 1 < len(tokens) else None
+    if not tokens[index - 1].capital or after is None:
+        return False
+    passive = tokens[index].low in w.WORDS["passive_participles"] or after.low == "by"
+    return after.capital or (index - 1 > start and not passive)
+
+
+def _is_reporting(low: str, after: Token | None) -> bool:
+    return low in w.WORDS["reporting"] and after is not None and after.low == "that"
+
+
+def _follows_name(tokens: Tokens, start: int, index: int) -> bool:
+    """Tell “Process A holds lock 1” from “Apple shares rose”: no verb follows."""
+    named = tokens[index - 1].capital and index - 1 > start
+    return named and not any(token.low in SURE for token in tokens[index + 1 :])
+
+
+def is_plural(low: str) -> bool:
+    """Tell whether a noun looks like a plural."""
+    return len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is", "'s"))
+
+
+def takes_object(after: Token | None) -> bool:
+    """Tell whether a word may begin what a verb has: an article, a number."""
     if after is None:
         return False
     first = after.low[0]
     return after.low in w.OBJECT_STARTS or first.isdigit() or first in "€$£¥" or after.low == "at"
+
+
+def is_number(low: str) -> bool:
+    """Tell whether a word is a number, with its currency or percent sign."""
+    return low[0].isdigit() or (low[0] in "€$£¥" and low[1:2].isdigit())
 
 
 def _is_past(subject: Token, low: str, after: Token | None) -> bool:
@@ -181,164 +241,33 @@ def _is_past(subject: Token, low: str, after: Token | None) -> bool:
     if low in w.MOVING:
         return after is None or after.low != "by"
     name = subject.capital and subject.low not in w.DETERMINERS
-    return _takes_object(after) or (name and after is not None and after.capital)
-
-
-def split_clauses(text: str) -> list[Clause]:
-    """Cut a sentence into clauses that stand alone; one clause when in doubt.
-
-    Not cut: what follows “that”, “if”, “who”…, reported speech, a sentence that opens with a
-    qualifier (“In 1998, …”), and halves whose last one ends in a qualifier that may hold for both
-    (“… and the tunnel was opened in 1998”).
-    """
-    tokens = read_tokens(text) if _may_join(text) else ()
-    whole = [Clause(0, 0, len(text))]
-    if not tokens or _opens_with_scope(tokens):
-        return whole
-    clauses: list[Clause] = []
-    begin, start, core, subject = 0, 0, 0, None
-    for index, token in enumerate(tokens):
-        if token.low not in _JOINS or index <= begin:
-            continue
-        right = _after_conjunction(tokens, index)
-        left = tokens[begin:index]
-        carried = _join_subject(text, left, right, token.low, subject)
-        if carried is None:
-            continue
-        cut = tokens[index].end if token.low == ";" else tokens[index].start
-        clauses.append(Clause(start, core, cut, subject))
-        core = right[0].start
-        begin, start, subject = tokens.index(right[0]), cut, carried or None
-    return [*clauses, Clause(start, core, len(text), subject)]
+    return takes_object(after) or (name and after is not None and after.capital)
 
 
 @lru_cache(maxsize=128)
-def _may_join(text: str) -> bool:
+def may_join(text: str) -> bool:
     """Tell whether a text has what clauses and compounds are joined by; most sentences don't."""
     small = text.lower()
     return any(sign in small for sign in _JOINING)
 
 
-def _opens_with_scope(tokens: Tokens) -> bool:
-    first = _skip(tokens, w.LINKING_ADVERBS)
-    if first >= len(tokens):
-        return True
-    low = tokens[first].low
-    return low in _SCOPES
-
-
-def _after_conjunction(tokens: Tokens, index: int) -> Tokens:
+def after_conjunction(tokens: Tokens, index: int) -> Tokens:
+    """Return what follows a conjunction: “, and then”."""
     index += 1
     while index < len(tokens) and tokens[index].low in (",", "and", "but"):
         index += 1
     return tokens[index:]
 
 
-def _join_subject(
-    text: str, left: Tokens, right: Tokens, conjunction: str, subject: str | None
-) -> str | None:
-    """Decide on a cut: None is no cut, "" a subject of the right half's own, else the left's."""
-    verb = find_finite(left)
-    if subject is not None and verb is None and _skip(left) < len(left):
-        verb = Finite(0, 1, _skip(left))  # the left half lacks a subject itself
-    if verb is None or not right or any(_blocks(token) for token in left[1:]):
-        return None
-    if _awaits_and([token.low for token in left]):
-        return None
-    if _scopes_over_both(text, left, right, verb):
-        return None
-    if _stands_alone(right):
-        return None if _begins_list(left, verb) else ""
-    if conjunction == ";" or not _is_second_verb(text, left, right, verb):
-        return None
-    return subject or subject_text(text, left, verb)
-
-
-def _stands_alone(right: Tokens) -> bool:
-    """Tell whether the right half has a subject of its own, plain enough to be sure of."""
-    own = find_finite(right)
-    if own is None or right[own.subject].low in _NO_SUBJECT:
-        return False
-    first, verb = right[own.subject], right[own.verb].low
-    if first.low in w.BASES and right[own.subject + 1].low in w.DETERMINERS:
-        return False  # “and create a game”
-    sure = verb in _SURE
-    plain = first.capital or first.low in w.DETERMINERS or first.low in w.SUBJECT_PRONOUNS
-    inside = {token.low for token in right[own.subject : own.verb]}
-    return (sure or plain) and not inside & _MUDDLING
-
-
-def _awaits_and(lows: list[str]) -> bool:
+def awaits_and(lows: list[str]) -> bool:
     """Tell whether “between” or “both” still waits for its “and”."""
-    open_at = max((i for i, low in enumerate(lows) if low in ("between", "both")), default=None)
-    return open_at is not None and "and" not in lows[open_at:]
-
-
-def _begins_list(left: Tokens, verb: Finite) -> bool:
-    """Tell “X was built, artisans and craftsmen were sent away”: the left half's end is a noun."""
-    ends = [i for i in range(verb.verb, len(left)) if left[i].low in ("and", ",", "or")]
-    last = left[ends[-1] + 1 :] if ends else ()
-    return bool(last) and last[0].low not in _SURE and find_finite(last) is None
-
-
-def _blocks(token: Token) -> bool:
-    return (
-        token.low in (":", "–", "—", ";")
-        or token.low in w.SUBORDINATORS
-        or token.low in w.WORDS["reporting"]
+    waiting = (
+        i
+        for i, low in enumerate(lows)
+        if low == "between" or (low == "both" and not is_plural("".join(lows[i + 1 : i + 2])))
     )
-
-
-def _scopes_over_both(text: str, left: Tokens, right: Tokens, verb: Finite) -> bool:
-    """Tell whether the right half ends in a qualifier that may hold for the left half too."""
-    if any(token.low in w.WORDS["trailing_scope"] for token in right):
-        return not any(token.low in w.WORDS["trailing_scope"] for token in left)
-    right_text = text[right[0].start : right[-1].end]
-    if not w.TIME.search(right_text) or w.TIME.search(text[left[0].start : left[-1].end]):
-        return False
-    # “is 139 m tall and opened in 1989”: the tenses differ, so the year is the second verb's.
-    second = find_finite(right)
-    place = second.verb if second else _skip(right)
-    later = right[place].low if place < len(right) else ""
-    earlier = left[verb.verb].low
-    return (earlier in w.PRESENT or earlier in w.SURE_S) == (later in w.PRESENT)
-
-
-def _is_second_verb(text: str, left: Tokens, right: Tokens, verb: Finite) -> bool:
-    """Tell whether the right half begins with a finite verb of the left half's subject."""
-    index = _skip(right)
-    first = left[verb.subject].low
-    if index >= len(right) or first in ("there", "this", "that", "what"):
-        return False
-    low, main = right[index].low, left[verb.verb].low
-    if low in _SURE:
-        return not (main in w.MODALS and low in ("have", "do"))
-    after = right[index + 1] if index + 1 < len(right) else None
-    if low in w.NOUN_S:
-        return _takes_object(after)
-    if not w.is_participle(low):
-        return False
-    return low in w.INTRANSITIVE or _is_second_past(text, left, right, verb)
-
-
-def _is_second_past(text: str, left: Tokens, right: Tokens, verb: Finite) -> bool:
-    """Tell “founded it and sold it” from “was designed and built”, “castles built and …”."""
-    main = left[verb.verb].low
-    rest = [token.low for token in left[verb.verb + 1 :]]
-    if any(w.is_participle(low) for low in rest) or not _may_follow_verb(right[_skip(right) + 1 :]):
-        return False
-    if main in w.AUXILIARIES:
-        # A year in the past cannot belong to “is”.
-        years = w.TIME.search(text[right[0].start : right[-1].end])
-        return main in w.BE & w.PRESENT and years is not None
-    return main in w.SURE_PAST or w.is_participle(main)
-
-
-def _may_follow_verb(rest: Tokens) -> bool:
-    """Tell “sold it”, “moved to”, “won” from “related styles”."""
-    if not rest or rest[0].capital or rest[0].low in w.PREPOSITIONS or rest[0].low == ",":
-        return True
-    return _takes_object(rest[0])
+    open_at = max(waiting, default=None)
+    return open_at is not None and "and" not in lows[open_at:]
 
 
 def subject_text(text: str, tokens: Tokens, verb: Finite) -> str:
@@ -361,7 +290,7 @@ def find_compounds(text: str) -> tuple[str, ...]:
     butter”, “between 3 and 5”); relative clauses and appositives count where commas set them off.
     Signs come in the order of the text, each once.
     """
-    tokens = read_tokens(text) if _may_join(text) else ()
+    tokens = read_tokens(text) if may_join(text) else ()
     signs = [sign for index in range(1, len(tokens)) if (sign := _find_sign(tokens, index))]
     if found := _CJK_SIGNS.search(text):
         signs.append(found.group())
@@ -376,7 +305,7 @@ def _find_sign(tokens: Tokens, index: int) -> str | None:
         around = before, *(token.low for token in tokens[index + 1 : index + 2])
         return "as well as" if around == ("as", "as") else None
     if low in ("and", "but", "yet"):
-        joins = _joins_statements(tokens[:index], _after_conjunction(tokens, index))
+        joins = _joins_statements(tokens[:index], after_conjunction(tokens, index))
         return low if joins else None
     if before != ",":
         return None
@@ -388,16 +317,16 @@ def _find_sign(tokens: Tokens, index: int) -> str | None:
 def _joins_statements(left: Tokens, right: Tokens) -> bool:
     lows = [token.low for token in left[1:]]
     verbs = [low for low in lows if low in w.AUXILIARIES or may_be_verb(low)]
-    if not right or _awaits_and(lows):
+    if not right or awaits_and(lows):
         return False
     if find_finite(right) or right[0].low in ("that", "if", "when", "because"):
         return bool(verbs) or find_finite(left) is not None
-    low = right[_skip(right) % len(right)].low
-    if low in _SURE:
+    low = right[skip_adverbs(right) % len(right)].low
+    if low in SURE:
         return find_finite(left) is not None or bool(verbs)
     if w.is_participle(low):
         return bool(verbs)
-    return low in _SURE_BASES and bool(w.MODALS & set(verbs))
+    return low in SURE_BASES and bool(w.MODALS & set(verbs))
 
 
 def may_be_verb(low: str) -> bool:

@@ -43,7 +43,7 @@ _ACTION = _compile(_OPENER + expand_phrases("action"))
 _ACTION_ANYWHERE = _compile(expand_phrases("action_anywhere"))
 _BY_COMPANY = _compile(_OPENER + r"we\b")
 _FOR_USER = _compile(expand_phrases("for_user"))
-_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"(?<![A-Za-z\d])\d")  # not that of a name: “X2”
 _QUESTION = re.compile(r"[?？؟][\"'”’»」』)）*\s]*$")
 _BELIEF = _compile(r"(?:i|we) (?:think|believe|feel|guess|suppose|find)\b(.*)")
 # What is left to check after “I think”: a number, a name, a past event.
@@ -100,7 +100,7 @@ def _is_action(text: str) -> bool:
 
 
 def _is_opinion(text: str) -> bool:
-    if not _DIGIT.search(text) and _OPINION.search(text):
+    if not _NUMBER.search(text) and _OPINION.search(text):
         return True
     belief = _BELIEF.match(text)
     return belief is not None and not _CHECKABLE.search(belief.group(1).lstrip())

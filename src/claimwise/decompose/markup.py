@@ -63,11 +63,17 @@ class Scan(NamedTuple):
     start: int
     is_heading: bool
     is_item: bool
+    # Where the sentence begins in the answer.
+    offset: int = 0
 
     @property
     def plain(self) -> str:
         """The masked text with spaces for markup: what rules are applied to."""
         return self.masked.replace(_FILL, " ")
+
+    def is_marked_up(self, place: int) -> bool:
+        """Tell whether markup stood at a place: “**” where a sentence opens in bold."""
+        return self.masked[place : place + 1] == _FILL
 
     @property
     def is_empty(self) -> bool:
@@ -85,7 +91,7 @@ def scan_markup(text: str, offset: int) -> Scan:
     heading = prefix is not None and prefix.group("heading") is not None
     item = prefix is not None and prefix.group("item") is not None
     if not _SIGN.search(text, start):
-        return Scan(_FILL * start + text[start:], [], start, heading, item)
+        return Scan(_FILL * start + text[start:], [], start, heading, item, offset)
     chars = list(text)
     chars[:start] = _FILL * start
     marks: list[Mark] = []
@@ -98,7 +104,7 @@ def scan_markup(text: str, offset: int) -> Scan:
             )
             for x in _find_targets(match)
         )
-    return Scan("".join(chars), marks, start, heading, item)
+    return Scan("".join(chars), marks, start, heading, item, offset)
 
 
 def strip_markup(masked: str) -> str:

@@ -16,13 +16,15 @@ from claimwise.decompose.clauses import (
     Token,
     Tokens,
     find_finite,
+    guess_finite,
+    is_plural,
     may_be_verb,
     read_tokens,
     subject_text,
 )
 
 Number = Literal["one", "many", "unknown"]
-Nature = Literal["man", "woman", "person", "thing", "unknown"]
+Nature = Literal["man", "woman", "person", "thing", "named", "unknown"]
 
 _MALE_NOUNS = w.WORDS["male_nouns"]
 _FEMALE_NOUNS = w.WORDS["female_nouns"]
@@ -31,12 +33,15 @@ _THINGS = w.WORDS["things"]
 _FIRMS = w.WORDS["firms"]
 _REFERRING = _FIRMS | w.WORDS["referring"]
 
+# What may stand before a pronoun and names nobody: “However,”, “In 1843,”, “I think”, “Source:”.
 _PRONOUN = re.compile(
     r"(?P<opener>(?:(?:yes|no|however|also|additionally|furthermore|moreover|in addition|then)"
-    r", )?)"
+    r", |(?P<phrase>(?:in|on|by|at|since|during|after|before|until|around|between) "
+    r"[^,.:;]{1,40}?,? )|(?:i|we) (?:think|believe) (?:that )?|[^:.,;]{1,40}: )?)"
     r"(?P<word>he|she|it|they|his|her|its|their|this|these|that|those|the)\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_LABEL = re.compile(r"^[^:.,;]{1,40}: (?=[A-Z])")  # “Length: The Velm is …”
 _POSSESSIVE = {"his": "he", "her": "she", "its": "it", "their": "they"}
 _EXPLETIVE = re.compile(w.expand_phrases("expletive"))
 _NO_NOUNS = w.AUXILIARIES | w.BASES | w.SURE_PAST | w.PREPOSITIONS | w.DETERMINERS | {"and", "or"}
@@ -52,6 +57,8 @@ class Subject(NamedTuple):
     nature: Nature
     # Lower-case words that it is known by: its head, and what “is a …” calls it.
     nouns: frozenset[str] = frozenset()
+    # A heading or an item names it.
+    is_introduced: bool = False
 
 
 class Resolved(NamedTuple):
@@ -71,20 +78,35 @@ class Memory:
     def __init__(self, question: str | None = None) -> None:
         self._question = question
         # Claims that are still to be read; None where everything before is forgotten.
-        self._unread: list[str | None] = []
+        self._unread: list[str | Subject | None] = []
         self._subject: Subject | None = None
         self._people: set[str] = set()
         # Other things in the last claim that a pronoun might mean.
         self._rivals: set[Number] = set()
+        # What the question asks about: the subject wherever nothing else is.
+        self._topic: Subject | None = None
+        self._is_introduced = False
 
     def forget(self) -> None:
         """Start over: after a heading or a question, or in a new item, nothing is certain."""
         self._unread.append(None)
 
+    def introduce(self, name: str) -> None:
+        """Take the name of a heading or an item for what the sentences below it are about."""
+        self._unread.append(_read_name(name))
+        self._is_introduced = True
+
+    def note_rivals(self) -> None:
+        """Remember that the sentence was about two things: what follows may be about either."""
+        self._unread.append("")
+
     def resolve(self, wording: str) -> Resolved:
         """Replace the pronoun that opens a claim, or flag it; then remember the claim's subject."""
         match = _PRONOUN.match(wording)
-        if not match or not (word := _referring_word(match)):
+        word = _referring_word(match) if match else None
+        if match and word is None and self._names_parent(match):
+            word = "the"
+        if not match or not word:
             self._unread.append(wording)
             return Resolved(wording)
         self._catch_up()
@@ -95,12 +117,21 @@ class Memory:
             else:  # someone or something new may have entered: what follows is uncertain as well
                 self._subject = None
             return Resolved(wording, ambiguous=True)
-        whole = match.group("opener") + _replace(match, found.text)
-        if match.group("word").lower() in _POSSESSIVE:
+        whole = _put_in(match, found.text)
+        if match.group("word").lower() in ("its", "their"):
             self._subject = None  # “Its lift is slow. It …”: the tower or the lift?
         tokens = read_tokens(whole)
         self._note_rivals(whole, tokens, find_finite(tokens))
-        return Resolved(whole[0].upper() + whole[1:], antecedent=found.text)
+        return Resolved(whole, antecedent=found.text)
+
+    def _names_parent(self, match: re.Match[str]) -> bool:
+        """Tell whether “the site” is the site that the sentence stands under."""
+        if not self._is_introduced or match.group("word").lower() != "the":
+            return False
+        self._catch_up()
+        noun = _first_word(match.group("rest")).lower()
+        named = self._subject is not None and self._subject.is_introduced
+        return named and self._subject is not None and noun in self._subject.nouns
 
     def _find(self, word: str, rest: str) -> Subject | None:
         subject = self._subject
@@ -109,7 +140,7 @@ class Memory:
         if word in ("he", "she"):
             fits = self._fits_person(subject, word)
         elif word == "it":
-            fits = subject.number == "one" and subject.nature in ("thing", "unknown")
+            fits = subject.number == "one" and subject.nature in ("thing", "named", "unknown")
             fits = fits and "one" not in self._rivals
         elif word == "they":
             fits = subject.number == "many" and "many" not in self._rivals
@@ -120,23 +151,37 @@ class Memory:
         return subject if fits else None
 
     def _fits_person(self, subject: Subject, word: str) -> bool:
-        natures = {"he": ("man", "person"), "she": ("woman", "person")}[word]
-        others = {name for name in self._people if name not in subject.text}
-        return subject.number == "one" and subject.nature in natures and not others
+        gender = "man" if word == "he" else "woman"
+        if subject.nature not in (gender, "person", "named"):
+            return False
+        others = {
+            name
+            for name in self._people
+            if name not in subject.text and _tell_gender(name) in (gender, None)
+        }
+        is_topic = self._topic is not None and self._topic.text in subject.text
+        return subject.number == "one" and (is_topic or not others)
 
     def _catch_up(self) -> None:
         if self._question:
-            self._subject, self._question = _read_question(self._question), None
-        for wording in self._unread:
-            if wording is None:
-                self._subject = None
+            self._topic, self._question = _read_question(self._question), None
+            self._subject = self._topic
+        for unread in self._unread:
+            if unread == "":
+                self._rivals = {"one", "many"}
+            elif isinstance(unread, str):
+                self._observe(unread)
             else:
-                self._observe(wording)
+                self._subject = unread or self._topic
+                self._rivals = set()
+                if unread:
+                    self._people.clear()
         self._unread.clear()
 
     def _observe(self, wording: str) -> None:
+        wording = _LABEL.sub("", wording)
         tokens = read_tokens(wording)
-        verb = find_finite(tokens)
+        verb = find_finite(tokens) or guess_finite(tokens)
         self._subject = _read_subject(wording, tokens, verb)
         self._note_rivals(wording, tokens, verb)
 
@@ -148,9 +193,31 @@ class Memory:
             self._people.add(subject)
 
 
+def find_pronoun(wording: str) -> str | None:
+    """Return the pronoun, or the “the” of “the company”, that opens a claim; None without one."""
+    match = _PRONOUN.match(wording)
+    return _referring_word(match) if match else None
+
+
+def replace_pronoun(wording: str, antecedent: str) -> str:
+    """Put an antecedent in the place of the pronoun that opens a claim, if one does."""
+    match = _PRONOUN.match(wording)
+    return _put_in(match, antecedent) if match and _referring_word(match) else wording
+
+
+def _put_in(match: re.Match[str], antecedent: str) -> str:
+    opener = match.group("opener")
+    if opener and not opener.endswith(": "):
+        antecedent = re.sub(r"^(?:The|Your) ", lambda found: found[0].lower(), antecedent)
+    whole = opener + _replace(match, antecedent)
+    return whole[0].upper() + whole[1:]
+
+
 def _referring_word(match: re.Match[str]) -> str | None:
     """Return the pronoun, lower-case and without possessive; None where nothing is referred to."""
     word, rest = match.group("word").lower(), match.group("rest")
+    if match.group("phrase") and not _names_nobody(match.group("phrase"), word):
+        return None
     following = _first_word(rest).lower().strip(".,;:")
     if word == "it" and _EXPLETIVE.match(rest.replace("’", "'")):
         return None
@@ -159,6 +226,29 @@ def _referring_word(match: re.Match[str]) -> str | None:
     if word in ("this", "that", "these", "those"):
         return None if following in ("year", "time", "month", "week", "morning", "said") else word
     return _POSSESSIVE.get(word, word)
+
+
+def _names_nobody(phrase: str, word: str) -> bool:
+    """Tell whether an opening phrase has nothing that the pronoun after it may mean."""
+    if word not in ("he", "she", "it", "they"):
+        return False
+    tokens = read_tokens(phrase)[1:]
+    named = any(token.capital and not w.TIME.match(token.low.title()) for token in tokens)
+    return not named and not any(token.low in w.DETERMINERS for token in tokens)
+
+
+def _tell_gender(name: str) -> Nature | None:
+    first = name.split()[0].lower().rstrip(".")
+    return "man" if first in w.WORDS["men"] else "woman" if first in w.WORDS["women"] else None
+
+
+def _read_name(name: str) -> Subject:
+    """Return what a heading or item names; a name may be anybody's or anything's."""
+    last = name.split()[-1]
+    lows = [word.lower().strip(".,") for word in name.split()]
+    nature: Nature = _tell_gender(name) or ("thing" if set(lows) & _THINGS else "named")
+    number: Number = "many" if is_plural(last.lower()) or "and" in lows else "one"
+    return Subject(name, number, nature, frozenset(lows[-1:]), is_introduced=True)
 
 
 def _first_word(text: str) -> str:
@@ -239,6 +329,8 @@ def _number(lows: list[str], head: int, after: Tokens) -> Number:
     if verb in w.WORDS["plural_verbs"]:
         return "many"
     noun = lows[head]
+    if verb in w.BASES and is_plural(noun):
+        return "many"
     if lows[0] in ("a", "an", "each", "every", "one"):
         return "one"
     if noun.endswith("s") and not noun.endswith(("ss", "us", "is")):
@@ -273,8 +365,7 @@ def _find_rivals(tokens: Tokens, verb: Finite | None) -> set[Number]:
         named = token.low in ("a", "an", "the", "another", "one") or _is_name(token, before)
         if token.low == "it" or (active and named and before not in w.PREPOSITIONS):
             rivals.add("one")
-        plural = token.low.endswith("s") and not token.low.endswith(("ss", "us", "is"))
-        if token.low == "them" or ((active or passive) and plural):
+        if token.low == "them" or ((active or passive) and is_plural(token.low)):
             rivals.add("many")
         before = token.low
     return rivals
@@ -302,6 +393,9 @@ def _find_people(wording: str) -> set[str]:
 
 def _read_question(question: str) -> Subject | None:
     """Return what a question asks about, when it names one thing only."""
+    if aspect := w.ASPECT.search(question):  # “What are the pros and cons of heat pumps?”
+        name = question[aspect.end() :].strip(" ?.")
+        return _read_name(name) if name and len(name.split()) < 5 else None
     tokens = read_tokens(question)[1:]
     found: list[list[Token]] = []
     current: list[Token] = []

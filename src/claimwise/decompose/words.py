@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
 
+from claimwise.text.word_lists import read_sections
 
-def read_sections(name: str) -> dict[str, list[str]]:
-    """Return the lines of a list of this package by section, without comments and empty ones."""
-    sections: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in (resources.files(__package__) / name).read_text("utf-8").splitlines():
-        if line.startswith("[") and line.endswith("]"):
-            lines = sections.setdefault(line[1:-1], [])
-        elif line and not line.startswith("#"):
-            lines.append(line)
-    return sections
-
-
-_PHRASES = read_sections("phrases.txt")
+_PHRASES = read_sections(__package__, "phrases.txt")
 
 
 def expand_phrases(name: str) -> str:
@@ -28,7 +16,8 @@ def expand_phrases(name: str) -> str:
 
 
 WORDS = {
-    name: frozenset(" ".join(lines).split()) for name, lines in read_sections("words.txt").items()
+    name: frozenset(" ".join(lines).split())
+    for name, lines in read_sections(__package__, "words.txt").items()
 }
 SUBJECT_PRONOUNS = WORDS["subject_pronouns"]
 DETERMINERS = WORDS["determiners"]
@@ -36,7 +25,8 @@ OBJECT_STARTS = (
     DETERMINERS - {"that"}
     | {"it", "them", "him", "us", "me", "you", "about", "around"}
     | {f"{word}self" for word in ("him", "her", "it")}
-    | {"themselves", "approximately"}
+    | {"themselves", "approximately", "either", "more", "fewer", "less", "over", "nearly", "almost"}
+    | {"little", "much", "only", "almost", "roughly"}
 )
 PREPOSITIONS = WORDS["prepositions"]
 SUBORDINATORS = WORDS["subordinators"]
@@ -48,6 +38,14 @@ PRESENT = WORDS["present"]
 INTRANSITIVE = WORDS["intransitive"]
 MOVING = INTRANSITIVE | WORDS["moving"]
 BASES = WORDS["regular"] | WORDS["regular_noun"] | {v.split("-")[0] for v in WORDS["irregular"]}
+# “Advantages of Kite” is about Kite.
+ASPECT = re.compile(
+    r"(?:the |some )?(?:main |key |important |basic )?(?:(?:advantages|disadvantages|pros|cons|"
+    r"benefits|drawbacks|strengths|weaknesses|features|facts|details|history|overview|summary|timeline|"
+    r"milestones|characteristics|properties|specifications)(?: (?:and|&) )?)+ (?:of|about|for) "
+    r"(?:using )?",
+    re.IGNORECASE,
+)
 TIME = re.compile(
     r"\b(?:1\d{3}|20\d\d)\b|\b(?:BCE?|AD|CE|yesterday|today|tomorrow|ago|centur(?:y|ies)|decades?|"
     r"January|February|March|April|June|July|August|September|October|November|December|"
@@ -72,6 +70,12 @@ _IRREGULAR = [verb.split("-") for verb in WORDS["irregular"]]
 # Third persons that may be plural nouns, and those that may not.
 NOUN_S = frozenset(map(_third_person, WORDS["regular_noun"])) | WORDS["irregular_noun"]
 SURE_S = frozenset(map(_third_person, BASES)) - NOUN_S
+# Base forms that are no nouns as well.
+PLAIN_BASES = (
+    BASES
+    - WORDS["regular_noun"]
+    - {verb for verb, _, _ in _IRREGULAR if _third_person(verb) in WORDS["irregular_noun"]}
+)
 # Past forms that are no participles (“wrote”), and those that may be (“built”).
 SURE_PAST = frozenset(past for _, past, participle in _IRREGULAR if past != participle) | {"said"}
 _PARTICIPLES = frozenset(map(_regular_past, WORDS["regular"] | WORDS["regular_noun"])) | {

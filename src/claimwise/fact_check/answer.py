@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from claimwise.decompose import find_compounds
 from claimwise.decompose.answers import split_sentences
-from claimwise.decompose.clauses import split_clauses
+from claimwise.decompose.joins import split_clauses
 from claimwise.decompose.kinds import is_opinion
 from claimwise.judges.closed_book import ClosedBookJudge, JudgedReply, merge_repeated
 from claimwise.judges.doubts import find_field, has_specifics, has_value_words

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from claimwise.judges.facts import Facts, Quantity, read_spelled, same_quantity
+from claimwise.judges.words import UNSPACED
 
 _CONVERTED = 0.03  # how far a figure given in another unit may be rounded
 _ABOUT = 0.1  # how far "about" reaches
@@ -47,7 +48,7 @@ _GOES_ON = re.compile(r"-(?:one|two|three|four|five|six|seven|eight|nine)\b", re
 _SPACE = re.compile(r"[\s-]")
 _PART_BEFORE = re.compile(r"\w[-‑/]$|[/.:#]$|−$")
 _RANGE_BEFORE = re.compile(r"\d[-‑]$")
-_PART_AFTER = re.compile(r"[\w/:]|\.\d")
+_PART_AFTER = re.compile(rf"(?![{UNSPACED}])[\w/:]|\.\d")
 _ONE_NUMBER = re.compile(r"[\s-]+|\s+and\s+")
 _BETWEEN = re.compile(r"\bbetween\s+[$€£¥]?$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")

@@ -24,9 +24,10 @@ NO_WORDS = "no_words"
 _MISBOUND = 0.1
 # Below this probability of support nobody takes a swapped value for the right one.
 _UNLIKELY = 0.2
+# The same words for every answer: a run shows them once, with the number of answers.
 _FALLBACK = (
-    "{count} of the claims, or their sources, are not English: the encoder reads English only, "
-    "so these were judged by the lexical tier, which is less exact"
+    "some claims, or their sources, are not English: the encoder reads English only, so these were "
+    "judged by the lexical tier, which is less exact and whose accuracy was measured on English"
 )
 
 
@@ -51,6 +52,19 @@ class EmbeddedVerifier:
         from claimwise.judges.card import describe_agreement
 
         return describe_agreement(self.name)
+
+    def describe_agreement(self, verdicts: Sequence[ClaimVerdict]) -> str | None:
+        """Return how far the tiers that judged some claims agree with people."""
+        from claimwise.judges.card import describe_agreement
+
+        judged = [verdict.instrument for verdict in verdicts if verdict.scores is not None]
+        fallen = judged.count("lexical") if self._encoder else 0
+        if not fallen:
+            return self.agreement
+        lexical = f"{describe_agreement('lexical')}, all English"
+        if fallen == len(judged):
+            return f"by its lexical tier: {lexical}"
+        return f"{self.agreement}; {fallen} of {len(judged)} claims by its lexical tier: {lexical}"
 
     @property
     def _tier(self) -> Tier:
@@ -89,8 +103,8 @@ class EmbeddedVerifier:
                 )
             else:
                 verdicts.append(decide_claim(claim, found, index, as_of))
-        fallen = sum(w is not None and w.tier != self.name for w in weighed.values())
-        return verdicts, [_FALLBACK.format(count=fallen)] if fallen else []
+        fallen = any(w is not None and w.tier != self.name for w in weighed.values())
+        return verdicts, [_FALLBACK] if fallen else []
 
     def _index(self, sources: tuple[Source, ...]) -> EvidenceIndex:
         """Return the sources' index; answers that share their sources share it."""

@@ -162,7 +162,12 @@ class Facts:
     @lazy
     def negations(self) -> int:
         """How often it says "not" or the like."""
-        return len(_NEGATION.findall(self.small))
+        return count_negations(self.small)
+
+
+def count_negations(small: str) -> int:
+    """Return how often an English text, in small letters, says "not" or the like."""
+    return len(_NEGATION.findall(small))
 
 
 def find_facts(text: str) -> Facts:

@@ -12,15 +12,25 @@ from collections.abc import Sequence
 from operator import attrgetter, itemgetter
 
 from claimwise.judges.amounts import Amount, read_amounts, read_years
-from claimwise.judges.facts import Day, Facts, Quantity, load_opposites
+from claimwise.judges.facts import Day, Facts, Quantity, count_negations, load_opposites
 from claimwise.judges.lazy import lazy
-from claimwise.judges.words import COMMON_STEMS, Word, find_stem, is_common, read_stems, read_words
+from claimwise.judges.words import (
+    COMMON_STEMS,
+    ENGLISH_ALONE,
+    Word,
+    find_stem,
+    is_common,
+    read_stems,
+    read_words,
+)
+from claimwise.text.languages import find_denials, find_language
 
 # All of these are looked for in small letters.
 _CLAUSE = re.compile(
     r"[,;:()…—]\s|\s[–-]\s|\b(?:but|and|although|though|because|since|while|whereas|which|who|that|if|"
     r"unless|so|when|or|than|except|unlike)\b"
 )
+_LETTERS = re.compile(r"[^\W\d_]+")
 _HEDGES = frozenset(map(find_stem, ("nearly", "almost", "approximately", "roughly", "around")))
 _SILENT = COMMON_STEMS | _HEDGES
 # Denials, without those that deny nothing: "not only", "no more than", "not unusual".
@@ -114,13 +124,29 @@ class TextFacts(Facts):
     @lazy
     def denials(self) -> list[tuple[int, int]]:
         """Where it denies something."""
+        if self.language:
+            return find_denials(self.small, self.language)
         return [match.span() for match in _DENIAL.finditer(self.small)]
 
     @lazy
+    def language(self) -> str | None:
+        """What language it is in, where that is not English."""
+        words = frozenset(_LETTERS.findall(self.small))
+        return find_language(self.small, words, len(words & ENGLISH_ALONE))
+
+    @lazy
+    def negations(self) -> int:
+        """How often it says "not" or the like, in its language."""
+        return len(self.denials) if self.language else count_negations(self.small)
+
+    @lazy
     def denied(self) -> list[Word]:
-        """The first content word after each denial in its clause."""
+        """The first content word after each denial in its clause; in Japanese the one before."""
         found: list[Word] = []
         for start, end in self.denials:
+            if self.language == "japanese":
+                found += self._list_before(start, 1)
+                continue
             _, last = self.clause_of(start)
             found += [word for word in self._list_after(end, 1) if word.end <= last]
         return found

@@ -13,6 +13,7 @@ from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
+from claimwise.text.languages import load_shared_words, load_small_words
 from claimwise.text.word_limits import UNSPACED
 
 _Read = TypeVar("_Read")
@@ -20,9 +21,19 @@ _Read = TypeVar("_Read")
 # Numbers keep their separators; letters of unspaced scripts come one by one.
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{UNSPACED}]|[^\W\d_{UNSPACED}]+(?:['’][^\W\d_]+)?")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+_RUSSIAN = re.compile(
+    r"(?<=\w{4})(?:ами|ями|ого|его|ому|ему|ыми|ими|ов|ев|ей|ам|ям|ах|ях|ом|ем|ой|ый|ий|ая|яя|ое|ее|ые|"
+    r"ие|ую|юю|а|я|о|е|ы|и|у|ю|ь)$"
+)
+_ARABIC = re.compile(r"^[وبلف]?ال(?=\w{3})|(?<=\w{4})ا$")
+# French and Italian: “l'église”, “n'est”, “dell'arte”.
+_ELIDED = frozenset(
+    ("c", "d", "j", "l", "m", "n", "qu", "s", "t", "un", "all", "dall", "dell", "nell", "quell",
+     "sull", "jusqu", "lorsqu", "puisqu")
+)  # fmt: skip
 _RUN = re.compile(r"\S+")
 
-COMMON_WORDS = frozenset(
+_ENGLISH_WORDS = frozenset(
     (files("claimwise.judges") / "data" / "common_words.txt").read_text(encoding="utf-8").split()
 )
 
@@ -46,7 +57,9 @@ def find_stem(word: str) -> str:
     word = word.lower().replace("’", "'")
     if "'" in word:
         word = _uncontract(word)
-    return _cut_ending(word) if word.isascii() and len(word) > 3 else word
+    if len(word) <= 3:
+        return word
+    return _cut_ending(word) if word.isascii() else _cut_foreign(word)
 
 
 def _uncontract(word: str) -> str:
@@ -54,6 +67,8 @@ def _uncontract(word: str) -> str:
     if word.endswith("n't"):
         return {"can't": "can", "won't": "will", "shan't": "shall"}.get(word, word[:-3] or "not")
     head, _, tail = word.partition("'")
+    if head in _ELIDED and len(tail) > 2:
+        return tail
     return head if tail in ("s", "ve", "re", "ll", "d", "m") else word.replace("'", "")
 
 
@@ -62,6 +77,13 @@ def _plain_number(word: str) -> str:
     if "." in whole and whole.count(".") == 1:
         whole = whole.rstrip("0").rstrip(".")
     return whole
+
+
+def _cut_foreign(word: str) -> str:
+    """Cut the commonest endings of Russian, and the article of Arabic."""
+    if word[0] > "\u05ff" and len(word) > 4:
+        return _ARABIC.sub("", word)
+    return _RUSSIAN.sub("", word) if "\u0400" <= word[0] <= "\u04ff" else word
 
 
 def _cut_ending(word: str) -> str:
@@ -158,4 +180,12 @@ def lower_letters(text: str) -> str:
     return text.replace("İ", "i").lower()  # the one letter whose small form is longer
 
 
-COMMON_STEMS = frozenset(COMMON_WORDS | {find_stem(word) for word in COMMON_WORDS})
+def _stem_all(words: frozenset[str]) -> frozenset[str]:
+    return words | frozenset(map(find_stem, words))
+
+
+ENGLISH_STEMS = _stem_all(_ENGLISH_WORDS)
+# Small words of English that other languages write alike show no language.
+ENGLISH_ALONE = ENGLISH_STEMS - load_shared_words()
+# What English writes alike is not among the other languages' words.
+COMMON_STEMS = ENGLISH_STEMS | _stem_all(load_small_words())

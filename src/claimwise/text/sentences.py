@@ -19,6 +19,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
+from claimwise.text.languages import compile_abbreviations
+
 # Possessive quantifiers (*+) keep hostile input from making these patterns backtrack.
 _LINE = re.compile(r"[^\n\r\v\f\x85\u2028\u2029]++")
 _LINE_KIND = re.compile(
@@ -29,6 +31,7 @@ _LINE_KIND = re.compile(
         | (?:[-*_=][ \t]*+){3,}$       # ruler, underlined heading
         | \|?[ \t:]*+-{2,}+[-:|\ \t]*+$ # border between a table's head and body
       )
+    | (?P<label>(?:\*\*|__)[^*_\n]{1,40}(?::(?:\*\*|__)|(?:\*\*|__):)[ \t])
     | (?P<item>(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)]|\(?[a-z]\))[ \t]++(?=\S)|[•‣◦▪](?=\S))
     )""",
     re.VERBOSE,
@@ -68,13 +71,18 @@ _SMALL_START = re.compile(r"[({\[\"'“‘«]*+[a-zß-öø-ÿ]")
 # the sentence after all when one of these words follows.
 _STARTERS = (
     "The|It|This|That|These|Those|He|She|They|We|You|There|However|In|If|When|A|An|For|Its|His|Her|"
-    "Their|Our|Your|I|No|Yes|As|At|On|Also|After|Before|While|Although|Please|Then|But|And|Or"
+    "Their|Our|Your|I|No|Yes|As|At|On|Also|After|Before|While|Although|Please|Then|But|And|Or|Both|All|"
+    "Most|Many|Some|Each|Every|Such|Here|Today|Since|During|From|With|By|To|Of|One|Another|Several|What|"
+    "Who|Where|Why|How|Which"
 )
 _CERTAIN = re.compile(
     r"(?<=\w)[.!?][\"”’)]?[ \t\n]+(?=(?:" + _STARTERS + r")[ \t\n,'’])"
     r"|(?<=\w{3})[.!?][ \t\n]+(?=[\"“«‘][A-Z])"
     # A small-letter word of three letters or more is rarely an abbreviation before a capital.
     r"|(?P<small>(?<=[a-z]{3}))[.!?][ \t\n]+(?=[A-Z])"
+    # “weighs 0.5 kg. Ravens are”: after a unit, a word and a small one.
+    r"|(?<=\d[ \u00a0](?:kg|km|cm|mm|mg|ml|ft|GB|MB|TB|kW|MW))\.[ \t\n]+(?=[A-Z][a-z]+ [a-z])"
+    r"|(?<=\d[ \u00a0][gmlhVW])\.[ \t\n]+(?=[A-Z][a-z]+ [a-z])"
     r"|[.!?](?:[⁰¹²³⁴-⁹]{1,6}|\[\^?\d{1,4}\]|【\d[^【】\n]{0,60}】)\s"
 )
 _ANSWER_NO = re.compile(r"(?:^|(?<=[.!?]\s))No\.\s(?=[A-Z])")
@@ -90,6 +98,12 @@ _NEVER_LAST = re.compile(
     r"Hon|[Ff]igs?|Eq|[Ss]ec|approx|ca|esp|incl|excl|dept|govt|art|vol|min|max|etc|est|ref|cap|resp"
     r")\.\s*+$"
 )
+# German: “am 3. Mai”, “der 2. Weltkrieg”.
+_ORDINAL = re.compile(
+    r"\b(?:am|vom|zum|bis|der|den|dem|des|die|das|seit|ab|im) \d{1,2}\.\s*+$", re.IGNORECASE
+)
+# Russian and Polish: “в 1903 г. Он …”, “w 1901 r. Bilet …”.
+_YEAR_END = re.compile(r"(?<=\d[ \u00a0][гr])\.[ \t\n]+(?=[А-ЯЁA-ZŁŚŻĆ])")
 _SMALL = re.compile(r"\b[a-z]{3,}[.!?]\s*+$")
 _TAIL = 16  # long enough for any of them
 
@@ -197,6 +211,8 @@ def _find_borders(block: str) -> list[int]:
 
         shown = _LONG_RUN.sub(_hide_stops, block)
         borders.update(start for start, _ in nupunkt.sent_spans(shown))
+    if not block.isascii() or " r. " in block:
+        borders.update(match.end() for match in _YEAR_END.finditer(block))
     if "No." in block:
         borders.update(match.end() for match in _ANSWER_NO.finditer(block))
     borders -= {0, len(block)}
@@ -236,10 +252,19 @@ def _mend_borders(block: str, borders: list[int]) -> list[int]:
         border = _skip_marks(block, border)
         nearest = bisect_right(code_starts, border) - 1
         in_code = nearest >= 0 and codes[nearest][0] < border < codes[nearest][1]
-        if border > text_start and not in_code and not _goes_on_small(block, begin, border):
+        goes_on = in_code or _goes_on_small(block, begin, border)
+        if border > text_start and not goes_on and not _ends_short(block, begin, border):
             mended.append(border)
             begin, text_start = border, _skip_enumerator(block, border)
     return mended
+
+
+def _ends_short(block: str, begin: int, border: int) -> bool:
+    """Tell whether what ends at a border is an abbreviation, or an ordinal, of some language."""
+    tail = block[max(begin, border - _TAIL) : border]
+    if _YEAR_END.search(block, max(0, border - _TAIL), border + 1):
+        return False
+    return _ORDINAL.search(tail) is not None or compile_abbreviations().search(tail) is not None
 
 
 def _skip_marks(block: str, border: int) -> int:

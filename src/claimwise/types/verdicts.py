@@ -28,6 +28,14 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     target: str
 
 
+class Ancestor(msgspec.Struct, frozen=True, kw_only=True):
+    """A heading, list item or table cell whose words a claim took over: its place in the answer."""
+
+    text: str
+    start: int
+    end: int
+
+
 class AnswerClaim(msgspec.Struct, frozen=True, kw_only=True):
     """One claim of an answer, with its place.
 
@@ -48,6 +56,8 @@ class AnswerClaim(msgspec.Struct, frozen=True, kw_only=True):
     # Signs that it still holds more than one statement ("and", "; "…), as the detector names them.
     compound: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
+    # What it stands under and took words from, outermost first: headings, items, cells.
+    ancestors: tuple[Ancestor, ...] = ()
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
