@@ -53,6 +53,9 @@ _UNITS: dict[str, tuple[str, float]] = {
     "°f": ("fahrenheit", 1), "hz": ("frequency", 1), "khz": ("frequency", 1e3),
     "mhz": ("frequency", 1e6), "ghz": ("frequency", 1e9),
 }  # fmt: skip
+_UNIT_FORMS = {
+    unit + ending: measured for ending in ("es", "s", "") for unit, measured in _UNITS.items()
+}
 _MONTHS = {
     "january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4,
     "may": 5, "june": 6, "jun": 6, "july": 7, "jul": 7, "august": 8, "aug": 8, "september": 9,
@@ -78,12 +81,17 @@ _NUMBER = re.compile(
     r"|(?<![A-Za-z0-9_.])(?P<number2>\d+(?:\.\d+)?)(?P<unit2>[A-Za-z]{1,5}|%)(?![A-Za-z0-9_])",
     re.IGNORECASE,
 )
+_NUMBER_PARTS = (
+    "currency", "minus", "number", "scale", "attached", "unit", "number2", "unit2"
+)  # fmt: skip
 _SPELLED_NUMBER = re.compile(
     rf"\b(?P<number>{'|'.join(_SPELLED)})\b"
     r"(?:[\s-](?P<ones>one|two|three|four|five|six|seven|eight|nine)\b)?"
     r"(?:[\s-](?P<scale>hundred|thousand|million|billion|trillion)\b)?"
     r"(?:[\s-](?P<unit>per cent|[a-z]+))?"
 )
+_SPELLED_STEMS = frozenset(map(find_stem, _SPELLED))
+_MONTH_STEMS = frozenset(map(find_stem, _MONTHS))
 _DIGIT = re.compile(r"\d")
 _NO_DIGIT = re.compile(r"[^\d.]")
 _BEFORE_DIGITS = 3  # a currency, a space, a minus
@@ -140,9 +148,21 @@ class Facts:
         return lower_letters(self.text)
 
     @lazy
+    def stems(self) -> list[str]:
+        """The stems of its words, in order."""
+        return read_stems(self.text)
+
+    @lazy
+    def stem_set(self) -> frozenset[str]:
+        """The different stems."""
+        return frozenset(self.stems)
+
+    @lazy
     def quantities(self) -> tuple[Quantity, ...]:
         """Its numbers, in order; those of dates are none."""
-        spelled = _find_spelled(self.text, self.small)
+        # The stems, which are known, spare most texts the search.
+        says_number = not self.stem_set.isdisjoint(_SPELLED_STEMS)
+        spelled = _find_spelled(self.text, self.small) if says_number else []
         if not _DIGIT.search(self.text):
             return tuple(spelled)
         taken = {place for day in self.days for place in range(day.start, day.end)}
@@ -152,7 +172,8 @@ class Facts:
     @lazy
     def days(self) -> tuple[Day, ...]:
         """Its dates."""
-        return _find_days(self.text, self.small) if _DIGIT.search(self.text) else ()
+        dated = "-" in self.text or not self.stem_set.isdisjoint(_MONTH_STEMS)
+        return _find_days(self.text, self.small) if dated and _DIGIT.search(self.text) else ()
 
     @lazy
     def names(self) -> tuple[Name, ...]:
@@ -196,17 +217,18 @@ def _find_digits(text: str) -> list[Quantity]:
     """
     found: list[Quantity] = []
     for match in _scan_numbers(text):
-        digits = match["number"] or match["number2"]
-        attached, unit = match["attached"] or "", match["unit"] or match["unit2"] or ""
-        scale = match["scale"] or attached
-        if attached.lower() == "m" and not match["currency"]:
-            scale, unit = "", attached
-        elif match["currency"] and unit.lower() in ("m", "bn", "mn", "k"):
+        currency, minus, number, scale, attached, unit, number2, unit2 = match.group(*_NUMBER_PARTS)
+        digits, unit = number or number2, unit or unit2 or ""
+        if attached and attached.lower() == "m" and not currency:
+            unit = attached
+        elif currency and unit.lower() in ("m", "bn", "mn", "k"):
             scale = unit
-        value = float(digits.replace(",", "")) * _SCALE.get(scale.lower(), 1.0)
-        if match["minus"]:
-            value = -value
-        found.append(_make_quantity(match, value, unit, digits, match["currency"]))
+        else:
+            scale = scale or attached
+        value = float(digits.replace(",", ""))
+        if scale:
+            value *= _SCALE.get(scale.lower(), 1.0)
+        found.append(_make_quantity(match, -value if minus else value, unit, digits, currency))
     return found
 
 
@@ -261,11 +283,9 @@ def _read_unit(
     """Return what a number measures, the factor to base units, and whether the unit is known."""
     if currency:
         return (*_UNITS[currency], False)
-    plain = unit.lower()
-    for form in (plain, plain.removesuffix("s"), plain.removesuffix("es")):
-        if form in _UNITS and form:
-            what, factor = _UNITS[form]
-            return what, factor, True
+    known = _UNIT_FORMS.get(unit.lower())
+    if known is not None:
+        return (*known, True)
     if digits and len(digits) == 4 and digits.isdecimal() and _YEARS[0] <= value <= _YEARS[1]:
         return "year", 1.0, False
     return "", 1.0, False

@@ -13,6 +13,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 _LINE = re.compile(r"[^\n]*\n?")
+# Without these a text has no table, or no labelled line; most have neither.
+_THREE_LINES = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+\n){2}[^\S\n]*+\S", re.MULTILINE)
+_HAS_LABEL = re.compile(r"^[^:\n]++:(?:\*\*|__)?[ \t]", re.MULTILINE)
 _BORDER = re.compile(r"\s*\|?[ \t]*:?-{2,}[-:| \t]*\s*")
 _CSV_FIELD = re.compile(r'"(?:[^"]|"")*"|[^,;\t\n\r]*')
 _SEPARATORS = ("\t", ";", ",")
@@ -100,18 +103,24 @@ def find_records(text: str) -> list[Record]:
     """
     if _JSON.match(text):
         return sorted(_read_json(text))
-    if "|" not in text and ":" not in text and not any(sign in text for sign in _SEPARATORS):
+    tables = any(sign in text for sign in ("|", *_SEPARATORS)) and _THREE_LINES.search(text)
+    labels = _HAS_LABEL.search(text)
+    if not tables and not labels:
         return []
     lines = [_Line(m.start(), m[0].rstrip("\r\n")) for m in _LINE.finditer(text) if m[0]]
-    found: list[Record] = []
+    found = list(_read_tables(lines)) if tables else []
+    if labels:
+        taken = {record.start for record in found}
+        found += _read_blocks(lines, taken, len(lines))
+    return sorted(found)
+
+
+def _read_tables(lines: Sequence[_Line]) -> Iterator[Record]:
     for number, (kind, group) in enumerate(groupby(lines, key=lambda line: _line_kind(line.text))):
         if kind == "pipe":
-            found += _read_markdown(list(group), number)
+            yield from _read_markdown(list(group), number)
         elif kind == "text":
-            found += _read_csv(list(group), number)
-    taken = {record.start for record in found}
-    found += (r for r in _read_blocks(lines, taken, len(lines)))
-    return sorted(found)
+            yield from _read_csv(list(group), number)
 
 
 def _line_kind(line: str) -> str:

@@ -19,7 +19,6 @@ _Read = TypeVar("_Read")
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{_UNSPACED}]|[^\W\d_{_UNSPACED}]+(?:['’][^\W\d_]+)?")
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
-_RUN = re.compile(r"\S+")
 
 COMMON_WORDS = frozenset(
     (files("claimwise.judges") / "data" / "common_words.txt").read_text(encoding="utf-8").split()
@@ -85,11 +84,14 @@ def read_words(text: str) -> list[Word]:
     Characters of unspaced scripts are joined into overlapping pairs, the usual unit for counting
     words in them; one that stands alone is a word.
     """
-    return [
-        Word(stem, run.start() + start, run.start() + end)
-        for run in _RUN.finditer(text)
-        for stem, start, end in _WORDS[run[0]]
-    ]
+    words: list[Word] = []
+    at = 0
+    for run in text.split():
+        at = text.index(run, at)
+        for stem, start, end in _WORDS[run]:
+            words.append(Word(stem, at + start, at + end))
+        at += len(run)
+    return words
 
 
 def read_stems(text: str) -> list[str]:
