@@ -41,7 +41,7 @@ _CLOCK = re.compile(
     r"|(?<![\w.:])(?P<hour2>[01]?\d|2[0-4]):(?P<minute2>[0-5]\d)(?![\w:])",
     re.IGNORECASE,
 )
-_HAS_CLOCK = re.compile(r"\d(?:\s?[ap]\.?m|:\d)", re.IGNORECASE)
+_HAS_CLOCK = re.compile(r"\d(?:\s?[ap]\.?m|:\d)")  # in small letters
 _ORDINAL = re.compile(r"\d(?:st|nd|rd|th)$", re.IGNORECASE)
 _GOES_ON = re.compile(r"-(?:one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE)
 _SPACE = re.compile(r"[\s-]")
@@ -73,7 +73,9 @@ def read_amounts(facts: Facts) -> list[Amount]:
     longer number that was read only in part, and whatever comes after the first few dozen.
     """
     text = facts.text
-    clocks = list(islice(_read_clocks(text), _MOST)) if _HAS_CLOCK.search(text) else []
+    if not facts.has_digits and not facts.quantities:
+        return []
+    clocks = list(islice(_read_clocks(text), _MOST)) if _HAS_CLOCK.search(facts.small) else []
     usable = [
         q for q in facts.quantities[:_MOST]
         if not any(c.start <= q.start < c.end for c in clocks) and _stands_alone(text, q)

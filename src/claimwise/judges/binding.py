@@ -138,21 +138,17 @@ def _find_places(
         or index.sentences[p].record is not None
         or len(wanted & index.sentences[p].context) >= needed
     ]
-    rivals = [
-        held
-        for p in close
-        for held in index.hold_values(p, names=names)
-        if not _agrees(value, held.value)
-    ]
+    holders: list[Holder] = []
+    rivals: list[Holder] = []
+    for p in close:
+        for held in index.hold_values(p, names=names):
+            (holders if _agrees(value, held.value) else rivals).append(held)
     if not rivals:
         return [], []
-    looked_at = dict.fromkeys((*close, *places, *(near if names else ())))
-    holders = [
-        held
-        for p in looked_at
-        for held in index.hold_values(p, names=names)
-        if _agrees(value, held.value)
-    ]
+    for p in dict.fromkeys(near if names else places):
+        if p not in close:
+            found = index.hold_values(p, names=names)
+            holders += (held for held in found if _agrees(value, held.value))
     kinds = {(holder.is_record, holder.kind) for holder in holders}
     return holders, [rival for rival in rivals if _may_be_alike(rival, kinds)]
 

@@ -59,7 +59,7 @@ def find_differences(
     unknown = _find_unknown_names(claim, index)
     looked_at = [index.sentences[p] for p in dict.fromkeys((*part.digest, *among))]
     is_given: IsGiven = partial(_is_given, claim, looked_at)
-    if claim.amounts:  # remembered: every sentence that is alike asks the same of its source
+    if claim.amounts and len(alike) > 1:  # remembered: all that are alike ask the same
         is_given = cache(is_given)
     return [
         FactDifference(position, kind, words)

@@ -157,6 +157,8 @@ class TextFacts(Facts):
     @lazy
     def denials(self) -> list[tuple[int, int]]:
         """Where it denies something."""
+        if not self.may_deny:
+            return []
         return [match.span() for match in _DENIAL.finditer(self.small)]
 
     @lazy

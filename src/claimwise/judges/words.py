@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -31,6 +32,9 @@ class Word(NamedTuple):
     stem: str
     start: int
     end: int
+
+
+_make_word = partial(tuple.__new__, Word)  # half the time of ``Word(…)``
 
 
 def find_stem(word: str) -> str:
@@ -89,7 +93,7 @@ def read_words(text: str) -> list[Word]:
     for run in text.split():
         at = text.index(run, at)
         for stem, start, end in _WORDS[run]:
-            words.append(Word(stem, at + start, at + end))
+            words.append(_make_word((stem, at + start, at + end)))
         at += len(run)
     return words
 
