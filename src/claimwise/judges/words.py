@@ -103,6 +103,11 @@ def read_stems(text: str) -> list[str]:
     return list(chain.from_iterable(map(_STEMS.__getitem__, text.split())))
 
 
+def has_words(text: str) -> bool:
+    """Tell whether a text has a word."""
+    return any(map(_STEMS.__getitem__, text.split()))
+
+
 def _split_run(run: str) -> tuple[Word, ...]:
     """Return the words of a text without spaces: no word, and no pair, goes across a space."""
     words: list[Word] = []
