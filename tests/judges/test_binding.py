@@ -198,9 +198,12 @@ def test_words_are_read_only_beside_values_of_one_kind() -> None:
 
 def test_names_of_columns_and_owners_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr(
-        "claimwise.judges.holders._read_terms", lambda text: read.append(text) or ()
-    )
+
+    def keep(text: str) -> tuple[Term, ...]:
+        read.append(text)
+        return ()
+
+    monkeypatch.setattr("claimwise.judges.holders._read_terms", keep)
     index = EvidenceIndex([make_source(TABLE)])
     for position in range(len(index.sentences)):
         index.hold_values(position)
