@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
+from claimwise.judges.binding import find_misbinding
 from claimwise.judges.embedded import EmbeddedVerifier
+from claimwise.judges.evidence import EvidenceIndex, weigh_part
+from claimwise.judges.reading import Term
 from judges.judged import judge, make_source
+from support.growth import grows_evenly
 
 FARES = "Tickets cost 12 euros for adults and 5 euros for children."
 TOWERS = "The Kestrel Tower is 139 m tall. The Heron Tower is 87 m tall and opened in 1940."
@@ -169,3 +176,35 @@ def test_a_title_never_turns_a_verdict(title: str, tier: str) -> None:
     plain = judge(claim, make_source(text), tier=tier)
     titled = judge(claim, make_source(text, title=title), tier=tier)
     assert (titled.verdict, titled.scores) == (plain.verdict, plain.scores)
+
+
+def test_a_claim_of_many_dates_takes_time_in_proportion() -> None:
+    """A claim of 1,600 dates once took 45 seconds."""
+    index = EvidenceIndex([make_source(OPENINGS)])
+
+    def work(size: int) -> Callable[[], object]:
+        claim = weigh_part("Beta Hall opened on 7 June 1940 and " * size, index)
+        return partial(find_misbinding, claim, index)
+
+    assert grows_evenly(work, 60)
+
+
+def test_words_are_read_only_beside_values_of_one_kind() -> None:
+    told = "Adults pay 12 euros. The adults' tour is 7 km long. A visit takes adults 3 hours."
+    index = EvidenceIndex([make_source(told)])
+    assert find_misbinding(weigh_part("Adults pay 12 euros.", index), index) is None
+    assert not any("words" in vars(sentence) for sentence in index.sentences)
+
+
+def test_names_of_columns_and_owners_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def keep(text: str) -> tuple[Term, ...]:
+        read.append(text)
+        return ()
+
+    monkeypatch.setattr("claimwise.judges.holders._read_terms", keep)
+    index = EvidenceIndex([make_source(TABLE)])
+    for position in range(len(index.sentences)):
+        index.hold_values(position)
+    assert len(read) == len(set(read)) > 4

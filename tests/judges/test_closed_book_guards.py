@@ -35,6 +35,11 @@ def test_specialist_text_is_known_by_its_words(text: str, field: str | None) -> 
     assert find_field(text) == field
 
 
+def test_of_fields_with_as_many_words_the_first_is_taken() -> None:
+    assert find_field("A vaccine, a genome, a virus, an enzyme.") == "medicine"
+    assert find_field("A genome, a vaccine, an enzyme, a virus.") == "biology"
+
+
 def test_two_words_in_a_long_general_text_are_no_field() -> None:
     assert find_field("The vaccine came. " + "We walked along the river and talked. " * 60) is None
 

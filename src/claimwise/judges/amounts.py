@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from claimwise.judges.facts import Facts, Quantity, read_spelled, same_quantity
-from claimwise.judges.words import UNSPACED
+from claimwise.text.word_limits import UNSPACED
 
 _CONVERTED = 0.03  # how far a figure given in another unit may be rounded
 _ABOUT = 0.1  # how far "about" reaches
@@ -42,7 +42,7 @@ _CLOCK = re.compile(
     r"|(?<![\w.:])(?P<hour2>[01]?\d|2[0-4]):(?P<minute2>[0-5]\d)(?![\w:])",
     re.IGNORECASE,
 )
-_HAS_CLOCK = re.compile(r"\d(?:\s?[ap]\.?m|:\d)", re.IGNORECASE)
+_HAS_CLOCK = re.compile(r"\d(?:\s?[ap]\.?m|:\d)")  # in small letters
 _ORDINAL = re.compile(r"\d(?:st|nd|rd|th)$", re.IGNORECASE)
 _GOES_ON = re.compile(r"-(?:one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE)
 _SPACE = re.compile(r"[\s-]")
@@ -74,7 +74,9 @@ def read_amounts(facts: Facts) -> list[Amount]:
     longer number that was read only in part, and whatever comes after the first few dozen.
     """
     text = facts.text
-    clocks = list(islice(_read_clocks(text), _MOST)) if _HAS_CLOCK.search(text) else []
+    if not facts.has_digits and not facts.quantities:
+        return []
+    clocks = list(islice(_read_clocks(text), _MOST)) if _HAS_CLOCK.search(facts.small) else []
     usable = [
         q for q in facts.quantities[:_MOST]
         if not any(c.start <= q.start < c.end for c in clocks) and _stands_alone(text, q)

@@ -22,12 +22,14 @@ from typing import NamedTuple
 from claimwise.judges.amounts import Amount, agree
 from claimwise.judges.evidence import EvidenceIndex, LinkedSentence
 from claimwise.judges.facts import Day, Name, same_day
-from claimwise.judges.holders import Holder, Term, Value, list_holders
-from claimwise.judges.reading import TextFacts, tells
+from claimwise.judges.holders import Holder, Value, list_holders
+from claimwise.judges.lazy import lazy
+from claimwise.judges.reading import Term, TextFacts, tells
 from claimwise.judges.words import read_stems
 
 _LOOKED_AT = 6  # sentences, best first, in which rivals of a value are looked for
 _LOOKED_AT_FOR_NAMES = 2
+_MOST_VALUES = 30  # of a claim; one with more is a list of its own
 _LEFT_OUT = 2  # words that a second clause may leave out: “children [pay] 5”
 _MOST_PLACES = 24  # sentences that give the claimed number; more prove nothing
 _HALF = 0.5
@@ -49,10 +51,9 @@ def find_misbinding(part: LinkedSentence, index: EvidenceIndex) -> Misbinding | 
     claim = part.reading
     if not part.ranked:
         return None
-    found: Misbinding | None = None
-    if claim.amounts or claim.days:
-        found = _search(claim, [*claim.amounts, *claim.days], part.ranked[:_LOOKED_AT], index)
-    if found is None and claim.names:
+    numbers: list[Value] = [*claim.amounts, *claim.days]
+    found = _search(claim, numbers, part.ranked[:_LOOKED_AT], index)
+    if found is None:
         found = _search(claim, claim.names, part.ranked[:_LOOKED_AT_FOR_NAMES], index)
     return found
 
@@ -60,21 +61,39 @@ def find_misbinding(part: LinkedSentence, index: EvidenceIndex) -> Misbinding | 
 def _search(
     claim: TextFacts, values: Sequence[Value], near: Sequence[int], index: EvidenceIndex
 ) -> Misbinding | None:
-    names = isinstance(values[0], Name)
     own: list[Holder] | None = None
-    for value in values:
+    for value in values[:_MOST_VALUES]:
         holders, rivals = _find_places(value, claim, near, index)
-        if not holders or not rivals:
+        if not rivals:
             continue
-        own = own or list(list_holders(claim, -1, names=names))
-        words = _list_words(value, own, claim)
-        noun = next((holder.noun for holder in own if holder.value == value), None)
+        if own is None:
+            own = list_holders(claim, -1, names=isinstance(value, Name))
+        claimed = _Claimed(value, own, claim)
         for rival in rivals:
-            if noun is None or rival.is_record or noun in _list_context(rival, index):
-                found = _compare(value, words, holders, rival, index)
+            if rival.is_record or claimed.noun is None or claimed.noun in rival.context:
+                found = _compare(claimed, holders, rival, index)
                 if found is not None:
                     return found
     return None
+
+
+class _Claimed:
+    """A value of a claim, with the claim's words that go with it."""
+
+    def __init__(self, value: Value, own: Sequence[Holder], claim: TextFacts) -> None:
+        self.value = value
+        self.noun = next((holder.noun for holder in own if holder.value == value), None)
+        self.words = _list_words(value, own, claim)
+
+    @lazy
+    def wanted(self) -> set[str]:
+        """The words that carry meaning."""
+        return {stem for stem in self.words if tells(stem)}
+
+    @lazy
+    def figures(self) -> set[str]:
+        """The numbers among them."""
+        return {stem for stem in self.words if stem[:1].isdigit()}
 
 
 def _list_words(value: Value, own: Sequence[Holder], claim: TextFacts) -> frozenset[str]:
@@ -105,60 +124,59 @@ def _find_places(
     sentence that says nearly all that the claim says; a name's always in such a one.
     """
     names = isinstance(value, Name)
-    stems = [] if names else [stem for stem in read_stems(value.text) if stem[:1].isdigit()]
-    places = [p for stem in stems for p in index.find(stem)[:_MOST_PLACES]]
-    wanted = {
-        stem
-        for stem in claim.telling_stems
-        if not (isinstance(value, Name) and stem in value.stems)
-    }
+    wanted = frozenset(claim.telling_stems)
+    if isinstance(value, Name):
+        wanted, places = wanted.difference(value.stems), list[int]()
+    else:
+        stems = [stem for stem in read_stems(value.text) if stem[:1].isdigit()]
+        places = [p for stem in stems for p in index.find(stem)[:_MOST_PLACES]]
     needed = len(wanted) if names else _HALF * len(wanted)
     close = [
         p
         for p in near
         if p in places
         or index.sentences[p].record is not None
-        or len(wanted & index.read_context(p)) >= needed
+        or len(wanted & index.sentences[p].context) >= needed
     ]
-    rivals = [
-        held
-        for p in close
-        for held in index.hold_values(p, names=names)
-        if not _agrees(value, held.value)
-    ]
+    holders: list[Holder] = []
+    rivals: list[Holder] = []
+    for p in close:
+        for held in index.hold_values(p, names=names):
+            (holders if _agrees(value, held.value) else rivals).append(held)
     if not rivals:
         return [], []
-    looked_at = dict.fromkeys((*close, *places, *(near if names else ())))
-    holders = [
-        held
-        for p in looked_at
-        for held in index.hold_values(p, names=names)
-        if _agrees(value, held.value)
-    ]
-    return holders, rivals
+    for p in dict.fromkeys(near if names else places):
+        if p not in close:
+            found = index.hold_values(p, names=names)
+            holders += (held for held in found if _agrees(value, held.value))
+    kinds = {(holder.is_record, holder.kind) for holder in holders}
+    return holders, [rival for rival in rivals if _may_be_alike(rival, kinds)]
+
+
+def _may_be_alike(rival: Holder, kinds: Set[tuple[bool, str]]) -> bool:
+    """Tell whether there is a value of a rival's kind; in a column kinds may differ."""
+    if not rival.is_record:
+        return (False, rival.kind) in kinds
+    return (True, rival.kind) in kinds or (True, "") in kinds or not rival.kind
 
 
 def _compare(
-    value: Value,
-    words: frozenset[str],
-    holders: Sequence[Holder],
-    rival: Holder,
-    index: EvidenceIndex,
+    claimed: _Claimed, holders: Sequence[Holder], rival: Holder, index: EvidenceIndex
 ) -> Misbinding | None:
     """Return a misbinding if the rival is what the claim speaks of, and no holder is."""
-    told = words & _list_context(rival, index)
+    words = claimed.words
+    told = words & rival.context
     direct: list[Term] = []
     for holder in holders:
-        close = _are_close(holder, rival, words, index)
-        if not close:
-            if holder.floats or not words & _list_context(holder, index) < told:
+        if not _are_close(holder, rival, claimed, index):
+            if holder.floats or not words & holder.context < told:
                 return None
             continue  # it speaks of something else
         apart = _tell_apart(holder, rival, words) if _are_alike(holder, rival, words) else []
         if not apart or not _belongs(words, apart, lenient=rival.is_record):
             return None
         direct = direct or [term for mine, _ in apart for term in mine]
-    return _describe(value, rival, direct) if direct else None
+    return _describe(claimed.value, rival, direct) if direct else None
 
 
 def _describe(value: Value, rival: Holder, direct: Sequence[Term]) -> Misbinding:
@@ -186,7 +204,7 @@ def _is_covered(words: frozenset[str], terms: Sequence[Term], *, lenient: bool) 
     return share >= 0.5 if lenient else share > 0.5
 
 
-def _are_close(holder: Holder, rival: Holder, words: frozenset[str], index: EvidenceIndex) -> bool:
+def _are_close(holder: Holder, rival: Holder, claimed: _Claimed, index: EvidenceIndex) -> bool:
     """Tell whether two values are so close that one can be taken for the other.
 
     They stand in records of one source, in one sentence, or in sentences of one source of which
@@ -199,43 +217,38 @@ def _are_close(holder: Holder, rival: Holder, words: frozenset[str], index: Evid
         return False
     if rival.is_record:
         return True
-    own, beside = _list_stems(rival), _list_stems(holder)
-    together = holder.position == rival.position
-    wanted = {stem for stem in words if tells(stem)}
     if isinstance(rival.value, Name) and isinstance(holder.value, Name):
-        own |= beside if together else frozenset()
-        figures = {stem for stem in words if stem[:1].isdigit()}
-        told = own >= wanted.difference(holder.value.stems) and figures <= theirs.stem_set
-        return told and (together or bool(words & own & beside))
-    if together:
-        return True
-    if rival.kind == "" and rival.noun is None and holder.noun is None:
+        wanted = claimed.wanted.difference(holder.value.stems)
+        return claimed.figures <= theirs.stem_set and _share_words(holder, rival, claimed, wanted)
+    return mine is theirs or _say_the_same(holder, rival, claimed)
+
+
+def _share_words(holder: Holder, rival: Holder, claimed: _Claimed, wanted: Set[str]) -> bool:
+    """Tell whether the stretches of two names have the claim's other words."""
+    if holder.position == rival.position:
+        return rival.stems | holder.stems >= wanted
+    return rival.stems >= wanted and not claimed.words.isdisjoint(rival.stems & holder.stems)
+
+
+def _say_the_same(holder: Holder, rival: Holder, claimed: _Claimed) -> bool:
+    """Tell whether two sentences give their numbers or dates for what the claim speaks of."""
+    if holder.floats or (rival.kind == "" and rival.noun is None and holder.noun is None):
         return False  # nothing tells what they count
-    context = _list_context(rival, index)
-    named = _has_name(holder) and _has_name(rival)
-    dated = rival.kind in ("year", "day")
-    if holder.floats or (
-        (dated or not named) and not wanted & _list_context(holder, index) <= context
-    ):
+    wanted = claimed.wanted
+    covered = wanted & rival.context
+    if len(covered) < _HALF * len(wanted):
         return False
-    vague = (dated or not rival.kind) and not named
-    needed = _COVERED if vague else _HALF
-    return len(wanted & context) >= needed * len(wanted) and (
-        not vague or bool(words & own & beside)
-    )
-
-
-def _has_name(holder: Holder) -> bool:
-    return any(term.named for side in holder.sides for term in side)
-
-
-def _list_stems(holder: Holder) -> frozenset[str]:
-    return frozenset(term.stem for side in holder.sides for term in side)
-
-
-def _list_context(holder: Holder, index: EvidenceIndex) -> frozenset[str]:
-    own = _list_stems(holder)
-    return own if holder.is_record else own | index.read_context(holder.position)
+    dated = rival.kind in ("year", "day")
+    has_all = wanted & holder.context <= covered
+    if dated and not has_all:
+        return False
+    if has_all and rival.kind and not dated:
+        return True
+    named = holder.has_name and rival.has_name
+    if named or not has_all:
+        return named
+    shared = rival.stems & holder.stems
+    return len(covered) >= _COVERED * len(wanted) and not claimed.words.isdisjoint(shared)
 
 
 def _are_alike(holder: Holder, other: Holder, words: Set[str] | None = None) -> bool:

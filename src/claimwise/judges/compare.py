@@ -58,8 +58,9 @@ def find_differences(
         return []
     unknown = _find_unknown_names(claim, index)
     looked_at = [index.sentences[p] for p in dict.fromkeys((*part.digest, *among))]
-    # Remembered: every sentence that is alike asks the same of its source.
-    is_given: IsGiven = cache(partial(_is_given, claim, looked_at))
+    is_given: IsGiven = partial(_is_given, claim, looked_at)
+    if claim.amounts and len(alike) > 1:  # remembered: all that are alike ask the same
+        is_given = cache(is_given)
     return [
         FactDifference(position, kind, words)
         for position in alike

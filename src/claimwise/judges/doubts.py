@@ -48,12 +48,13 @@ def has_value_words(text: str) -> bool:
 def find_field(text: str) -> str | None:
     """Return the specialist field that a text is from, by its words; None for general text.
 
-    Two different words of the field, and one word in sixty, must be its own. The list is English
-    and short: it finds plain cases, to warn of a missing domain hint.
+    Two different words of the field, and one word in sixty, must be its own; of two fields that
+    have as many, the one that comes first is taken. The list is English and short: it finds plain
+    cases, to warn of a missing domain hint.
     """
     stems = read_stems(text)
     words = _load_fields()
-    found = Counter(words[stem] for stem in set(stems) if stem in words)
+    found = Counter(words[stem] for stem in dict.fromkeys(stems) if stem in words)
     if not found:
         return None
     field, count = found.most_common(1)[0]

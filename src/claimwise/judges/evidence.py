@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from claimwise.judges.facts import Facts, Quantity, same_day, same_quantity
-from claimwise.judges.holders import Holder, find_antecedent, hold_values
+from claimwise.judges.facts import Facts, Name, Quantity, same_day, same_quantity
+from claimwise.judges.holders import Holder, hold_cell, list_holders
 from claimwise.judges.lazy import lazy
-from claimwise.judges.link import SourceIndex, SourceSentence
-from claimwise.judges.reading import TextFacts
+from claimwise.judges.link import SourceIndex
+from claimwise.judges.reading import Term, TextFacts
 from claimwise.judges.words import is_common, read_stems
 from claimwise.text.sentences import find_sentences
 from claimwise.types.rows import Source
@@ -60,28 +60,24 @@ class EvidenceIndex(SourceIndex):
     def __init__(self, sources: Sequence[Source]) -> None:
         super().__init__(sources)
         self._holders: dict[tuple[int, bool], list[Holder]] = {}
+        self._terms: dict[str, tuple[Term, ...]] = {}  # rows have their attributes in common
 
     def hold_values(self, position: int, *, names: bool = False) -> list[Holder]:
         """Return the numbers and dates of a sentence, or its names, with what they belong to."""
         found = self._holders.get((position, names))
         if found is None:
-            told, before = self.sentences[position], self._find_before(position)
-            found = hold_values(told, position, before, names=names)
+            told = self.sentences[position]
+            if told.record is None:
+                found = list_holders(told, position, names=names)
+            else:
+                found = [
+                    held
+                    for cell in told.record.cells
+                    for held in hold_cell(cell, position, self._terms)
+                    if isinstance(held.value, Name) == names
+                ]
             self._holders[position, names] = found
         return found
-
-    def read_context(self, position: int) -> frozenset[str]:
-        """Return a sentence's words, and those that its opening pronoun may stand for."""
-        told, before = self.sentences[position], self._find_before(position)
-        terms = find_antecedent(told, before)
-        return told.stem_set.union(term.stem for term in terms) if terms else told.stem_set
-
-    def _find_before(self, position: int) -> SourceSentence | None:
-        """Return the sentence before one, in its source."""
-        if not position:
-            return None
-        before = self.sentences[position - 1]
-        return before if before.source == self.sentences[position].source else None
 
     @lazy
     def numbers(self) -> frozenset[str]:

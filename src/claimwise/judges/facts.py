@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from operator import attrgetter
 from typing import NamedTuple
 
 from claimwise.judges.lazy import lazy
@@ -53,6 +54,9 @@ _UNITS: dict[str, tuple[str, float]] = {
     "°f": ("fahrenheit", 1), "hz": ("frequency", 1), "khz": ("frequency", 1e3),
     "mhz": ("frequency", 1e6), "ghz": ("frequency", 1e9),
 }  # fmt: skip
+_UNIT_FORMS = {
+    unit + ending: measured for ending in ("es", "s", "") for unit, measured in _UNITS.items()
+}
 _MONTHS = {
     "january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4,
     "may": 5, "june": 6, "jun": 6, "july": 7, "jul": 7, "august": 8, "aug": 8, "september": 9,
@@ -60,7 +64,7 @@ _MONTHS = {
     "dec": 12,
 }  # fmt: skip
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-# This one, the spelled numbers and the negations are looked for in small letters.
+# All but names are looked for in small letters: a pattern that ignores case is far slower.
 _DATE = re.compile(
     r"\b(?:(?P<iso>(?P<y1>\d{4})-(?P<m1>\d{1,2})-(?P<d1>\d{1,2}))\b"
     rf"|(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?\s+(?P<m2>{_MONTH})\b\.?(?:,?\s+(?P<y2>\d{{4}})\b)?"
@@ -69,21 +73,25 @@ _DATE = re.compile(
 )
 # Letters of unspaced scripts may touch a number ("高139米"), plain ones may not ("A4", "B2B").
 _NUMBER = re.compile(
-    r"(?P<currency>[$€£¥])?\s?(?<![A-Za-z0-9_.])(?P<minus>(?<!\S)[-−])?"
+    r"(?P<currency>[$€£¥])?\s?(?<![a-z0-9_.])(?P<minus>(?<!\S)[-−])?"
     r"(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
-    r"(?:(?P<suffix>st|nd|rd|th|s)?(?![A-Za-z0-9_])"
+    r"(?:(?:st|nd|rd|th|s)?(?![a-z0-9_])"
     r"(?:[\s-]?(?P<scale>hundred|thousand|million|billion|trillion|bn|mn)\b)?"
-    r"|(?P<attached>bn|mn|[km])(?![A-Za-z0-9_]))"
-    r"(?:[\s-]?(?P<unit>%|°[CF]|km/h|per cent|[A-Za-z]+|公里|千米|厘米|米|公斤|千克|元))?"
-    r"|(?<![A-Za-z0-9_.])(?P<number2>\d+(?:\.\d+)?)(?P<unit2>[A-Za-z]{1,5}|%)(?![A-Za-z0-9_])",
-    re.IGNORECASE,
+    r"|(?P<attached>bn|mn|[km])(?![a-z0-9_]))"
+    r"(?:[\s-]?(?P<unit>%|°[cf]|km/h|per cent|[a-z]+|公里|千米|厘米|米|公斤|千克|元))?"
+    r"|(?<![a-z0-9_.])(?P<number2>\d+(?:\.\d+)?)(?P<unit2>[a-z]{1,5}|%)(?![a-z0-9_])"
 )
+_NUMBER_PARTS = (
+    "currency", "minus", "number", "scale", "attached", "unit", "number2", "unit2"
+)  # fmt: skip
 _SPELLED_NUMBER = re.compile(
     rf"\b(?P<number>{'|'.join(_SPELLED)})\b"
     r"(?:[\s-](?P<ones>one|two|three|four|five|six|seven|eight|nine)\b)?"
     r"(?:[\s-](?P<scale>hundred|thousand|million|billion|trillion)\b)?"
     r"(?:[\s-](?P<unit>per cent|[a-z]+))?"
 )
+_SPELLED_STEMS = frozenset(map(find_stem, _SPELLED))
+_MONTH_STEMS = frozenset(map(find_stem, _MONTHS))
 _DIGIT = re.compile(r"\d")
 _NO_DIGIT = re.compile(r"[^\d.]")
 _BEFORE_DIGITS = 3  # a currency, a space, a minus
@@ -93,6 +101,12 @@ _NEGATION = re.compile(
     r"fail(?:s|ed)? to|refus(?:es|ed) to|unable to|un(?:likely|available|able|changed)|"
     r"(?:is|are|was|were|do|does|did|has|have|had|ca|wo|could|would|should|must)n['’]t)\b"
 )
+_DENYING_WORDS = (
+    "not", "never", "no", "none", "neither", "nor", "nobody", "nothing", "without", "cannot",
+    "hardly", "fails", "failed", "refuses", "refused", "unable", "unlikely", "unavailable",
+    "unchanged",
+)  # fmt: skip
+_DENYING = frozenset(map(find_stem, _DENYING_WORDS))
 _YEARS = (1000, 2100)
 _OPENERS = frozenset(" \t\n\"'“«(")
 _MOST_ZEROS = 300  # a float holds no more
@@ -140,19 +154,37 @@ class Facts:
         return lower_letters(self.text)
 
     @lazy
+    def stems(self) -> list[str]:
+        """The stems of its words, in order."""
+        return read_stems(self.text)
+
+    @lazy
+    def stem_set(self) -> frozenset[str]:
+        """The different stems."""
+        return frozenset(self.stems)
+
+    @lazy
+    def has_digits(self) -> bool:
+        """Whether it has a digit."""
+        return _DIGIT.search(self.text) is not None
+
+    @lazy
     def quantities(self) -> tuple[Quantity, ...]:
         """Its numbers, in order; those of dates are none."""
-        spelled = _find_spelled(self.text, self.small)
-        if not _DIGIT.search(self.text):
+        # The stems, which are known, spare most texts the search.
+        says_number = not self.stem_set.isdisjoint(_SPELLED_STEMS)
+        spelled = _find_spelled(self.text, self.small) if says_number else []
+        if not self.has_digits:
             return tuple(spelled)
         taken = {place for day in self.days for place in range(day.start, day.end)}
-        digits = [q for q in _find_digits(self.text) if q.start not in taken]
-        return tuple(sorted(digits + spelled, key=lambda quantity: quantity.start))
+        found = [q for q in _find_digits(self.text, self.small) if q.start not in taken]
+        return tuple(sorted(found + spelled, key=attrgetter("start")) if spelled else found)
 
     @lazy
     def days(self) -> tuple[Day, ...]:
         """Its dates."""
-        return _find_days(self.text, self.small) if _DIGIT.search(self.text) else ()
+        dated = "-" in self.text or not self.stem_set.isdisjoint(_MONTH_STEMS)
+        return _find_days(self.text, self.small) if dated and self.has_digits else ()
 
     @lazy
     def names(self) -> tuple[Name, ...]:
@@ -162,7 +194,13 @@ class Facts:
     @lazy
     def negations(self) -> int:
         """How often it says "not" or the like."""
-        return count_negations(self.small)
+        return count_negations(self.small) if self.may_deny else 0
+
+    @lazy
+    def may_deny(self) -> bool:
+        """Whether it has a word that denies; most texts have none, and need not be searched."""
+        small = self.small
+        return not self.stem_set.isdisjoint(_DENYING) or "n't" in small or "n’t" in small
 
 
 def count_negations(small: str) -> int:
@@ -193,33 +231,34 @@ def _find_days(text: str, small: str) -> tuple[Day, ...]:
     return tuple(days)
 
 
-def _find_digits(text: str) -> list[Quantity]:
+def _find_digits(text: str, small: str) -> list[Quantity]:
     """Return the numbers that are written in digits.
 
     A letter right behind a number is a scale with a currency ("$2.1m") or as a "k", and else a
     unit ("139m").
     """
     found: list[Quantity] = []
-    for match in _scan_numbers(text):
-        digits = match["number"] or match["number2"]
-        attached, unit = match["attached"] or "", match["unit"] or match["unit2"] or ""
-        scale = match["scale"] or attached
-        if attached.lower() == "m" and not match["currency"]:
-            scale, unit = "", attached
-        elif match["currency"] and unit.lower() in ("m", "bn", "mn", "k"):
+    for match in _scan_numbers(small):
+        currency, minus, number, scale, attached, unit, number2, unit2 = match.group(*_NUMBER_PARTS)
+        digits, unit = number or number2, unit or unit2 or ""
+        if attached == "m" and not currency:
+            unit = attached
+        elif currency and unit in ("m", "bn", "mn", "k"):
             scale = unit
-        value = float(digits.replace(",", "")) * _SCALE.get(scale.lower(), 1.0)
-        if match["minus"]:
-            value = -value
-        found.append(_make_quantity(match, value, unit, digits, match["currency"]))
+        else:
+            scale = scale or attached
+        value = float(digits.replace(",", ""))
+        value *= _SCALE[scale] if scale else 1.0
+        value = -value if minus else value
+        found.append(_make_quantity(text, match, value, unit, digits, currency))
     return found
 
 
-def _scan_numbers(text: str) -> Iterator[re.Match[str]]:
+def _scan_numbers(small: str) -> Iterator[re.Match[str]]:
     """Yield the matches of ``_NUMBER``; looks only where there are digits."""
     at = 0
-    while digit := _DIGIT.search(text, at):
-        match = _NUMBER.search(text, max(at, digit.start() - _BEFORE_DIGITS))
+    while digit := _DIGIT.search(small, at):
+        match = _NUMBER.search(small, max(at, digit.start() - _BEFORE_DIGITS))
         if match is None:
             return
         yield match
@@ -239,8 +278,7 @@ def _find_spelled(text: str, small: str) -> list[Quantity]:
                 continue
             value += _SPELLED[match["ones"]]
         value *= _SCALE.get(match["scale"] or "", 1.0)
-        quantity = _make_quantity(match, value, unit, None, None)
-        found.append(quantity._replace(text=text[quantity.start : quantity.end]))
+        found.append(_make_quantity(text, match, value, unit))
     return found
 
 
@@ -251,12 +289,19 @@ def read_spelled(word: str) -> float | None:
 
 
 def _make_quantity(
-    match: re.Match[str], value: float, unit: str, digits: str | None, currency: str | None
+    text: str,
+    match: re.Match[str],
+    value: float,
+    unit: str,
+    digits: str | None = None,
+    currency: str | None = None,
 ) -> Quantity:
     what, factor, known = _read_unit(currency, unit, digits, value)
-    whole = match.group()
-    shown = (whole if known or not unit else whole[: -len(unit)]).lstrip().rstrip(" -\n\t")
-    start = match.start() + len(whole) - len(whole.lstrip())
+    start, end = match.span()
+    whole = text[start : end if known else end - len(unit)]
+    shown = whole.lstrip()
+    start += len(whole) - len(shown)
+    shown = shown.rstrip(" -\n\t")
     return Quantity(value * factor, what, shown, start, start + len(shown))
 
 
@@ -266,11 +311,9 @@ def _read_unit(
     """Return what a number measures, the factor to base units, and whether the unit is known."""
     if currency:
         return (*_UNITS[currency], False)
-    plain = unit.lower()
-    for form in (plain, plain.removesuffix("s"), plain.removesuffix("es")):
-        if form in _UNITS and form:
-            what, factor = _UNITS[form]
-            return what, factor, True
+    known = _UNIT_FORMS.get(unit)
+    if known is not None:
+        return (*known, True)
     if digits and len(digits) == 4 and digits.isdecimal() and _YEARS[0] <= value <= _YEARS[1]:
         return "year", 1.0, False
     return "", 1.0, False

@@ -43,7 +43,7 @@ from claimwise.judges.grounded_verdicts import (
     settle_verdict,
     stands_elsewhere,
 )
-from claimwise.judges.words import read_stems
+from claimwise.judges.words import has_words
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
 from claimwise.types.llm import Asker, LlmCall, LlmFailure
@@ -321,8 +321,9 @@ class _Hearing:
         settings = self._judge.settings
         verdict = settle_verdict(claim, found, self._material, settings.missing_quote)
         # In single mode, claims that were known already are judged by another prompt: say so.
-        other = self._judge.claims_prompt.label if settings.mode == "single" else ""
-        return replace(verdict, instrument=other)
+        if settings.mode != "single":
+            return verdict
+        return replace(verdict, instrument=self._judge.claims_prompt.label)
 
     def _settle_piece(
         self, piece: AnswerClaim, found: PieceReply | LlmFailure | str
@@ -402,7 +403,7 @@ def _make_request(claims: Sequence[str], document: str) -> tuple[list[AnswerClai
 
 
 def _is_for_model(claim: AnswerClaim) -> bool:
-    return claim.claim_type not in ("non_factual", "action") and bool(read_stems(claim.wording))
+    return claim.claim_type not in ("non_factual", "action") and has_words(claim.wording)
 
 
 def _judge_unasked(claim: AnswerClaim, request: CheckRequest) -> ClaimVerdict:

@@ -35,6 +35,7 @@ class SourceMaterial:
         filled = [source for source in sources if source.source_text.strip()]
         self.as_of = as_of
         self.sources = sorted(filled, key=lambda source: is_stale(source, as_of))
+        self.holding = {s.source_id for s in self.sources if not is_stale(s, as_of)}
         self._texts = [neutralise_text(source.source_text) for source in self.sources]
         self.finder = QuoteFinder(self.sources, self._texts)
         room = tokens * CHARACTERS_PER_TOKEN

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec.structs import replace
-
 from claimwise.judges.grounded_material import SourceMaterial
 from claimwise.judges.grounded_replies import ClaimReply
 from claimwise.judges.quotes import Located, is_thin
 from claimwise.text.word_limits import cut_words
-from claimwise.types.rows import Source
-from claimwise.types.validity import explain_stale, is_stale
+from claimwise.types.rows import Source, Verdict
+from claimwise.types.validity import explain_stale
 from claimwise.types.verdicts import AnswerClaim, ClaimVerdict
 
 MissingQuote = Literal["unscored", "downgrade"]
@@ -48,15 +46,18 @@ def settle_verdict(
     if is_thin(located.span.text, claim.wording):
         reason = f"the quote “{located.span.text}” is too short to carry a verdict"
         return ClaimVerdict(claim=claim, unscored=THIN_QUOTE, reason=reason)
-    source = _source_of(located, material)
-    found = ClaimVerdict(claim=claim, verdict=entry.verdict, span=located.span)
+    verdict: Verdict = entry.verdict
+    exceeds: str | None = None
     notes = [basis, *_note_place(claim, entry, material, located)]
-    if is_stale(source, material.as_of) and entry.verdict != "overreach":
-        notes.append(f"the source is out of force: {explain_stale(source)}")
-        found = replace(found, verdict="stale" if entry.verdict == "supported" else entry.verdict)
-    if entry.verdict == "overreach":
-        found = replace(found, exceeds=_cut_words(entry.exceeds, 60) or None)
-    return replace(found, reason="; ".join(note for note in notes if note))
+    if verdict == "overreach":
+        exceeds = _cut_words(entry.exceeds, 60) or None
+    elif located.span.source_id not in material.holding:
+        notes.append(f"the source is out of force: {explain_stale(_source_of(located, material))}")
+        verdict = "stale" if verdict == "supported" else verdict
+    reason = "; ".join(note for note in notes if note)
+    return ClaimVerdict(
+        claim=claim, verdict=verdict, span=located.span, reason=reason, exceeds=exceeds
+    )
 
 
 def stands_elsewhere(judged: ClaimVerdict, material: SourceMaterial) -> bool:
@@ -78,9 +79,8 @@ def _locate(claim: AnswerClaim, entry: ClaimReply, material: SourceMaterial) -> 
     found = find(quote, first=None if named is None else named.source_id)
     if found is None:
         return None
-    holding = {s.source_id for s in material.sources if not is_stale(s, material.as_of)}
     cited = _list_cited(claim, material)
-    for better in (cited & holding, holding):
+    for better in (cited & material.holding, material.holding):
         if found.span.source_id in better:
             return found
         other = find(quote, among=tuple(better)) if better else None
@@ -90,6 +90,8 @@ def _locate(claim: AnswerClaim, entry: ClaimReply, material: SourceMaterial) -> 
 
 
 def _list_cited(claim: AnswerClaim, material: SourceMaterial) -> set[str]:
+    if not claim.marks:
+        return set()
     known = {source.source_id for source in material.sources}
     return known & {mark.target for mark in claim.marks}
 
@@ -107,7 +109,10 @@ def _note_place(
     if located.left_out:
         left_out = ", ".join(f"“{_cut_words(text, _QUOTE_WORDS)}”" for text in located.left_out)
         notes.append(f"the judge's quote leaves out {left_out}")
-    if named is None or not material.finder.locate(entry.quote or "", among=(named.source_id,)):
+    if named is None or (
+        named.source_id != at
+        and not material.finder.locate(entry.quote or "", among=(named.source_id,))
+    ):
         notes.append(f"the judge named another source; the quote stands in {at}")
     cited = _list_cited(claim, material)
     if cited and at not in cited and entry.verdict == "supported":

@@ -7,19 +7,19 @@ owner and an attribute. ``binding.py`` compares them.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import NamedTuple
+from itertools import chain, pairwise
+from operator import itemgetter
 
 from claimwise.judges.amounts import Amount
 from claimwise.judges.facts import Day, Name
-from claimwise.judges.link import SourceSentence
-from claimwise.judges.reading import TextFacts
+from claimwise.judges.lazy import lazy
+from claimwise.judges.reading import Term, TextFacts
 from claimwise.judges.records import Cell
 from claimwise.judges.words import read_stems
 
-_PRONOUN = re.compile(r"(?:It|He|She|They|Its|His|Her|Their)\b")
-_RESPECTIVELY = re.compile(r"\brespectively\b|\beach other\b", re.IGNORECASE)
+_RESPECTIVELY = re.compile(r"\brespectively\b|\beach other\b")  # in small letters
 _SMALL_WORD = re.compile(r"(\w+)\W*$")
 _BEFORE_YEAR = frozenset(
     ("in", "since", "from", "until", "by", "of", "during", "after", "before", "to", "and", "the")
@@ -27,57 +27,126 @@ _BEFORE_YEAR = frozenset(
 _AGE = re.compile(r", \d{1,3}[,.](?!\d)")
 _OLD = re.compile(r"(?:[- ]{1,3}years?)?[- ]{1,3}old\b")
 _BEFORE_NAME = re.compile(r"(\w+)(?:\s+(?:the|an?))?\W*$")
+_AND = re.compile(r"\s+and\s+(?:the\s+)?", re.IGNORECASE)
 _NEAR = 40  # characters between a value with a unit and one that leaves it out
 _BRACKET = re.compile(r"\s*\(([^()]*)\)")
 
 Value = Amount | Day | Name
+Sides = tuple[tuple[Term, ...], tuple[Term, ...]]
 
 
-class Term(NamedTuple):
-    """A word that may say what a value belongs to."""
+class Holder:
+    """A value of a claim or of a sentence of a source, with the words that it may belong to.
 
-    stem: str
-    text: str
-    named: bool  # a part of a name
-
-
-class Holder(NamedTuple):
-    """A value of a source or a claim, with the words on its two sides.
-
-    In a sentence these are the words before and after it, in a record its owner and its attribute.
     ``kind`` is what it measures; of a name the word before it, or its attribute: what holds its
-    place.
+    place. Most values are never asked for their words, so these are looked for when they are.
     """
 
-    value: Value
-    sides: tuple[tuple[Term, ...], tuple[Term, ...]]
-    position: int
-    kind: str = ""
-    noun: str | None = None  # what a bare number counts: “points” in “486 points”
-    is_record: bool = False
-    floats: bool = False  # its subject is a pronoun that may stand for anything
+    is_record = False
+
+    def __init__(self, value: Value, kind: str, sentence: _Sentence) -> None:
+        self.value = value
+        self.kind = kind
+        self.position = sentence.position
+        self._sentence = sentence
+
+    @lazy
+    def floats(self) -> bool:
+        """Whether its subject is a pronoun that may stand for anything."""
+        told = self._sentence.told
+        return told.opens_with_pronoun and not told.antecedent
+
+    @lazy
+    def sides(self) -> Sides:
+        """The words before and after it; in a record its owner and its attribute."""
+        return self._sentence.cut(self.kind)[self.value.start]
+
+    @lazy
+    def noun(self) -> str | None:
+        """What a bare number counts: “points” in “486 points”."""
+        return None if self.kind else self._sentence.told.counted_by(self.value.end)
+
+    @lazy
+    def stems(self) -> frozenset[str]:
+        """The words of both sides."""
+        return frozenset(term.stem for side in self.sides for term in side)
+
+    @lazy
+    def context(self) -> frozenset[str]:
+        """The words of its sentence, and those that its opening pronoun may stand for."""
+        return self._sentence.told.context
+
+    @lazy
+    def has_name(self) -> bool:
+        """Whether a name is among its words."""
+        return any(term.named for side in self.sides for term in side)
 
 
-def list_holders(told: TextFacts, position: int, *, names: bool = False) -> Iterator[Holder]:
-    """Yield the numbers and dates of a sentence, or its names, with the words on either side.
+class RecordHolder(Holder):
+    """A value of a record, with its owner and its attribute."""
 
-    Values of one kind cut the sentence into stretches: each has its own clause and those before
-    it that have no such value. “Respectively” ties them in another way, which is not read.
+    is_record = True
+
+    def __init__(self, value: Value, kind: str, sides: Sides, position: int) -> None:
+        self.value = value
+        self.kind = kind
+        self.position = position
+        self.sides = sides
+        self.noun = None
+        self.floats = False
+
+    @lazy
+    def context(self) -> frozenset[str]:
+        """The words of its owner and its attribute."""
+        return self.stems
+
+
+class _Sentence:
+    """A sentence that its values of one kind cut into stretches."""
+
+    def __init__(self, told: TextFacts, position: int, groups: dict[str, list[Value]]) -> None:
+        self.told = told
+        self.position = position
+        self._groups = groups
+        self._cut: dict[str, dict[int, Sides]] = {}
+
+    def cut(self, kind: str) -> dict[int, Sides]:
+        """Return the words on either side of the values of a kind, by where these begin.
+
+        Each value has its own clause and those before it that have no such value. What its
+        opening pronoun may stand for comes first.
+        """
+        if kind not in self._cut:
+            lead = self.told.antecedent
+            self._cut[kind] = {
+                value.start: ((*lead, *before), after)
+                for value, before, after in _cut_sentence(self.told, kind, self._groups[kind])
+            }
+        return self._cut[kind]
+
+
+def list_holders(told: TextFacts, position: int, *, names: bool = False) -> list[Holder]:
+    """Return the numbers and dates of a sentence, or its names, with the words on either side.
+
+    “Respectively” ties them in another way, which is not read.
     """
     groups = _group_names(told) if names else _group_numbers(told)
-    if not groups or _RESPECTIVELY.search(told.text):
-        return
-    terms = _list_terms(told)
-    for kind, values in groups.items():
-        ends = _find_ends(told, values)
-        start, before = 0, tuple[Term, ...]()
-        for value, end in zip(values, ends, strict=True):
-            # Without words of its own before it, it has those of the value before (“… 5 for …”).
-            before = _cut(terms, start, value.start, kind) or before
-            after = _cut(terms, value.end, end, kind)
-            noun = told.counted_by(value.end) if not kind else None
-            yield Holder(value, (before, after), position, kind, noun)
-            start = end
+    if not groups or _RESPECTIVELY.search(told.small):
+        return []
+    sentence = _Sentence(told, position, groups)
+    return [Holder(value, kind, sentence) for kind, values in groups.items() for value in values]
+
+
+def _cut_sentence(
+    told: TextFacts, kind: str, values: Sequence[Value]
+) -> Iterator[tuple[Value, tuple[Term, ...], tuple[Term, ...]]]:
+    """Yield values of one kind with the words before and after them."""
+    start, before = 0, tuple[Term, ...]()
+    for value, end in zip(values, _find_ends(told, values), strict=True):
+        # Without words of its own before it, it has those of the value before (“… 5 for …”).
+        before = _cut(told.terms, start, value.start, kind) or before
+        yield value, before, _cut(told.terms, value.end, end, kind)
+        start = end
 
 
 def _group_numbers(told: TextFacts) -> dict[str, list[Value]]:
@@ -120,7 +189,7 @@ def _group_names(told: TextFacts) -> dict[str, list[Value]]:
 def _split_name(name: Name) -> Iterator[Name]:
     """Yield the names that “and” joins: “Petra Novak and Abbey Bridge” are two."""
     at = 0
-    for text in re.split(r"\s+and\s+(?:the\s+)?", name.text, flags=re.IGNORECASE):
+    for text in _AND.split(name.text):
         at = name.text.index(text, at)
         stems = tuple(stem for stem in read_stems(text) if stem in name.stems)
         if stems:
@@ -149,34 +218,15 @@ def _find_ends(told: TextFacts, values: Sequence[Value]) -> list[int]:
     follows the first; else it leads to the second.
     """
     ends: list[int] = []
-    for value, follower in zip(values, [*values[1:], None], strict=True):
-        if follower is None:
-            ends.append(len(told.text))
-            continue
+    trails = bool(told.telling) and told.telling[-1].start >= values[-1].end
+    for value, follower in pairwise(values):
         bracket = _BRACKET.match(told.text, value.end)
         end = bracket.end() if bracket else told.clause_of(value.start)[1]
         end = max(end, value.end)
         if end > follower.start:
-            trails = any(word.start >= values[-1].end for word in told.telling)
             end = follower.start if trails else value.end
         ends.append(end)
-    return ends
-
-
-def _list_terms(told: TextFacts) -> list[tuple[int, int, Term]]:
-    """Return the content words and the years of a sentence, with their places, in order."""
-    named = {place for name in told.names for place in range(name.start, name.end)}
-    found = [
-        (
-            word.start,
-            word.end,
-            Term(word.stem, told.text[word.start : word.end], word.start in named),
-        )
-        for word in told.telling
-    ]
-    years = [amount for amount in (*told.amounts, *told.years) if amount.what == "year"]
-    found += ((a.start, a.end, Term(str(int(a.low)), a.text, named=False)) for a in years)
-    return sorted(found)
+    return [*ends, len(told.text)]
 
 
 def _cut(
@@ -184,69 +234,42 @@ def _cut(
 ) -> tuple[Term, ...]:
     """Return the words of a stretch; years tell what other values belong to, not other years."""
     years = kind not in ("year", "day")
+    first = bisect_left(terms, start, key=itemgetter(0))
+    after = bisect_left(terms, end, first, key=itemgetter(0))
     return tuple(
         term
-        for first, last, term in terms
-        if start <= first and last <= end and (years or not term.stem.isdigit())
+        for _, last, term in terms[first:after]
+        if last <= end and (years or not term.stem.isdigit())
     )
 
 
-def hold_values(
-    told: SourceSentence, position: int, before: SourceSentence | None, *, names: bool = False
-) -> list[Holder]:
-    """Return the values of a sentence or record of a source, with what they belong to.
-
-    They are its numbers and dates, or its names. A sentence that opens with a pronoun takes over
-    what it may stand for.
-    """
-    if told.record is not None:
-        held = (one for cell in told.record.cells for one in _hold_cell(cell, position))
-        return [one for one in held if isinstance(one.value, Name) == names]
-    holders = list(list_holders(told, position, names=names))
-    if not holders or not _PRONOUN.match(told.text):
-        return holders
-    terms = find_antecedent(told, before)
-    if not terms:
-        return [holder._replace(floats=True) for holder in holders]
-    return [
-        holder._replace(sides=((*terms, *holder.sides[0]), holder.sides[1])) for holder in holders
-    ]
-
-
-def find_antecedent(told: SourceSentence, before: SourceSentence | None) -> tuple[Term, ...]:
-    """Return what the pronoun that opens a sentence may stand for, in the sentence before.
-
-    That is its one name, or, if it has none, any of its words; nothing where names compete.
-    """
-    if before is None or not _PRONOUN.match(told.text) or len(before.names) > 1:
-        return ()
-    if before.names:
-        return tuple(Term(stem, stem.title(), named=True) for stem in before.names[0].stems)
-    return tuple(
-        Term(word.stem, before.text[word.start : word.end], False) for word in before.telling
-    )
-
-
-def _hold_cell(cell: Cell, position: int) -> Iterator[Holder]:
+def hold_cell(
+    cell: Cell, position: int, known: dict[str, tuple[Term, ...]]
+) -> Iterator[RecordHolder]:
     """Yield the values of a cell: its numbers and dates, or the whole where it has none.
 
-    Words beside a number in the cell (“5 points, 3 assists”) are a part of its attribute.
+    Words beside a number in the cell (“5 points, 3 assists”) are a part of its attribute. Terms
+    of owners and attributes that were read before are ``known``.
     """
     told = TextFacts(cell.text)
-    owner, attribute = _read_terms(cell.owner), _read_terms(cell.attribute)
-    found = list(list_holders(told, position))
+    for text in (cell.owner, cell.attribute):
+        if text not in known:
+            known[text] = _read_terms(text)
+    owner, attribute = known[cell.owner], known[cell.attribute]
+    found = list_holders(told, position)
     for held in found:
         kind = "" if held.kind in ("year", "age") else held.kind
         sides = (owner, (*attribute, *held.sides[0], *held.sides[1]))
-        yield Holder(held.value, sides, position, kind, is_record=True)
+        yield RecordHolder(held.value, kind, sides, position)
     if not found and told.telling and not cell.is_prose:
         stems = tuple(word.stem for word in told.telling)
         name = Name(stems, cell.text, 0, len(cell.text))
         kind = f"name of {cell.attribute}"
-        yield Holder(name, (owner, attribute), position, kind, is_record=True)
+        yield RecordHolder(name, kind, (owner, attribute), position)
 
 
 def _read_terms(text: str) -> tuple[Term, ...]:
+    """Return the words and years of an owner or attribute; capitalised ones are names."""
     told = TextFacts(text)
     words = ((word.stem, text[word.start : word.end]) for word in told.telling)
     years = ((str(int(a.low)), a.text) for a in told.amounts if a.what == "year")

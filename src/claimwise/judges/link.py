@@ -99,9 +99,12 @@ class SourceIndex:
 
     def _add_sentence(self, sentence: SourceSentence) -> None:
         position = len(self.sentences)
+        if position and self.sentences[-1].source == sentence.source:
+            sentence.before = self.sentences[-1]
         self.sentences.append(sentence)
+        postings = self._postings
         for stem in sentence.stems:
-            self._postings[stem].append(position)
+            postings[stem].append(position)
 
     def holds(self, stem: str) -> bool:
         """Tell whether a word occurs anywhere in the sources."""

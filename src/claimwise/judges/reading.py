@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
 from claimwise.judges.amounts import Amount, read_amounts, read_years
 from claimwise.judges.facts import Day, Facts, Quantity, count_negations, load_opposites
@@ -20,7 +21,6 @@ from claimwise.judges.words import (
     Word,
     find_stem,
     is_common,
-    read_stems,
     read_words,
 )
 from claimwise.text.languages import find_denials, find_language
@@ -31,6 +31,7 @@ _CLAUSE = re.compile(
     r"unless|so|when|or|than|except|unlike)\b"
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
+_PRONOUN = re.compile(r"(?:It|He|She|They|Its|His|Her|Their)\b")  # in letters as they are
 _HEDGES = frozenset(map(find_stem, ("nearly", "almost", "approximately", "roughly", "around")))
 _SILENT = COMMON_STEMS | _HEDGES
 # Denials, without those that deny nothing: "not only", "no more than", "not unusual".
@@ -48,18 +49,18 @@ _NEGATIVE = re.compile(
 )
 
 
+class Term(NamedTuple):
+    """A word that may say what a value belongs to."""
+
+    stem: str
+    text: str
+    named: bool  # a part of a name
+
+
 class TextFacts(Facts):
     """One text with its facts and its words, in the terms that can be compared."""
 
-    @lazy
-    def stems(self) -> list[str]:
-        """The stems of its words, in order."""
-        return read_stems(self.text)
-
-    @lazy
-    def stem_set(self) -> frozenset[str]:
-        """The different stems."""
-        return frozenset(self.stems)
+    before: TextFacts | None = None  # the sentence before it in its source
 
     @lazy
     def words(self) -> list[Word]:
@@ -69,7 +70,7 @@ class TextFacts(Facts):
     @lazy
     def content(self) -> frozenset[str]:
         """The different stems that carry meaning, numbers included."""
-        return frozenset(stem for stem in self.stem_set if not is_common(stem))
+        return self.stem_set - COMMON_STEMS
 
     @lazy
     def amounts(self) -> list[Amount]:
@@ -84,15 +85,56 @@ class TextFacts(Facts):
     @lazy
     def telling(self) -> list[Word]:
         """Its words that carry meaning, without numbers and dates."""
-        found = [word for word in self.words if tells(word.stem)]
-        return _leave_out(found, self.days)
+        found = [w for w in self.words if w[0] not in _SILENT and not w[0][:1].isdigit()]
+        return _leave_out(found, self.days) if self.days else found
 
     @lazy
     def telling_stems(self) -> list[str]:
         """The stems of its content words; without dates their places need not be known."""
         if self.days:
             return [word.stem for word in self.telling]
-        return [stem for stem in self.stems if tells(stem)]
+        return [s for s in self.stems if s not in _SILENT and not s[:1].isdigit()]
+
+    @lazy
+    def terms(self) -> list[tuple[int, int, Term]]:
+        """Its content words and its years, with their places, in order."""
+        named = {place for name in self.names for place in range(name.start, name.end)}
+        text = self.text
+        found = [
+            (start, end, Term(stem, text[start:end], start in named))
+            for stem, start, end in self.telling
+        ]
+        years = [amount for amount in (*self.amounts, *self.years) if amount.what == "year"]
+        if years:
+            found += ((y.start, y.end, Term(str(int(y.low)), y.text, False)) for y in years)
+            found.sort()
+        return found
+
+    @lazy
+    def opens_with_pronoun(self) -> bool:
+        """Whether its subject stands in another sentence."""
+        return _PRONOUN.match(self.text) is not None
+
+    @lazy
+    def antecedent(self) -> tuple[Term, ...]:
+        """What the pronoun that opens it may stand for, in the sentence before.
+
+        That is the one name there, or, if there is none, any of the words; nothing where names
+        compete.
+        """
+        before = self.before
+        if before is None or not self.opens_with_pronoun or len(before.names) > 1:
+            return ()
+        if before.names:
+            return tuple(Term(stem, stem.title(), named=True) for stem in before.names[0].stems)
+        return tuple(
+            Term(stem, before.text[start:end], named=False) for stem, start, end in before.telling
+        )
+
+    @lazy
+    def context(self) -> frozenset[str]:
+        """Its words, and those that its opening pronoun may stand for."""
+        return self.stem_set.union(term.stem for term in self.antecedent)
 
     @lazy
     def plain(self) -> list[str]:
@@ -126,6 +168,8 @@ class TextFacts(Facts):
         """Where it denies something."""
         if self.language:
             return find_denials(self.small, self.language)
+        if not self.may_deny:
+            return []
         return [match.span() for match in _DENIAL.finditer(self.small)]
 
     @lazy
@@ -137,7 +181,9 @@ class TextFacts(Facts):
     @lazy
     def negations(self) -> int:
         """How often it says "not" or the like, in its language."""
-        return len(self.denials) if self.language else count_negations(self.small)
+        if self.language:
+            return len(self.denials)
+        return count_negations(self.small) if self.may_deny else 0
 
     @lazy
     def denied(self) -> list[Word]:

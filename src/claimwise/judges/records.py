@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-_LINE = re.compile(r"[^\n]*\n?")
 _BORDER = re.compile(r"\s*\|?[ \t]*:?-{2,}[-:| \t]*\s*")
 _CSV_FIELD = re.compile(r'"(?:[^"]|"")*"|[^,;\t\n\r]*')
 _SEPARATORS = ("\t", ";", ",")
+# Without one of these a text has no table, or no labelled line.
+_TABLE_SIGNS = ("|", *_SEPARATORS)
+_LABEL_SIGNS = (": ", ":\t", ":**", ":__")
 _LONGEST_NAME = 5  # words in a header cell or a label
 _LONGEST_VALUE = 12  # words in a labelled value
 _JSON = re.compile(r'\s*(?:\{\s*"|\[\s*[\[{"])')
@@ -100,18 +102,27 @@ def find_records(text: str) -> list[Record]:
     """
     if _JSON.match(text):
         return sorted(_read_json(text))
-    if "|" not in text and ":" not in text and not any(sign in text for sign in _SEPARATORS):
-        return []
-    lines = [_Line(m.start(), m[0].rstrip("\r\n")) for m in _LINE.finditer(text) if m[0]]
-    found: list[Record] = []
+    lines = list(_list_lines(text))
+    found = list(_read_tables(lines)) if any(sign in text for sign in _TABLE_SIGNS) else []
+    if any(sign in text for sign in _LABEL_SIGNS):
+        taken = {record.start for record in found}
+        found += _read_blocks(lines, taken, len(lines))
+    return sorted(found)
+
+
+def _list_lines(text: str) -> Iterator[_Line]:
+    start = 0
+    for line in text.split("\n"):
+        yield _Line(start, line.rstrip("\r"))
+        start += len(line) + 1
+
+
+def _read_tables(lines: Sequence[_Line]) -> Iterator[Record]:
     for number, (kind, group) in enumerate(groupby(lines, key=lambda line: _line_kind(line.text))):
         if kind == "pipe":
-            found += _read_markdown(list(group), number)
+            yield from _read_markdown(list(group), number)
         elif kind == "text":
-            found += _read_csv(list(group), number)
-    taken = {record.start for record in found}
-    found += (r for r in _read_blocks(lines, taken, len(lines)))
-    return sorted(found)
+            yield from _read_csv(list(group), number)
 
 
 def _line_kind(line: str) -> str:
@@ -270,11 +281,12 @@ def _read_blocks(lines: Sequence[_Line], taken: set[int], table: int) -> Iterato
     Lines of one parent are one record. Without a parent, the words among a block's own values
     name it (“Name: Nikola Jokić”); items without either are named by their own labels.
     """
+    labelled = [_find_label(line.text) for line in lines]
+    if not any(labelled):
+        return
     parent, indent, block = "", -1, list[tuple[_Line, re.Match[str]]]()
-    for line in (*lines, _Line(-1, "")):
-        match = _LABELLED.match(line.text)
-        deeper = match is not None and _is_value(match)
-        if deeper and match and (not parent or len(match["indent"]) >= indent):
+    for line, match in zip((*lines, _Line(-1, "")), (*labelled, None), strict=True):
+        if match and (not parent or len(match["indent"]) >= indent):
             block.append((line, match))
             continue
         if block:
@@ -296,13 +308,13 @@ def _is_bold(name: str) -> bool:
     return name.startswith(("**", "__"))
 
 
-def _is_value(match: re.Match[str]) -> bool:
-    value = match["value"]
-    return (
-        len(match["label"].split()) <= _LONGEST_NAME
-        and len(value.split()) <= _LONGEST_VALUE
-        and not value.endswith((".", "!", "?", ":"))
-    )
+def _find_label(line: str) -> re.Match[str] | None:
+    """Return the label of a line and its value, if both are short: sentences have colons too."""
+    match = _LABELLED.match(line) if ":" in line else None
+    if match is None or match["value"].endswith((".", "!", "?", ":")):
+        return None
+    short = len(match["label"].split()) <= _LONGEST_NAME
+    return match if short and len(match["value"].split()) <= _LONGEST_VALUE else None
 
 
 def _close_block(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -31,7 +32,6 @@ _ELIDED = frozenset(
     ("c", "d", "j", "l", "m", "n", "qu", "s", "t", "un", "all", "dall", "dell", "nell", "quell",
      "sull", "jusqu", "lorsqu", "puisqu")
 )  # fmt: skip
-_RUN = re.compile(r"\S+")
 
 _ENGLISH_WORDS = frozenset(
     (files("claimwise.judges") / "data" / "common_words.txt").read_text(encoding="utf-8").split()
@@ -44,6 +44,9 @@ class Word(NamedTuple):
     stem: str
     start: int
     end: int
+
+
+_make_word = partial(tuple.__new__, Word)  # half the time of ``Word(…)``
 
 
 def find_stem(word: str) -> str:
@@ -108,16 +111,24 @@ def read_words(text: str) -> list[Word]:
     Characters of unspaced scripts are joined into overlapping pairs, the usual unit for counting
     words in them; one that stands alone is a word.
     """
-    return [
-        Word(stem, run.start() + start, run.start() + end)
-        for run in _RUN.finditer(text)
-        for stem, start, end in _WORDS[run[0]]
-    ]
+    words: list[Word] = []
+    at = 0
+    for run in text.split():
+        at = text.index(run, at)
+        for stem, start, end in _WORDS[run]:
+            words.append(_make_word((stem, at + start, at + end)))
+        at += len(run)
+    return words
 
 
 def read_stems(text: str) -> list[str]:
     """Return the stems of `read_words` alone: many times as fast."""
     return list(chain.from_iterable(map(_STEMS.__getitem__, text.split())))
+
+
+def has_words(text: str) -> bool:
+    """Tell whether a text has a word."""
+    return any(map(_STEMS.__getitem__, text.split()))
 
 
 def _split_run(run: str) -> tuple[Word, ...]:

@@ -37,8 +37,7 @@ _TOKENS = (
     *(f"<{slash}{tag}>" for tag in _TAGS for slash in ("", "/")),
     *(f"[{slash}{word}]" for word in _WORDS for slash in ("", "/")),
 )
-# One of these is in each of them.
-_SIGN = re.compile(r"[<|｜\[]|\n\n")
+_SIGNS = ("<", "|", "｜", "[", "\n\n")  # one of these is in each of them
 _CONTROL = re.compile("|".join(map(re.escape, _TOKENS)), re.IGNORECASE)
 _HARMLESS = str.maketrans("<>[]|｜:", "‹›()¦¦꞉")
 
@@ -55,7 +54,7 @@ def neutralise_text(text: str) -> str:
         shown = text if text.isprintable() else text.translate(_ASCII_HIDDEN)
     else:
         shown = _HIDDEN.sub(" ", text).replace("⟦", "[").replace("⟧", "]")
-    if not _SIGN.search(shown):
+    if not any(sign in shown for sign in _SIGNS):
         return shown
     # Looking for each token is many times faster than trying all of them at every character.
     small = shown.lower()

@@ -65,7 +65,7 @@ _MARKS = re.compile(
 _INLINE_CODE = re.compile(r"`[^`\n]++`")
 _ENUMERATOR = re.compile(r"[\s(*_\-+>#]{0,8}+(?:\d{1,3}|[a-zA-Z])[.)]\s*+")
 _QUOTED_END = re.compile(rf"(?:…|\.\.\.|!|[.!?…][{_CLOSERS}]+)\s*+$")
-_SMALL_START = re.compile(r"[({\[\"'“‘«]*+[a-zß-öø-ÿ]")
+_SMALL_START = re.compile(r"\s*+[({\[\"'“‘«]*+[a-zß-öø-ÿ]")
 
 # A full stop that nupunkt takes for part of an abbreviation (“vitamin B.”, “5 kg.”, “No.”) ends
 # the sentence after all when one of these words follows.
@@ -93,17 +93,21 @@ _LONG_RUN = re.compile(r"(?<!\S)\S{501,}+")
 _STOP = re.compile(r"[.!?…]")
 _KEPT_STOPS = 50  # of such a run: nupunkt looks at the rest of the run from each
 # Abbreviations that always go on, whatever follows them.
-_NEVER_LAST = re.compile(
-    r"(?:^|[\s(\[«“\"])(?:e\.g|i\.e|cf|vs|v|viz|Mr|Mrs|Ms|Dr|Prof|Gen|Sen|Rep|Gov|Capt|Col|Sgt|Rev|"
-    r"Hon|[Ff]igs?|Eq|[Ss]ec|approx|ca|esp|incl|excl|dept|govt|art|vol|min|max|etc|est|ref|cap|resp"
-    r")\.\s*+$"
-)
 # German: “am 3. Mai”, “der 2. Weltkrieg”.
 _ORDINAL = re.compile(
     r"\b(?:am|vom|zum|bis|der|den|dem|des|die|das|seit|ab|im) \d{1,2}\.\s*+$", re.IGNORECASE
 )
 # Russian and Polish: “в 1903 г. Он …”, “w 1901 r. Bilet …”.
 _YEAR_END = re.compile(r"(?<=\d[ \u00a0][гr])\.[ \t\n]+(?=[А-ЯЁA-ZŁŚŻĆ])")
+_ABBREVIATIONS = (
+    "e.g", "i.e", "cf", "vs", "v", "viz", "Mr", "Mrs", "Ms", "Dr", "Prof", "Gen", "Sen", "Rep",
+    "Gov", "Capt", "Col", "Sgt", "Rev", "Hon", "Fig", "Figs", "fig", "figs", "Eq", "Sec", "sec",
+    "approx", "ca", "esp", "incl", "excl", "dept", "govt", "art", "vol", "min", "max", "etc", "est",
+    "ref", "cap", "resp",
+)  # fmt: skip
+_NEVER_LAST = re.compile(rf"(?:^|[\s(\[«“\"])(?:{'|'.join(map(re.escape, _ABBREVIATIONS))})\.\s*+$")
+# What follows most sentences, whose last word then has small letters only.
+_PLAIN_STOP = re.compile(r"[.!?][ \t\n]+(?=[A-Z])")
 _SMALL = re.compile(r"\b[a-z]{3,}[.!?]\s*+$")
 _TAIL = 16  # long enough for any of them
 
@@ -229,6 +233,9 @@ def _hide_stops(run: re.Match[str]) -> str:
 
 def _find_border(block: str, stop: int) -> int | None:
     """Return the border after a stop that ends a sentence whatever nupunkt thinks, or None."""
+    plain = _PLAIN_STOP.match(block, stop)
+    if plain and _is_small_word(block[block.rfind(" ", max(0, stop - _TAIL), stop) + 1 : stop]):
+        return plain.end()
     match = _CERTAIN.match(block, stop)
     if match is None:
         return None
@@ -236,6 +243,12 @@ def _find_border(block: str, stop: int) -> int | None:
     if _NEVER_LAST.search(head) or (match["small"] is not None and not _SMALL.search(head)):
         return None
     return match.end()
+
+
+def _is_small_word(word: str) -> bool:
+    """Tell whether a text is one word of small plain letters, and no abbreviation."""
+    plain = len(word) > 2 and word.isascii() and word.isalpha() and word.islower()
+    return plain and word not in _ABBREVIATIONS
 
 
 def _goes_on(stop: re.Match[str], block: str) -> bool:
@@ -281,6 +294,6 @@ def _skip_enumerator(block: str, begin: int) -> int:
 
 def _goes_on_small(block: str, begin: int, border: int) -> bool:
     """Tell whether the text goes on in small letters: “Why?” he asked, “Yahoo! is”."""
-    if not _SMALL_START.match(block[border : border + _TAIL].lstrip()):
+    if not _SMALL_START.match(block, border):
         return False
     return _QUOTED_END.search(block[max(begin, border - _TAIL) : border]) is not None
