@@ -17,7 +17,7 @@ import time
 
 from claimwise.judges.corpus import Corpus
 from claimwise.judges.link import SourceIndex
-from claimwise.judges.words import read_stems
+from claimwise.text.words import read_stems
 from claimwise.types.rows import Source
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from claimwise.judges.embedded import EmbeddedVerifier
 from claimwise.judges.encoder import Encoder
 from claimwise.judges.judge import load_verifier
-from claimwise.judges.words import is_common, read_words
+from claimwise.text.words import is_common, read_words
 from support.memory import read_peak_memory
 from support.verifier_cases import WORDS, Case, count_claims, count_verdicts, make_cases
 

@@ -18,7 +18,7 @@ from claimwise.judges.embedded import find_misbound
 from claimwise.judges.encoder import Encoder
 from claimwise.judges.evidence import EvidenceIndex, split_parts, weigh_part
 from claimwise.judges.overlap import share_found
-from claimwise.judges.words import read_stems
+from claimwise.text.words import read_stems
 from claimwise.types.rows import Source
 
 MOST_ROWS = 1500

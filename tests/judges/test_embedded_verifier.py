@@ -11,8 +11,8 @@ from claimwise.judges.card import describe_agreement, load_card
 from claimwise.judges.embedded import NO_WORDS
 from claimwise.judges.judge import load_verifier
 from claimwise.judges.language import is_english
-from claimwise.judges.words import read_stems
 from claimwise.registry import list_entries
+from claimwise.text.words import read_stems
 from claimwise.types.verdicts import VERDICTS, CheckRequest
 from judges.judged import TODAY, judge, judge_all, load_tier, make_claim, make_source
 

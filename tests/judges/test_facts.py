@@ -21,7 +21,7 @@ from claimwise.judges.facts import (
     same_day,
     same_quantity,
 )
-from claimwise.judges.words import find_stem
+from claimwise.text.words import find_stem
 from support.growth import grows_evenly
 
 
@@ -196,7 +196,7 @@ def test_names(text: str, names: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["We met Jean-Luc Berg there.", "It treats COVID-19 well."])
 def test_names_have_stems_that_an_index_can_hold(text: str) -> None:
-    from claimwise.judges.words import read_stems
+    from claimwise.text.words import read_stems
 
     assert {stem for name in find_facts(text).names for stem in name.stems} <= set(read_stems(text))
 

@@ -15,7 +15,7 @@ from claimwise.judges.link import (
     PASSAGE_WORDS,
     SourceIndex,
 )
-from claimwise.judges.words import read_stems, read_words
+from claimwise.text.words import read_stems, read_words
 from judges.judged import make_source
 from support.growth import grows_evenly
 

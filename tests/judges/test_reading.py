@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from claimwise.judges.lazy import lazy
 from claimwise.judges.reading import TextFacts, tells
-from claimwise.judges.words import is_common
+from claimwise.text.words import is_common
 from support.work import count_steps
 
 WORDS = st.sampled_from(

@@ -9,9 +9,9 @@ from claimwise.disk.input import refuse
 from claimwise.errors import InputError
 from claimwise.incidents.queries import FoundAnswer, read_questions
 from claimwise.incidents.values import ItemChoice
-from claimwise.judges.words import is_common, read_stems
 from claimwise.store import Store
 from claimwise.text.questions import normalise_question
+from claimwise.text.words import is_common, read_stems
 from claimwise.types.rows import Item
 from claimwise.types.traces import Trace
 

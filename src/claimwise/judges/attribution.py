@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from claimwise.judges.words import COMMON_STEMS, read_stems
+from claimwise.text.words import COMMON_STEMS, read_stems
 
 # The least share of a claim's content words that must stand in the answer.
 _OWN_WORDS = 0.5

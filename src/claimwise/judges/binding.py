@@ -25,7 +25,7 @@ from claimwise.judges.facts import Day, Name, same_day
 from claimwise.judges.holders import Holder, Value, list_holders
 from claimwise.judges.lazy import lazy
 from claimwise.judges.reading import Term, TextFacts, tells
-from claimwise.judges.words import read_stems
+from claimwise.text.words import read_stems
 
 _LOOKED_AT = 6  # sentences, best first, in which rivals of a value are looked for
 _LOOKED_AT_FOR_NAMES = 2

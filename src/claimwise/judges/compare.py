@@ -17,7 +17,7 @@ from claimwise.judges.evidence import EvidenceIndex, LinkedSentence
 from claimwise.judges.facts import Day, Name, same_day
 from claimwise.judges.link import SourceSentence
 from claimwise.judges.reading import TextFacts, tells
-from claimwise.judges.words import Word, is_common, read_stems
+from claimwise.text.words import Word, is_common, read_stems
 
 _ALIKE = 0.5  # share of the claim's words that a sentence must hold to speak about the same thing
 _MOSTLY = 0.75  # ... where the difference is a single word: a denial, an opposite, a name

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from claimwise.judges.decide import OTHERWISE
 from claimwise.judges.kept_index import Arrays, keep_arrays, name_index, read_arrays
-from claimwise.judges.words import is_common, read_stems
 from claimwise.text.sentences import find_sentences
+from claimwise.text.words import is_common, read_stems
 from claimwise.types.corpus import CorpusInfo, CorpusPassage, Retrieval
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import ClaimVerdict, Span

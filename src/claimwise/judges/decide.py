@@ -16,7 +16,7 @@ from claimwise.judges.compare import (
     list_content_stems,
 )
 from claimwise.judges.evidence import FEATURES, EvidenceIndex, LinkedSentence, weigh_part
-from claimwise.judges.words import find_stem, is_common
+from claimwise.text.words import find_stem, is_common
 from claimwise.types.rows import ActionEntry, Source, Verdict
 from claimwise.types.validity import explain_stale, is_stale
 from claimwise.types.verdicts import AnswerClaim, ClaimVerdict, Scores, Span

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from claimwise.judges.facts import find_facts
-from claimwise.judges.words import find_stem, read_stems
+from claimwise.text.words import find_stem, read_stems
 
 # “Twelve months” is general knowledge; a larger number is a specific one.
 _SMALL = 12

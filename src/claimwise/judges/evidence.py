@@ -17,8 +17,8 @@ from claimwise.judges.holders import Holder, hold_cell, list_holders
 from claimwise.judges.lazy import lazy
 from claimwise.judges.link import SourceIndex
 from claimwise.judges.reading import Term, TextFacts
-from claimwise.judges.words import is_common, read_stems
 from claimwise.text.sentences import find_sentences
+from claimwise.text.words import is_common, read_stems
 from claimwise.types.rows import Source
 
 FEATURES = (

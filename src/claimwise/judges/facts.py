@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from claimwise.judges.lazy import lazy
-from claimwise.judges.words import find_stem, is_common, lower_letters, read_stems
+from claimwise.text.words import find_stem, is_common, lower_letters, read_stems
 
 _SPELLED = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,

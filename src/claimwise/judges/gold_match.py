@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from claimwise.judges.amounts import Amount, agree, comparable, read_amounts, read_years
 from claimwise.judges.facts import Facts, find_facts, same_day
-from claimwise.judges.words import is_common, read_stems
+from claimwise.text.words import is_common, read_stems
 
 RULE = "gold-match-1"
 """The rule's name and version; a change of what it says raises it."""

@@ -43,9 +43,9 @@ from claimwise.judges.grounded_verdicts import (
     settle_verdict,
     stands_elsewhere,
 )
-from claimwise.judges.words import has_words
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
+from claimwise.text.words import has_words
 from claimwise.types.llm import Asker, LlmCall, LlmFailure
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores

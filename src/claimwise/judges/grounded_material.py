@@ -11,8 +11,8 @@ from datetime import date
 
 from claimwise.judges.link import SourceIndex
 from claimwise.judges.quotes import QuoteFinder
-from claimwise.judges.words import read_stems
 from claimwise.llm.fencing import Fenced, fence_text, neutralise_text
+from claimwise.text.words import read_stems
 from claimwise.types.rows import Source
 from claimwise.types.validity import is_stale
 from claimwise.types.verdicts import AnswerClaim

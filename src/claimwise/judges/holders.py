@@ -17,7 +17,7 @@ from claimwise.judges.facts import Day, Name
 from claimwise.judges.lazy import lazy
 from claimwise.judges.reading import Term, TextFacts
 from claimwise.judges.records import Cell
-from claimwise.judges.words import read_stems
+from claimwise.text.words import read_stems
 
 _RESPECTIVELY = re.compile(r"\brespectively\b|\beach other\b")  # in small letters
 _SMALL_WORD = re.compile(r"(\w+)\W*$")

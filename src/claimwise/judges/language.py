@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from claimwise.judges.words import ENGLISH_ALONE, lower_letters
 from claimwise.text.languages import find_language
+from claimwise.text.words import ENGLISH_ALONE, lower_letters
 
 _FOREIGN_LETTERS = 0.25
 _LOOKED_AT = 400

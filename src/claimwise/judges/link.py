@@ -18,8 +18,8 @@ from operator import itemgetter
 
 from claimwise.judges.reading import TextFacts
 from claimwise.judges.records import Record, find_records
-from claimwise.judges.words import is_common, read_stems, read_words
 from claimwise.text.sentences import find_sentences
+from claimwise.text.words import is_common, read_stems, read_words
 from claimwise.types.rows import Source
 
 DIGEST_SENTENCES = 4

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from claimwise.judges.decide import decide_action
-from claimwise.judges.words import is_common, read_stems
 from claimwise.text.sentences import find_sentences
+from claimwise.text.words import is_common, read_stems
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
 

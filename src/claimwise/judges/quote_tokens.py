@@ -14,8 +14,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from claimwise.judges.words import Word, is_common
 from claimwise.text.word_limits import UNSPACED
+from claimwise.text.words import Word, is_common
 
 _REACH = 64  # characters on both sides of a place in which its token is looked for
 

@@ -24,8 +24,8 @@ from typing import NamedTuple
 from claimwise.judges.language import is_english
 from claimwise.judges.quote_tokens import blank_details, blank_markup, cuts_token, read_quote_tokens
 from claimwise.judges.reading import TextFacts
-from claimwise.judges.words import COMMON_STEMS, Word, is_common, read_stems, read_words
 from claimwise.text.sentences import find_sentences
+from claimwise.text.words import COMMON_STEMS, Word, is_common, read_stems, read_words
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import Span
 

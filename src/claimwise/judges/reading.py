@@ -15,7 +15,8 @@ from typing import NamedTuple
 from claimwise.judges.amounts import Amount, read_amounts, read_years
 from claimwise.judges.facts import Day, Facts, Quantity, count_negations, load_opposites
 from claimwise.judges.lazy import lazy
-from claimwise.judges.words import (
+from claimwise.text.languages import find_denials, find_language
+from claimwise.text.words import (
     COMMON_STEMS,
     ENGLISH_ALONE,
     Word,
@@ -23,7 +24,6 @@ from claimwise.judges.words import (
     is_common,
     read_words,
 )
-from claimwise.text.languages import find_denials, find_language
 
 # All of these are looked for in small letters.
 _CLAUSE = re.compile(

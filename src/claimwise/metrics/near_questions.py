@@ -11,9 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Final
 
-from claimwise.judges.words import is_common, read_stems
 from claimwise.metrics.counting import has_clusters
 from claimwise.store import Store
+from claimwise.text.words import is_common, read_stems
 
 NEAR: Final = 0.75
 """Shared words over all words of two questions, from which on they ask nearly the same."""

@@ -34,7 +34,7 @@ _ELIDED = frozenset(
 )  # fmt: skip
 
 _ENGLISH_WORDS = frozenset(
-    (files("claimwise.judges") / "data" / "common_words.txt").read_text(encoding="utf-8").split()
+    (files("claimwise.text") / "data" / "common_words.txt").read_text(encoding="utf-8").split()
 )
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from claimwise.judges import words as words_module
-from claimwise.judges.words import Word, find_stem, is_common, lower_letters, read_stems, read_words
+from claimwise.text import words as words_module
+from claimwise.text.words import Word, find_stem, is_common, lower_letters, read_stems, read_words
 
 
 @pytest.mark.parametrize(
