@@ -242,15 +242,23 @@ def copy_store(engine_name: str, store_copies: StoreCopies) -> Callable[[Fill], 
 
 
 @pytest.fixture(scope="session", params=ENGINES)
-def demo_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store with the demo data, on each engine in turn. Read it; don't write to it."""
+def demo_place(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A store with the demo data, on each engine in turn. Read it; don't write to it.
+
+    Tests that write take a copy: ``store_copies.copy(engine, add_demo)``.
+    """
     if request.param == "sqlite":
         where = str(tmp_path_factory.mktemp("demo") / "demo.db")
     else:
         where = new_schema(request.getfixturevalue("postgres_server"))
     with open_store(where, create=True) as opened:
         import_files(opened, list_demo_files())
-    return where
+        filled = opened.count_rows()
+    yield where
+    with open_store(where) as opened:
+        assert opened.count_rows() == filled, "a test wrote to the demo store that all tests share"
 
 
 @pytest.fixture
