@@ -25,7 +25,7 @@ from claimwise.cli.main import run
 from claimwise.demo import list_demo_files, write_demo
 from claimwise.store import Store, open_store
 from claimwise.transfer import import_files
-from support.copies import Fill, StoreCopies
+from support.copies import EmptyStores, Fill, StoreCopies, add_nothing
 from support.watchdog import make_run_folder, make_worker_folder, watch
 
 # A busy machine is no counterexample: speed has tests of its own. `--hypothesis-profile thorough`
@@ -212,17 +212,39 @@ def engine_name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def place(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def new_place(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new store can be made, on each engine in turn."""
     if engine_name == "sqlite":
         return str(tmp_path / "store.db")
     return new_schema(request.getfixturevalue("postgres_server"))
 
 
+@pytest.fixture(scope="session")
+def empty_stores(postgres_server: str) -> Iterator[EmptyStores]:
+    """Empty stores on PostgreSQL, used again and again."""
+    stores = EmptyStores(postgres_server, lambda: new_schema(postgres_server))
+    yield stores
+    stores.close()
+
+
+@pytest.fixture
+def place(
+    engine_name: str, request: pytest.FixtureRequest, store_copies: StoreCopies, tmp_path: Path
+) -> Iterator[str]:
+    """Where an empty store is, on each engine in turn."""
+    if engine_name == "sqlite":
+        yield str(shutil.copy(store_copies.copy(engine_name, add_nothing), tmp_path / "store.db"))
+        return
+    stores: EmptyStores = request.getfixturevalue("empty_stores")
+    place = stores.take()
+    yield place
+    stores.give_back(place)
+
+
 @pytest.fixture
 def store(place: str) -> Iterator[Store]:
     """An empty store, on each engine in turn."""
-    with open_store(place, create=True) as opened:
+    with open_store(place) as opened:
         yield opened
 
 
