@@ -178,8 +178,10 @@ def postgres_server() -> Iterator[str]:
         )
         options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
         # Shared memory in the folder: a killed server leaves none elsewhere. Tables are small:
-        # compiling a query takes longer than running it.
+        # compiling a query takes longer than running it. What is vacuumed while it is empty is
+        # taken for empty when the next test has filled it.
         options += " -c max_wal_size=256MB -c dynamic_shared_memory_type=mmap -c jit=off"
+        options += " -c autovacuum=off"
         log = str(folder / "log")
         pg_ctl = str(bin_folder / "pg_ctl")
         _as_postgres([pg_ctl, "-D", str(data), "-w", "-l", log, "-o", options, "start"])
@@ -205,9 +207,22 @@ def postgres_place(postgres_server: str) -> str:
 ENGINES = ("sqlite", "postgresql")
 
 
-@pytest.fixture(params=ENGINES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose the engines of a test: both in tests/store and where it is marked, else SQLite.
+
+    PostgreSQL takes several times as long, and most tests run SQL that others run as well. The
+    marked ones were chosen so that every statement still runs on both.
+    """
+    both = "store" in metafunc.definition.path.parts or any(
+        metafunc.definition.iter_markers("each_engine")
+    )
+    for name in {"engine_name", "demo_place"}.intersection(metafunc.fixturenames):
+        metafunc.parametrize(name, ENGINES if both else ENGINES[:1], indirect=True)
+
+
+@pytest.fixture
 def engine_name(request: pytest.FixtureRequest) -> str:
-    """The name of each engine in turn."""
+    """The name of each of a test's engines in turn."""
     return str(request.param)
 
 
@@ -263,7 +278,7 @@ def copy_store(engine_name: str, store_copies: StoreCopies) -> Callable[[Fill], 
     return lambda fill: store_copies.copy(engine_name, fill)
 
 
-@pytest.fixture(scope="session", params=ENGINES)
+@pytest.fixture(scope="session")
 def demo_place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:

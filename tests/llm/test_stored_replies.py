@@ -39,6 +39,7 @@ def keep(replies: StoredReplies, name: str) -> str:
     return key
 
 
+@pytest.mark.each_engine
 def test_replies_come_back_as_they_were(made: str) -> None:
     with open_replies(made) as replies:
         key = keep(replies, "a")
@@ -69,6 +70,7 @@ def test_fresh_replies_take_the_place_of_old_ones(made: str) -> None:
         }
 
 
+@pytest.mark.each_engine
 def test_the_first_reply_stays_until_it_is_dropped(made: str) -> None:
     with open_replies(made) as replies:
         key = keep(replies, "a")
@@ -83,6 +85,7 @@ def test_the_first_reply_stays_until_it_is_dropped(made: str) -> None:
         assert replies.get(key) is not None
 
 
+@pytest.mark.each_engine
 def test_killed_in_the_moment_after_put_it_is_there(made: str) -> None:
     for name in ("a", "b", "c"):
         process = SPAWN.Process(target=put_and_die, args=(made, name))
@@ -96,6 +99,7 @@ def test_killed_in_the_moment_after_put_it_is_there(made: str) -> None:
             assert found.text == make_reply(name).text
 
 
+@pytest.mark.each_engine
 def test_many_threads_share_a_connection(made: str) -> None:
     with open_replies(made) as replies, ThreadPoolExecutor(16) as pool:
         keys = list(pool.map(lambda n: keep(replies, str(n % 150)), range(300)))
@@ -107,6 +111,7 @@ def test_many_threads_share_a_connection(made: str) -> None:
         assert store.query("select count(*) from llm_replies") == [(150,)]
 
 
+@pytest.mark.each_engine
 def test_many_processes_share_a_store(made: str) -> None:
     names = [[f"{worker}-{n}" for n in range(15)] + ["shared"] for worker in range(4)]
     with ProcessPoolExecutor(4, mp_context=SPAWN) as pool:

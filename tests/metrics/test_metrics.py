@@ -14,6 +14,8 @@ from claimwise.store import Store, open_store
 from claimwise.transfer import export_store
 from small_data import answer, claim, closed_label, item, label, load, run, source
 
+pytestmark = pytest.mark.each_engine
+
 Counts = dict[tuple[str, ...], tuple[int, ...]]
 METRICS = load_metrics()
 
