@@ -10,12 +10,18 @@ DEMO := demo-project
 WORKERS ?= 2
 COVERAGE ?= --cov
 
-.PHONY: demo test check unit docs fix system model-server clean
+# Tests start hundreds of Pythons: what one has compiled, the others read.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test check unit docs fix system model-server collected clean
 
 demo: $(VENV)/.base
 	$(BIN)/claimwise demo $(DEMO)
 
-test: system check model-server unit
+# What waits for the network, what keeps one core busy, and what the tests need: side by side.
+test:
+	$(MAKE) --no-print-directory --jobs --output-sync=target system check model-server collected
+	$(MAKE) --no-print-directory unit
 
 # Formatting, lint, types, layers, and generated pages.
 check: $(VENV)/.dev
@@ -30,6 +36,10 @@ check: $(VENV)/.dev
 # Coverage has a floor (pyproject.toml); `make unit COVERAGE=` runs the tests alone, in less time.
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(COVERAGE)
+
+# Both workers need every test module compiled. If that fails, `make unit` says why.
+collected: $(VENV)/.dev
+	-@$(BIN)/pytest --collect-only --quiet > /dev/null 2>&1
 
 # Rewrites the generated parts of the pages.
 docs: $(VENV)/.dev

@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Left out are those whose lines others run too: all variants of a test but the first (in
     tests/store the first on each engine), properties, which run the same lines for every example,
-    and the browser, which asks for what tests/app asks for.
+    the browser, which asks for what tests/app asks for, and commands of docs and older versions.
     """
     seen: set[tuple[str, str | None]] = set()
     for item in items:
@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         key = (name, next((engine for engine in engines if engine in variant), None))
         item.stash[_MEASURED] = not (
             key in seen
-            or name.startswith("tests/browser/")
+            or name.startswith(("tests/browser/", "tests/docs/", "tests/recorded/"))
             or is_hypothesis_test(getattr(item, "obj", None))
         )
         seen.add(key)
