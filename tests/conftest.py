@@ -12,6 +12,8 @@ from contextlib import redirect_stdout
 from fcntl import LOCK_EX, flock
 from importlib import import_module
 from itertools import count
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
@@ -40,6 +42,10 @@ _numbers = count()
 _MEMORY, _DISK = Path("/dev/shm"), Path("/tmp")
 _MEASURED = pytest.StashKey[bool]()
 _LEASH = pytest.StashKey[subprocess.Popen[str]]()
+_PRELOADED = [
+    "llm.killed", "pipeline.corpus_runs", "pipeline.instruments", "pipeline.judged_processes",
+    "store.workers",
+]  # fmt: skip
 _ROOM = 8 * 2**30  # a PostgreSQL store takes some megabytes, and there are many hundreds
 
 
@@ -303,6 +309,16 @@ def demo_store(demo_place: str) -> Iterator[Store]:
     """The demo data, on each engine in turn. Read it; don't write to it."""
     with open_store(demo_place) as opened:
         yield opened
+
+
+@pytest.fixture
+def forking(monkeypatch: pytest.MonkeyPatch) -> ForkServerContext:
+    """Start processes from one that has imported everything, once."""
+    # It does not see the sys.path of the tests.
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    context = get_context("forkserver")
+    context.set_forkserver_preload(_PRELOADED)
+    return context
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib.resources import files
-from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,6 @@ from llm.conftest import Opener
 from llm.killed import make_call, make_reply, put_and_die, put_many
 from support.faulty_server import FaultyServer
 from support.waiting import DEADLINE, wait_until
-
-SPAWN = get_context("spawn")
 
 
 @pytest.fixture
@@ -86,9 +84,9 @@ def test_the_first_reply_stays_until_it_is_dropped(made: str) -> None:
 
 
 @pytest.mark.each_engine
-def test_killed_in_the_moment_after_put_it_is_there(made: str) -> None:
+def test_killed_in_the_moment_after_put_it_is_there(made: str, forking: ForkServerContext) -> None:
     for name in ("a", "b", "c"):
-        process = SPAWN.Process(target=put_and_die, args=(made, name))
+        process = forking.Process(target=put_and_die, args=(made, name))
         process.start()
         process.join(DEADLINE)
         assert process.exitcode == -signal.SIGKILL
@@ -112,9 +110,9 @@ def test_many_threads_share_a_connection(made: str) -> None:
 
 
 @pytest.mark.each_engine
-def test_many_processes_share_a_store(made: str) -> None:
+def test_many_processes_share_a_store(made: str, forking: ForkServerContext) -> None:
     names = [[f"{worker}-{n}" for n in range(15)] + ["shared"] for worker in range(4)]
-    with ProcessPoolExecutor(4, mp_context=SPAWN) as pool:
+    with ProcessPoolExecutor(4, mp_context=forking) as pool:
         assert list(pool.map(put_many, [made] * 4, names)) == [16] * 4
     with open_store(made) as store:
         assert store.query("select count(*) from llm_replies") == [(61,)]

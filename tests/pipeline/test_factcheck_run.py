@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -464,16 +464,17 @@ def judge_in_process(place: str, url: str) -> None:
 REPLIES = (0, 3, 8, 13)  # before each kill
 
 
-def test_killed_again_and_again_it_loses_and_repays_nothing(tmp_path: Path) -> None:
+def test_killed_again_and_again_it_loses_and_repays_nothing(
+    tmp_path: Path, forking: ForkServerContext
+) -> None:
     """What was answered before a kill is not asked again; only calls under way may be."""
     place = str(tmp_path / "store.db")
     fill(place, 60)
-    context = multiprocessing.get_context("spawn")
     with FaultyServer(plain) as server:
         for replies in REPLIES:
             past = server.count + replies
             server.admit(past)
-            process = context.Process(target=judge_in_process, args=(place, server.url))
+            process = forking.Process(target=judge_in_process, args=(place, server.url))
             process.start()
             wait_until(partial(server.is_past, past), "a request waits for its reply")
             process.kill()

@@ -5,7 +5,7 @@ import sqlite3
 import stat
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from uuid import uuid4
 
@@ -299,12 +299,12 @@ def store_engine(place: str) -> Engine:
     return _open_engine(place, create=False)
 
 
-def test_several_processes_can_make_one_store(new_place: str) -> None:
+def test_several_processes_can_make_one_store(new_place: str, forking: ForkServerContext) -> None:
     if new_place.startswith("postgresql"):
         server, _, name = new_place.partition("?schema=")
         with open_store(f"{server}?schema=admin", create=True) as admin:
             admin._engine.run_script(f"create schema {name}")
-    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(4, mp_context=forking) as pool:
         found = list(pool.map(workers.make_store, [new_place] * 12))
     known = len(migrations.list_migrations())
     assert found == [known] * 12
