@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo-project
-WORKERS ?= 2
+WORKERS ?= 3
 COVERAGE ?= --cov
 
 # Tests start hundreds of Pythons: what one has compiled, the others read.
@@ -31,6 +31,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/cog -I scripts --check --check-fail-msg "run: make docs" docs/*.md
 
+# Three for two cores: tests wait for browsers, servers and deadlines a fifth of the time.
 # A file's tests stay together. In the order of their folders: sorted by their number of tests, the
 # files with few and long ones (a browser, a killed process) would come last, and one worker wait.
 # Coverage has a floor (pyproject.toml); `make unit COVERAGE=` runs the tests alone, in less time.
