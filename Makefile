@@ -38,7 +38,7 @@ check: $(VENV)/.dev
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(COVERAGE)
 
-# Both workers need every test module compiled. If that fails, `make unit` says why.
+# Every worker needs all test modules compiled. If that fails, `make unit` says why.
 collected: $(VENV)/.dev
 	-@$(BIN)/pytest --collect-only --quiet > /dev/null 2>&1
 
