@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from fcntl import LOCK_EX, flock
 from importlib import import_module
 from itertools import count
@@ -86,7 +86,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Left out are those whose lines others run too: all variants of a test but the first (in
     tests/store the first on each engine), properties, which run the same lines for every example,
-    the browser, which asks for what tests/app asks for, and commands of docs and older versions.
+    the browser, which asks for what tests/app asks for, commands of docs and older versions, and
+    what is marked as unmeasured.
     """
     seen: set[tuple[str, str | None]] = set()
     for item in items:
@@ -97,6 +98,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             key in seen
             or name.startswith(("tests/browser/", "tests/docs/", "tests/recorded/"))
             or is_hypothesis_test(getattr(item, "obj", None))
+            or item.get_closest_marker("unmeasured")
         )
         seen.add(key)
     if _get_coverage(config) is not None:
@@ -106,17 +108,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 import_module(module.name)
 
 
+@contextmanager
+def _pause_coverage(config: pytest.Config) -> Iterator[None]:
+    coverage = _get_coverage(config)
+    if coverage is None or not coverage.started:
+        yield
+        return
+    coverage.pause()
+    try:
+        yield
+    finally:
+        coverage.resume()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Pause coverage for a test by which it is not measured, and for what is set up for it."""
-    coverage = _get_coverage(item.config)
-    if coverage is None or item.stash[_MEASURED]:
+    with nullcontext() if item.stash[_MEASURED] else _pause_coverage(item.config):
         return (yield)
-    coverage.pause()
-    try:
-        return (yield)
-    finally:
-        coverage.resume()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -339,7 +348,7 @@ def written_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def judged_demo() -> Path:
+def judged_demo(request: pytest.FixtureRequest) -> Path:
     """What ``claimwise demo`` makes, and beside it ``printed.txt``. Copy it; don't write to it.
 
     It takes seconds, so the first worker that needs it makes it for all.
@@ -357,6 +366,7 @@ def judged_demo() -> Path:
             with (
                 Path("printed.txt").open("w", encoding="utf-8") as printed,
                 redirect_stdout(printed),
+                _pause_coverage(request.config),
             ):
                 assert run(["demo", "demo"]) == 0
             made.rename(place)
