@@ -7,15 +7,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo-project
-WORKERS ?= 2
+WORKERS ?= 3
 COVERAGE ?= --cov
 
-.PHONY: demo test check unit docs fix system model-server clean
+# Tests start hundreds of Pythons: what one has compiled, the others read.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test check unit docs fix system model-server collected clean
 
 demo: $(VENV)/.base
 	$(BIN)/claimwise demo $(DEMO)
 
-test: system check model-server unit
+# What waits for the network, what keeps one core busy, and what the tests need: side by side.
+test:
+	$(MAKE) --no-print-directory --jobs --output-sync=target system check model-server collected
+	$(MAKE) --no-print-directory unit
 
 # Formatting, lint, types, layers, and generated pages.
 check: $(VENV)/.dev
@@ -25,11 +31,16 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/cog -I scripts --check --check-fail-msg "run: make docs" docs/*.md
 
+# Three for two cores: tests wait for browsers, servers and deadlines a fifth of the time.
 # A file's tests stay together. In the order of their folders: sorted by their number of tests, the
 # files with few and long ones (a browser, a killed process) would come last, and one worker wait.
 # Coverage has a floor (pyproject.toml); `make unit COVERAGE=` runs the tests alone, in less time.
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(COVERAGE)
+
+# Every worker needs all test modules compiled. If that fails, `make unit` says why.
+collected: $(VENV)/.dev
+	-@$(BIN)/pytest --collect-only --quiet > /dev/null 2>&1
 
 # Rewrites the generated parts of the pages.
 docs: $(VENV)/.dev

@@ -8,10 +8,12 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from fcntl import LOCK_EX, flock
 from importlib import import_module
 from itertools import count
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
@@ -25,7 +27,7 @@ from claimwise.cli.main import run
 from claimwise.demo import list_demo_files, write_demo
 from claimwise.store import Store, open_store
 from claimwise.transfer import import_files
-from support.copies import Fill, StoreCopies
+from support.copies import EmptyStores, Fill, StoreCopies, add_nothing
 from support.watchdog import make_run_folder, make_worker_folder, watch
 
 # A busy machine is no counterexample: speed has tests of its own. `--hypothesis-profile thorough`
@@ -40,6 +42,10 @@ _numbers = count()
 _MEMORY, _DISK = Path("/dev/shm"), Path("/tmp")
 _MEASURED = pytest.StashKey[bool]()
 _LEASH = pytest.StashKey[subprocess.Popen[str]]()
+_PRELOADED = [
+    "llm.killed", "pipeline.corpus_runs", "pipeline.instruments", "pipeline.judged_processes",
+    "store.workers",
+]  # fmt: skip
 _ROOM = 8 * 2**30  # a PostgreSQL store takes some megabytes, and there are many hundreds
 
 
@@ -80,7 +86,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Left out are those whose lines others run too: all variants of a test but the first (in
     tests/store the first on each engine), properties, which run the same lines for every example,
-    and the browser, which asks for what tests/app asks for.
+    the browser, which asks for what tests/app asks for, commands of docs and older versions, and
+    what is marked as unmeasured.
     """
     seen: set[tuple[str, str | None]] = set()
     for item in items:
@@ -89,8 +96,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         key = (name, next((engine for engine in engines if engine in variant), None))
         item.stash[_MEASURED] = not (
             key in seen
-            or name.startswith("tests/browser/")
+            or name.startswith(("tests/browser/", "tests/docs/", "tests/recorded/"))
             or is_hypothesis_test(getattr(item, "obj", None))
+            or item.get_closest_marker("unmeasured")
         )
         seen.add(key)
     if _get_coverage(config) is not None:
@@ -100,17 +108,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 import_module(module.name)
 
 
+@contextmanager
+def _pause_coverage(config: pytest.Config) -> Iterator[None]:
+    coverage = _get_coverage(config)
+    if coverage is None or not coverage.started:
+        yield
+        return
+    coverage.pause()
+    try:
+        yield
+    finally:
+        coverage.resume()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Pause coverage for a test by which it is not measured, and for what is set up for it."""
-    coverage = _get_coverage(item.config)
-    if coverage is None or item.stash[_MEASURED]:
+    with nullcontext() if item.stash[_MEASURED] else _pause_coverage(item.config):
         return (yield)
-    coverage.pause()
-    try:
-        return (yield)
-    finally:
-        coverage.resume()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -178,8 +193,10 @@ def postgres_server() -> Iterator[str]:
         )
         options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
         # Shared memory in the folder: a killed server leaves none elsewhere. Tables are small:
-        # compiling a query takes longer than running it.
+        # compiling a query takes longer than running it. What is vacuumed while it is empty is
+        # taken for empty when the next test has filled it.
         options += " -c max_wal_size=256MB -c dynamic_shared_memory_type=mmap -c jit=off"
+        options += " -c autovacuum=off"
         log = str(folder / "log")
         pg_ctl = str(bin_folder / "pg_ctl")
         _as_postgres([pg_ctl, "-D", str(data), "-w", "-l", log, "-o", options, "start"])
@@ -205,24 +222,59 @@ def postgres_place(postgres_server: str) -> str:
 ENGINES = ("sqlite", "postgresql")
 
 
-@pytest.fixture(params=ENGINES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose the engines of a test: both in tests/store and where it is marked, else SQLite.
+
+    PostgreSQL takes several times as long, and most tests run SQL that others run as well. The
+    marked ones were chosen so that every statement still runs on both.
+    """
+    both = "store" in metafunc.definition.path.parts or any(
+        metafunc.definition.iter_markers("each_engine")
+    )
+    for name in {"engine_name", "demo_place"}.intersection(metafunc.fixturenames):
+        metafunc.parametrize(name, ENGINES if both else ENGINES[:1], indirect=True)
+
+
+@pytest.fixture
 def engine_name(request: pytest.FixtureRequest) -> str:
-    """The name of each engine in turn."""
+    """The name of each of a test's engines in turn."""
     return str(request.param)
 
 
 @pytest.fixture
-def place(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def new_place(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new store can be made, on each engine in turn."""
     if engine_name == "sqlite":
         return str(tmp_path / "store.db")
     return new_schema(request.getfixturevalue("postgres_server"))
 
 
+@pytest.fixture(scope="session")
+def empty_stores(postgres_server: str) -> Iterator[EmptyStores]:
+    """Empty stores on PostgreSQL, used again and again."""
+    stores = EmptyStores(postgres_server, lambda: new_schema(postgres_server))
+    yield stores
+    stores.close()
+
+
+@pytest.fixture
+def place(
+    engine_name: str, request: pytest.FixtureRequest, store_copies: StoreCopies, tmp_path: Path
+) -> Iterator[str]:
+    """Where an empty store is, on each engine in turn."""
+    if engine_name == "sqlite":
+        yield str(shutil.copy(store_copies.copy(engine_name, add_nothing), tmp_path / "store.db"))
+        return
+    stores: EmptyStores = request.getfixturevalue("empty_stores")
+    place = stores.take()
+    yield place
+    stores.give_back(place)
+
+
 @pytest.fixture
 def store(place: str) -> Iterator[Store]:
     """An empty store, on each engine in turn."""
-    with open_store(place, create=True) as opened:
+    with open_store(place) as opened:
         yield opened
 
 
@@ -241,16 +293,24 @@ def copy_store(engine_name: str, store_copies: StoreCopies) -> Callable[[Fill], 
     return lambda fill: store_copies.copy(engine_name, fill)
 
 
-@pytest.fixture(scope="session", params=ENGINES)
-def demo_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store with the demo data, on each engine in turn. Read it; don't write to it."""
+@pytest.fixture(scope="session")
+def demo_place(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A store with the demo data, on each engine in turn. Read it; don't write to it.
+
+    Tests that write take a copy: ``store_copies.copy(engine, add_demo)``.
+    """
     if request.param == "sqlite":
         where = str(tmp_path_factory.mktemp("demo") / "demo.db")
     else:
         where = new_schema(request.getfixturevalue("postgres_server"))
     with open_store(where, create=True) as opened:
         import_files(opened, list_demo_files())
-    return where
+        filled = opened.count_rows()
+    yield where
+    with open_store(where) as opened:
+        assert opened.count_rows() == filled, "a test wrote to the demo store that all tests share"
 
 
 @pytest.fixture
@@ -258,6 +318,16 @@ def demo_store(demo_place: str) -> Iterator[Store]:
     """The demo data, on each engine in turn. Read it; don't write to it."""
     with open_store(demo_place) as opened:
         yield opened
+
+
+@pytest.fixture
+def forking(monkeypatch: pytest.MonkeyPatch) -> ForkServerContext:
+    """Start processes from one that has imported everything, once."""
+    # It does not see the sys.path of the tests.
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    context = get_context("forkserver")
+    context.set_forkserver_preload(_PRELOADED)
+    return context
 
 
 @pytest.fixture
@@ -278,7 +348,7 @@ def written_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def judged_demo() -> Path:
+def judged_demo(request: pytest.FixtureRequest) -> Path:
     """What ``claimwise demo`` makes, and beside it ``printed.txt``. Copy it; don't write to it.
 
     It takes seconds, so the first worker that needs it makes it for all.
@@ -296,6 +366,7 @@ def judged_demo() -> Path:
             with (
                 Path("printed.txt").open("w", encoding="utf-8") as printed,
                 redirect_stdout(printed),
+                _pause_coverage(request.config),
             ):
                 assert run(["demo", "demo"]) == 0
             made.rename(place)

@@ -122,15 +122,15 @@ def kill_worker(run: LingeringRun) -> None:
 MAKE = [
     "make",
     "unit",
-    "WORKERS=1",
+    "COVERAGE=",
     f"BIN={Path(sys.executable).parent}",
     "--assume-old=.venv/.dev",
 ]
+# Without workers, and with one: pytest itself has the servers, or a process of its own.
 ENDS = {
     "Ctrl-C": ([*PYTEST, "-n1"], press_ctrl_c),
-    "SIGTERM": (PYTEST, send_sigterm),
     "SIGKILL": ([*PYTEST, "-n1"], kill_pytest),
-    "SIGTERM to make": (MAKE, send_sigterm),
+    "SIGTERM to make": ([*MAKE, "WORKERS=0"], send_sigterm),
 }
 
 

@@ -9,6 +9,8 @@ import pytest
 from claimwise.metrics import estimate_metric, load_metrics
 from claimwise.store import Store, open_store
 
+pytestmark = pytest.mark.each_engine
+
 FAITHFULNESS = """
 SELECT e.query_type, e.stakes,
 COUNT(*) AS total_claims,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.app_server import RunningApp, run_app
-from support.copies import Fill, StoreCopies, add_demo, add_nothing
+from support.copies import StoreCopies, add_demo
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +17,9 @@ def _quick_hashes(quick_hashes: None) -> None:
 
 
 @pytest.fixture
-def app(copy_store: Callable[[Fill], str], tmp_path: Path) -> Iterator[RunningApp]:
+def app(place: str, tmp_path: Path) -> Iterator[RunningApp]:
     """The app over an empty store, on each engine in turn."""
-    with run_app(copy_store(add_nothing), tmp_path) as running:
+    with run_app(place, tmp_path) as running:
         yield running
 
 

@@ -204,6 +204,7 @@ def test_only_the_newest_runs_of_a_system_are_measured(store: Store) -> None:
     assert "newest run other" in read(overview)
 
 
+@pytest.mark.each_engine
 def test_runs_that_are_still_being_measured_say_so(
     store: Store, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,7 @@ def test_undo_sends_the_claim_and_the_own_label(tower: tuple[RunningApp, str]) -
     assert take(ana, round_id)["task"]["task_id"] == task_id
 
 
+@pytest.mark.each_engine
 def test_undo_takes_back_a_skip_and_the_audit_says_so(tower: tuple[RunningApp, str]) -> None:
     app, round_id = tower
     ana = app.enter("ana")
@@ -147,6 +148,7 @@ def test_undo_takes_back_a_skip_and_the_audit_says_so(tower: tuple[RunningApp, s
     assert told == [("skip", "can't read it"), ("undo skip", "can't read it")]
 
 
+@pytest.mark.each_engine
 def test_a_page_that_another_login_has_overtaken_gets_no_claim(
     tower: tuple[RunningApp, str],
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_page_that_another_login_has_overtaken_gets_no_claim(
     assert ben.get(path).status_code == 200
 
 
+@pytest.mark.each_engine
 def test_what_i_did_lists_closed_rounds_too(tower: tuple[RunningApp, str]) -> None:
     app, round_id = tower
     ana, ben = app.enter("ana"), app.enter("ben")
@@ -239,6 +242,7 @@ def test_labelers_see_nothing_that_others_said(tower: tuple[RunningApp, str]) ->
     assert all(take(ben, round_id, held)["task"]["mine"] is None for held in (1, 2))
 
 
+@pytest.mark.each_engine
 def test_adjudicators_find_what_waits_for_them(tower: tuple[RunningApp, str]) -> None:
     app, round_id = tower
     ana, ben, cleo = app.enter("ana"), app.enter("ben"), app.enter("cleo", "adjudicator")
@@ -261,6 +265,7 @@ def test_adjudicators_find_what_waits_for_them(tower: tuple[RunningApp, str]) ->
     assert "No dispute to decide" in cleo.get("/").text
 
 
+@pytest.mark.each_engine
 def test_of_two_decisions_at_once_the_second_hears_of_the_first(
     tower: tuple[RunningApp, str],
 ) -> None:
@@ -315,6 +320,7 @@ def test_counts_follow_the_work(tower: tuple[RunningApp, str]) -> None:
         assert count_round(store, round_id).done == 1
 
 
+@pytest.mark.each_engine
 def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) -> None:
     app, _ = tower
     with app.open() as store:
@@ -345,6 +351,7 @@ def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) ->
     assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 404
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("part", ["finish_entry", "audit"])
 def test_gold_spans_are_saved_whole_or_not_at_all(
     tower: tuple[RunningApp, str], part: str, monkeypatch: pytest.MonkeyPatch
@@ -376,6 +383,7 @@ def test_gold_spans_are_saved_whole_or_not_at_all(
         ]
 
 
+@pytest.mark.each_engine
 def test_of_two_who_give_gold_spans_the_second_changes_nothing(
     tower: tuple[RunningApp, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

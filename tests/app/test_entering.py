@@ -143,6 +143,7 @@ def test_an_invite_holds_for_a_month_at_most(app: RunningApp) -> None:
         assert store.query("select count(*) from invites") == [(1,)]
 
 
+@pytest.mark.each_engine
 def test_the_name_of_imported_labels_takes_an_admin_s_word(app: RunningApp) -> None:
     admin = app.enter("root", "admin")
     with app.open() as store:
@@ -183,6 +184,7 @@ def test_a_reset_link_sets_the_password_and_ends_all_sessions(app: RunningApp) -
     assert admin.get("/account").status_code == 200
 
 
+@pytest.mark.each_engine
 def test_the_session_cookie_is_out_of_reach(app: RunningApp) -> None:
     person = app.visit()
     with app.open() as store:
@@ -241,6 +243,7 @@ def test_logging_out_ends_the_session_for_good(app: RunningApp) -> None:
     assert anna.get("/account").status_code == 303
 
 
+@pytest.mark.each_engine
 def test_an_old_session_is_over(app: RunningApp) -> None:
     app.enter("anna")
     with app.open() as store:
@@ -332,6 +335,7 @@ def test_form_sent_without_a_login_leads_to_the_start(app: RunningApp) -> None:
     assert stranger.get("/rounds/r1").headers["location"] == "/login?next=/rounds/r1"
 
 
+@pytest.mark.each_engine
 def test_a_disabled_account_is_out_at_once(app: RunningApp) -> None:
     anna = app.enter("anna")
     with app.open() as store:
@@ -340,6 +344,7 @@ def test_a_disabled_account_is_out_at_once(app: RunningApp) -> None:
     assert app.visit().log_in("anna").status_code == 401
 
 
+@pytest.mark.each_engine
 def test_a_new_role_holds_from_the_next_request_on(app: RunningApp) -> None:
     admin, anna = app.enter("root", "admin"), app.enter("anna")
     assert anna.get("/people").status_code == 403
@@ -433,6 +438,7 @@ def test_a_browser_is_known_by_a_cookie_that_only_we_can_make(
     assert guess(thief, "anna", 1) == [429]
 
 
+@pytest.mark.each_engine
 def test_the_cookie_of_a_browser_is_out_of_reach(app: RunningApp) -> None:
     anna = app.enter("anna")
     cookies = anna.post("/login", name="anna", password=PASSWORD).headers.get_list("set-cookie")
@@ -463,6 +469,7 @@ def test_an_address_is_what_the_proxy_saw_not_what_the_client_says(
         assert victim.log_in("anna").status_code == 303, "nobody else fails in her place"
 
 
+@pytest.mark.each_engine
 def test_guesses_sent_at_once_count_one_by_one(still_app: RunningApp) -> None:
     still_app.enter("anna")
     people = [still_app.visit() for _ in range(8)]

@@ -15,6 +15,8 @@ from claimwise.store import Store, open_store
 from small_data import answer, item, label, run, source, to_rows
 from support.waiting import DEADLINE
 
+pytestmark = pytest.mark.each_engine
+
 
 class Counter:
     """Counts how often something was measured."""

@@ -24,6 +24,8 @@ from claimwise.transfer import import_files
 from support.app_server import RunningApp, run_app, utc_now
 from support.waiting import DEADLINE
 
+pytestmark = pytest.mark.each_engine
+
 
 @pytest.fixture
 def pool(place: str) -> Iterator[StorePool]:

@@ -71,6 +71,7 @@ def test_only_the_ways_in_are_open_to_everyone() -> None:
     assert open_paths == {"/login", "/logout", "/setup/{token}", "/invite/{token}"}
 
 
+@pytest.mark.each_engine
 def test_every_route_without_login_leads_to_the_login_and_changes_nothing(
     labelling: RunningApp,
 ) -> None:
@@ -226,6 +227,7 @@ def test_null_characters_are_refused_everywhere(labelling: RunningApp) -> None:
         assert after == before
 
 
+@pytest.mark.unmeasured
 def test_hostile_text_in_every_field_breaks_nothing(labelling: RunningApp) -> None:
     """SQL, markup, template code, control characters: refused or taken as mere text."""
     admin = labelling.enter("root", "admin")
@@ -321,6 +323,7 @@ def test_a_line_of_the_log_has_an_end(app: RunningApp, capfd: pytest.CaptureFixt
     assert max(map(len, logged)) <= 2000
 
 
+@pytest.mark.each_engine
 def test_what_strangers_are_refused_is_logged_and_not_stored(
     app: RunningApp, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -421,6 +424,7 @@ def test_the_other_end_is_an_address_or_a_network(client: str | None, found: str
     assert read_address(client, [], proxies=0) == found
 
 
+@pytest.mark.each_engine
 def test_a_page_of_people_escapes_what_they_typed(app: RunningApp) -> None:
     admin = app.enter("root", "admin")
     stranger = app.visit()

@@ -196,6 +196,7 @@ def test_frame_is_a_table_to_pandas_and_polars(claims_store: str) -> None:
     assert len(frame) == len(list(frame)) == 3
 
 
+@pytest.mark.each_engine
 def test_frame_opens_the_latest_run_and_takes_the_options_of_the_list(
     claims_store: str, store: Store
 ) -> None:

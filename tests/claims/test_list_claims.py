@@ -13,6 +13,8 @@ from claimwise.store import Store, open_store
 from claimwise.transfer import export_store
 from small_data import Record, answer, claim, closed_label, item, label, load, run, source
 
+pytestmark = pytest.mark.each_engine
+
 JUDGE = {"labeler": "verifier:v1", "labeled_at": "2026-01-02T00:00:00Z"}
 TALL = "The tower is 200 m tall"
 OLD = "It opened in 1999"

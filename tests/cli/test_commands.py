@@ -284,6 +284,7 @@ def test_sql_as_csv_holds_no_formula(demo: Say) -> None:
     assert out == "'=cmd(),cluster_id,numerator,denominator\n'=1+1,'-x,-1,1\n", err
 
 
+@pytest.mark.each_engine
 def test_sql_as_json_on_postgresql(say: Say, demo_place: str) -> None:
     """Sums are numbers there too, for every metric."""
     from claimwise.metrics import load_metrics

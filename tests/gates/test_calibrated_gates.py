@@ -133,6 +133,7 @@ def test_a_calibration_can_be_required(store: Store, tmp_path: Path) -> None:
     assert "judge:x: no calibration for such items" in found.slices[0].reason
 
 
+@pytest.mark.each_engine
 def test_trust_in_one_domain_is_no_trust_in_another(store: Store, tmp_path: Path) -> None:
     prepare(store)
     load_runs(store, domain="law")

@@ -155,6 +155,7 @@ def test_a_slice_that_the_run_was_never_asked_is_inconclusive(store: Store, tmp_
     assert found.slices[0].reason == "never asked in this run: 1 item"
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("by", [(), ("query_type",)])
 def test_items_that_the_run_was_never_asked_are_counted(
     store: Store, tmp_path: Path, by: tuple[str, ...]
@@ -200,6 +201,7 @@ def test_unknown_slice_metric_and_run(store: Store, tmp_path: Path) -> None:
         run_gates(store, project, "nope")
 
 
+@pytest.mark.each_engine
 def test_the_baseline_is_the_previous_run_of_the_system(store: Store, tmp_path: Path) -> None:
     load(
         store, source(), run(started_at="2026-03-01T00:00:00Z"),
@@ -254,6 +256,7 @@ def test_an_item_that_now_abstains_stays_in_the_comparison(store: Store, tmp_pat
     assert found.baseline_rate == pytest.approx(120 / 121)
 
 
+@pytest.mark.each_engine
 def test_metrics_of_a_project_can_be_gated(store: Store, tmp_path: Path) -> None:
     (tmp_path / "metrics").mkdir()
     (tmp_path / "metrics" / "long_claims.sql").write_text(
@@ -271,6 +274,7 @@ def test_metrics_of_a_project_can_be_gated(store: Store, tmp_path: Path) -> None
     assert found.slices[0].slice == {"kind": "factual"}
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("view", ["deciding_labels", "DECIDING_LABELS", "Labels"])
 def test_labels_are_found_however_a_metric_spells_them(
     store: Store, tmp_path: Path, view: str
@@ -289,6 +293,7 @@ def test_labels_are_found_however_a_metric_spells_them(
     assert (found.outcome, found.slices[0].untrusted) == ("inconclusive", 240)
 
 
+@pytest.mark.each_engine
 def test_no_metric_gets_round_trust_by_counting_other_things(store: Store, tmp_path: Path) -> None:
     """Documents instead of items: whose verdicts a document's are is unknown."""
     (tmp_path / "metrics").mkdir()
@@ -341,6 +346,7 @@ def test_the_previous_run_may_be_the_best(store: Store, tmp_path: Path) -> None:
     assert decide(store, tmp_path, baseline="previous", margin=0.1).anchor_id is None
 
 
+@pytest.mark.each_engine
 def test_one_half_of_the_abstention_pair_brings_the_other(store: Store, tmp_path: Path) -> None:
     load(
         store, source(), run(), item("a"), answer("a", action="abstain"),
@@ -356,6 +362,7 @@ def test_one_half_of_the_abstention_pair_brings_the_other(store: Store, tmp_path
     assert found.exit_code == 3
 
 
+@pytest.mark.each_engine
 def test_items_of_measured_files_are_no_gap_of_a_golden_set(store: Store, tmp_path: Path) -> None:
     """They lie in the same store, and nobody meant to ask them again."""
     measured = {"query_type": None, "answerable": None, "stakes": None}

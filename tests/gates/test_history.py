@@ -18,6 +18,8 @@ from claimwise.store import Store
 from small_data import answer, item, label, load, run, source
 from support.gates import write_gates
 
+pytestmark = pytest.mark.each_engine
+
 GATE = Gate(metric="faithfulness", name="g", min=0.8)
 
 

@@ -148,6 +148,7 @@ def test_the_least_used_indexes_go(tmp_path: Path, builds: Builds) -> None:
     assert len(list(tmp_path.glob("*.npz"))) == kept_index._KEPT
 
 
+@pytest.mark.each_engine
 def test_commands_share_the_index(
     store: Store, tmp_path: Path, builds: Builds, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,8 @@ from claimwise import check
 from claimwise.cli.main import run
 from claimwise.errors import PluginError, VerifierError
 from claimwise.judges.judge import load_verifier
-from claimwise.store import Store, open_store
+from claimwise.store import open_store
+from support.copies import StoreCopies, add_demo
 from support.packages import install_package
 
 JUDGE = """
@@ -91,11 +92,10 @@ def test_check_finds_it_by_name(
 
 
 def test_verify_stores_its_labels_under_its_name_and_version(
-    install: Install, demo_store: Store, capsys: pytest.CaptureFixture[str]
+    install: Install, store_copies: StoreCopies, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(JUDGE)
-    place = demo_store.place
-    demo_store.close()
+    place = store_copies.copy("sqlite", add_demo)
     assert run(["verify", "--store", place, "--run", "baseline", "--judge", "own"]) == 0
     assert "the run baseline by verifier:own-7, agrees with people on 0." in capsys.readouterr().out
     with open_store(place) as opened:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib.resources import files
-from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,6 @@ from llm.killed import make_call, make_reply, put_and_die, put_many
 from support.faulty_server import FaultyServer
 from support.waiting import DEADLINE, wait_until
 
-SPAWN = get_context("spawn")
-
 
 @pytest.fixture
 def made(place: str) -> str:
@@ -39,6 +37,7 @@ def keep(replies: StoredReplies, name: str) -> str:
     return key
 
 
+@pytest.mark.each_engine
 def test_replies_come_back_as_they_were(made: str) -> None:
     with open_replies(made) as replies:
         key = keep(replies, "a")
@@ -69,6 +68,7 @@ def test_fresh_replies_take_the_place_of_old_ones(made: str) -> None:
         }
 
 
+@pytest.mark.each_engine
 def test_the_first_reply_stays_until_it_is_dropped(made: str) -> None:
     with open_replies(made) as replies:
         key = keep(replies, "a")
@@ -83,9 +83,10 @@ def test_the_first_reply_stays_until_it_is_dropped(made: str) -> None:
         assert replies.get(key) is not None
 
 
-def test_killed_in_the_moment_after_put_it_is_there(made: str) -> None:
+@pytest.mark.each_engine
+def test_killed_in_the_moment_after_put_it_is_there(made: str, forking: ForkServerContext) -> None:
     for name in ("a", "b", "c"):
-        process = SPAWN.Process(target=put_and_die, args=(made, name))
+        process = forking.Process(target=put_and_die, args=(made, name))
         process.start()
         process.join(DEADLINE)
         assert process.exitcode == -signal.SIGKILL
@@ -96,6 +97,7 @@ def test_killed_in_the_moment_after_put_it_is_there(made: str) -> None:
             assert found.text == make_reply(name).text
 
 
+@pytest.mark.each_engine
 def test_many_threads_share_a_connection(made: str) -> None:
     with open_replies(made) as replies, ThreadPoolExecutor(16) as pool:
         keys = list(pool.map(lambda n: keep(replies, str(n % 150)), range(300)))
@@ -107,9 +109,10 @@ def test_many_threads_share_a_connection(made: str) -> None:
         assert store.query("select count(*) from llm_replies") == [(150,)]
 
 
-def test_many_processes_share_a_store(made: str) -> None:
+@pytest.mark.each_engine
+def test_many_processes_share_a_store(made: str, forking: ForkServerContext) -> None:
     names = [[f"{worker}-{n}" for n in range(15)] + ["shared"] for worker in range(4)]
-    with ProcessPoolExecutor(4, mp_context=SPAWN) as pool:
+    with ProcessPoolExecutor(4, mp_context=forking) as pool:
         assert list(pool.map(put_many, [made] * 4, names)) == [16] * 4
     with open_store(made) as store:
         assert store.query("select count(*) from llm_replies") == [(61,)]

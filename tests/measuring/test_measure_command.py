@@ -108,6 +108,7 @@ def test_killed_measuring_goes_on_where_it_ended(
         assert store.query("select count(*) from labels") == [(12,)]
 
 
+@pytest.mark.each_engine
 def test_any_store_will_do(place: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(folder / "menu.jsonl", ROWS)
     found = []

@@ -19,6 +19,8 @@ from claimwise.store.lookup import select_rows
 from claimwise.types.rows import Run
 from claimwise.types.traces import Passage, ToolCall, Trace
 
+pytestmark = pytest.mark.each_engine
+
 MENU = "https://example.org/menu"
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 

@@ -53,6 +53,7 @@ def measure(store: Store, cluster: str | None) -> tuple[float, int]:
     return found.high - found.low, found.items
 
 
+@pytest.mark.each_engine
 def test_items_that_stand_and_fall_together_widen_the_interval(filled: Store) -> None:
     alone, items = measure(filled, None)
     together, clusters = measure(filled, "domain")
@@ -66,6 +67,7 @@ def test_an_unknown_cluster_is_refused(filled: Store) -> None:
         measure(filled, "colour")
 
 
+@pytest.mark.each_engine
 def test_comparisons_have_the_same_clusters(filled: Store) -> None:
     runs = RunPair(find_run(filled, "old"), find_run(filled, "r"))
     widths = []
@@ -102,6 +104,7 @@ def test_documents_are_those_of_gold_spans_or_contexts(store: Store) -> None:
     assert map_clusters(store, "r") == map_clusters(store, "r", "item") == {}
 
 
+@pytest.mark.each_engine
 def test_items_that_share_a_document_are_pointed_out(store: Store) -> None:
     given = [{"source_id": "doc", "context_text": "It opened."}]
     rows = [r for n in range(4) for r in (item(f"i{n}"), answer(f"i{n}", contexts=given))]

@@ -80,6 +80,7 @@ def test_slices_stand_worst_change_first_with_wider_intervals(store: Store) -> N
     assert lookup.simultaneous_low < lookup.low
 
 
+@pytest.mark.each_engine
 def test_lower_is_better_turns_the_order_round(store: Store) -> None:
     fill(store)
     stale = compare_runs(
@@ -90,6 +91,7 @@ def test_lower_is_better_turns_the_order_round(store: Store) -> None:
     assert metric.slices[1].change == pytest.approx(-0.5)
 
 
+@pytest.mark.each_engine
 def test_direction_follows_the_interval(store: Store) -> None:
     records = [source(), run("old"), run("new")]
     for number in range(60):
@@ -112,6 +114,7 @@ def test_direction_follows_the_interval(store: Store) -> None:
                      "overreach": "unclear", "contradicted": "unclear"}  # fmt: skip
 
 
+@pytest.mark.each_engine
 def test_moved_items_show_their_claims_side_by_side(store: Store) -> None:
     fill(store)
     found = compare(store, most_moved=2)
@@ -183,6 +186,7 @@ def test_items_asked_more_often_are_told(store: Store) -> None:
     assert "asked more often in one of the runs: 1; there" in compare(store).warnings[0]
 
 
+@pytest.mark.each_engine
 def test_labels_policy_reaches_rates_and_claims(store: Store) -> None:
     fill(store)
     load(store, label("i0", "old 0", "contradicted", run_id="old", labeler="verifier:v1"),

@@ -72,6 +72,7 @@ def test_only_the_system_changed(store: Store) -> None:
     assert found.advice == ()
 
 
+@pytest.mark.each_engine
 def test_the_same_system_twice_is_told(store: Store) -> None:
     load(store, source(), run("old"), run("new"), item("i"), *told("old", "i", *good(4)),
          *told("new", "i", *good(4)))  # fmt: skip
@@ -129,6 +130,7 @@ def test_passages_a_run_was_given_are_evidence_too(store: Store) -> None:
     assert set(drift(store).moved_evidence) == {"other", "reworded"}
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize(
     "change",
     [{"superseded_by": "next"}, {"valid_until": "2026-01-01"}, {"valid_from": "2020-01-01"}],
@@ -151,6 +153,7 @@ def test_a_removed_document_is_other_evidence(store: Store) -> None:
     assert "tells system and evidence apart" in found.advice[0]
 
 
+@pytest.mark.each_engine
 def test_corpora_that_nobody_stored_cannot_be_told_apart(store: Store) -> None:
     load(store, source(), run("old"), run("new", corpus_ver="v9"), item("i"), item("j"),
          *told("old", "i", *good(4)), *told("new", "i", *good(2)))  # fmt: skip
@@ -234,6 +237,7 @@ def test_judging_again_may_decide_from_then_on(store: Store) -> None:
     assert parts["system"].change == pytest.approx(0)
 
 
+@pytest.mark.each_engine
 def test_judges_without_overlap_cannot_be_told_apart(store: Store) -> None:
     fill_judges(store, rejudged=0)
     found = drift(store)
@@ -253,6 +257,7 @@ def test_a_small_overlap_is_told(store: Store) -> None:
     assert found.advice[0].startswith("Re-judge 50 claims")
 
 
+@pytest.mark.each_engine
 def test_people_who_hand_over_half_to_a_judge(store: Store) -> None:
     """The half that a judge took over, which rejects one claim in four, is no part of the rate."""
     records = [source(), run("old", model="a"), run("new", model="b")]
@@ -276,6 +281,7 @@ def test_people_who_hand_over_half_to_a_judge(store: Store) -> None:
     assert not parts["instrument"].changed
 
 
+@pytest.mark.each_engine
 def test_another_guide_is_another_instrument(store: Store) -> None:
     guides = [
         {"type": "guides", "guide_version": name, "guide_text": "Judge.",
@@ -292,6 +298,7 @@ def test_another_guide_is_another_instrument(store: Store) -> None:
     assert found.advice == ("Let people label 50 claims of old, drawn at random.",)
 
 
+@pytest.mark.each_engine
 def test_guides_are_of_claims_alone(store: Store) -> None:
     """People judged the claims, by another guide each time; a judge says if answers are right."""
     records: list[Any] = [

@@ -86,6 +86,7 @@ def test_lower_is_better_sorts_the_other_way(store: Store) -> None:
     assert [row.micro for row in rows] == [pytest.approx(2 / 6), pytest.approx(1 / 8)]
 
 
+@pytest.mark.each_engine
 def test_slices_by_attribute_run_column_and_boolean(store: Store) -> None:
     fill(store)
     table = estimate_metric(store, FAITHFULNESS, "r", ("region", "model", "answerable"))
@@ -106,6 +107,7 @@ def test_simultaneous_intervals_are_wider(store: Store) -> None:
     assert (whole.simultaneous_low, whole.simultaneous_high) == (whole.low, whole.high)
 
 
+@pytest.mark.each_engine
 def test_margins_add_slices_by_each_column(store: Store) -> None:
     fill(store)
     table = estimate_metric(store, FAITHFULNESS, "r", ("query_type", "stakes"), margins=True)
@@ -119,6 +121,7 @@ def test_margins_add_slices_by_each_column(store: Store) -> None:
     assert (wanted.micro, wanted.low, wanted.high) == (same.micro, same.low, same.high)
 
 
+@pytest.mark.each_engine
 def test_slices_within_items_still_count_items_once(store: Store) -> None:
     """Where an item lies in several slices, the whole can't be added up from them."""
     fill(store)
@@ -136,6 +139,7 @@ def test_slices_within_items_still_count_items_once(store: Store) -> None:
     assert (lookups.items, lookups.claims) == (3, 8)
 
 
+@pytest.mark.each_engine
 def test_item_columns_win_over_a_metrics_own(store: Store) -> None:
     """Otherwise an item would be counted once per value of the metric's column."""
     fill(store)
@@ -149,6 +153,7 @@ def test_item_columns_win_over_a_metrics_own(store: Store) -> None:
     assert table.overall[0].items == 5
 
 
+@pytest.mark.each_engine
 def test_metric_that_does_not_say_what_was_asked(store: Store) -> None:
     fill(store)
     metric = custom(
@@ -167,6 +172,7 @@ def test_members_without_a_better_end_stand_in_order_without_blame(store: Store)
     assert not [w for row in table.slices for w in row.warnings if "bad outcome" in w]
 
 
+@pytest.mark.each_engine
 def test_far_tails_get_enough_resamples(store: Store) -> None:
     """With many slices a bootstrap of few resamples would stop widening."""
     records = [run()]
@@ -199,6 +205,7 @@ def test_series_members_stand_side_by_side(store: Store) -> None:
     assert [row.micro for row in both] == [1.0, 0.0]
 
 
+@pytest.mark.each_engine
 def test_rates_of_nothing_are_null(store: Store) -> None:
     load(store, run())
     for metric in METRICS.values():
@@ -232,6 +239,7 @@ def test_other_intervals(store: Store, method: str) -> None:
         assert row.low == exact.low
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [("default", (1, 2, 2)), ("human", (1, 1, 2)), ("verifier", (0, 2, 2)),
@@ -248,6 +256,7 @@ def test_labels_that_may_decide(store: Store, labels: str, expected: tuple[int, 
     assert (row.numerator, row.scored, row.asked) == expected
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -283,6 +292,7 @@ def test_bad_arguments_get_one_line(store: Store, arguments: dict[str, Any], mes
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize(
     ("sql", "message"),
     [

@@ -15,6 +15,8 @@ from claimwise.transfer import export_store
 from claimwise.types.results import CitationPolicy
 from small_data import answer, claim, closed_label, item, label, load, run, source
 
+pytestmark = pytest.mark.each_engine
+
 Counts = dict[tuple[str, ...], tuple[int, ...]]
 METRICS = load_metrics()
 

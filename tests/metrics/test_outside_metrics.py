@@ -44,6 +44,7 @@ def list_new() -> set[str]:
     return set(load_metrics()) - BUILT_IN
 
 
+@pytest.mark.each_engine
 def test_a_package_brings_a_metric(
     install: Install, demo_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,6 +24,8 @@ from claimwise.labelling.rounds import add_guide, list_rounds
 from claimwise.store import Store
 from small_data import Record, answer, closed_label, item, label, load, run, source
 
+pytestmark = pytest.mark.each_engine
+
 CLAIMS = ("It is tall.", "It is old.")
 NOW = datetime.fromisoformat("2026-03-01")
 

@@ -112,6 +112,7 @@ def test_people_come_first(store: Store) -> None:
     assert "whether people agree is unknown" in one.reason
 
 
+@pytest.mark.each_engine
 def test_adjudications_are_no_second_person(store: Store) -> None:
     rows = make_judged(40, overlap=False)
     rows += [give(f"i{n}", "claim 1", "unlinked", "eve", label_kind="adjudicated",
@@ -120,6 +121,7 @@ def test_adjudications_are_no_second_person(store: Store) -> None:
     assert calibrate(store).overall.people.claims == 0
 
 
+@pytest.mark.each_engine
 def test_people_are_not_compared_across_versions_of_the_guide(store: Store) -> None:
     rows = make_judged(40)
     guides = {"ana": "g1", "ben": "g2"}
@@ -171,6 +173,7 @@ def test_slices_stand_worst_first_and_decide_for_their_items(store: Store) -> No
     )
 
 
+@pytest.mark.each_engine
 def test_another_slice_can_take_trust_away(store: Store) -> None:
     load(
         store, VERIFIER, source(), run(), *make_judged(60, domain="law"),
@@ -187,6 +190,7 @@ def test_another_slice_can_take_trust_away(store: Store) -> None:
     assert (found["lookup"][0], found["multi_hop"][0]) == ("trusted", "not trusted")
 
 
+@pytest.mark.each_engine
 def test_it_expires_is_superseded_and_void(store: Store) -> None:
     load(store, VERIFIER, source(), run(), *make_judged(40))
     first = calibrate(store, rule=TrustRule(days=10)).overall
@@ -207,6 +211,7 @@ def test_it_expires_is_superseded_and_void(store: Store) -> None:
     assert read_standings(store, later).describe("verifier:v-1") is None
 
 
+@pytest.mark.each_engine
 def test_what_another_version_wrote_is_not_passed_over(store: Store) -> None:
     load(store, VERIFIER, source(), run(), *make_judged(40))
     calibrate(store)
@@ -244,6 +249,7 @@ def test_a_slice_that_it_judged_nothing_of(store: Store) -> None:
     assert (empty.kappa.value, empty.agreement.value, empty.bins) == (None, None, ())
 
 
+@pytest.mark.each_engine
 def test_the_latest_verdict_counts_and_labels_taken_back_don_t(store: Store) -> None:
     load(store, VERIFIER, source(), run(), *make_judged(30))
     load(store, give("i0", "claim 0", "unlinked", "verifier:v-1",
@@ -260,6 +266,7 @@ def test_the_latest_verdict_counts_and_labels_taken_back_don_t(store: Store) -> 
     assert one.people.claims == 116
 
 
+@pytest.mark.each_engine
 def test_closed_book_verdicts_have_calibrations_of_their_own(store: Store) -> None:
     rows = [
         row
@@ -505,6 +512,7 @@ def test_a_correction_leaves_out_what_its_round_did_whatever_came_later(store: S
     assert told in describe_correction(found)
 
 
+@pytest.mark.each_engine
 def test_a_round_with_whole_strata_unlabelled_corrects_only_where_all_are_so(store: Store) -> None:
     load(store, VERIFIER, source(), run())
     make_run(store, 80)
@@ -553,6 +561,7 @@ def test_a_round_that_draws_again_leaves_nothing_out(store: Store) -> None:
     assert sum(weigh_samples(samples).values()) == pytest.approx(160)
 
 
+@pytest.mark.each_engine
 def test_only_what_was_labelled_in_a_round_counts_for_it(store: Store) -> None:
     """Drawn again and not yet labelled again, or labelled and taken back: neither is a label."""
     load(store, VERIFIER, source(), run())
@@ -570,6 +579,7 @@ def test_only_what_was_labelled_in_a_round_counts_for_it(store: Store) -> None:
     assert 0 < 60 - len(after.labelled) <= 4
 
 
+@pytest.mark.each_engine
 def test_what_got_its_label_after_a_round_was_not_left_out_of_it(store: Store) -> None:
     load(store, VERIFIER, source(), run())
     make_run(store, 40)
@@ -587,6 +597,7 @@ def test_what_got_its_label_after_a_round_was_not_left_out_of_it(store: Store) -
     assert read_samples(store, "grounded")[0].left_out == ()
 
 
+@pytest.mark.each_engine
 def test_a_chance_next_to_nothing_of_an_older_import_is_taken_for_the_smallest(
     store: Store,
 ) -> None:
@@ -661,6 +672,7 @@ def test_labels_that_came_later_with_an_earlier_date_push_nothing_out(store: Sto
     assert calibrate(store).overall.unweighted_labels == 7
 
 
+@pytest.mark.each_engine
 def test_labels_outside_any_round_stand_for_themselves_and_are_counted(store: Store) -> None:
     load(store, VERIFIER, source(), run())
     make_run(store, 40)
@@ -670,6 +682,7 @@ def test_labels_outside_any_round_stand_for_themselves_and_are_counted(store: St
     assert (found.claims, found.unweighted_labels) == (67, 7)
 
 
+@pytest.mark.each_engine
 def test_a_closed_book_round_corrects_by_its_own_labels(store: Store) -> None:
     load(store, VERIFIER, source(), run())
     make_run(store, 20)  # the grounded verdicts in it play no part

@@ -71,6 +71,7 @@ def test_answer_that_should_have_been_none(golden: Store, tmp_path: Path) -> Non
     assert catches(golden, tmp_path, *pair) == {"balloon": ["right"]}
 
 
+@pytest.mark.each_engine
 def test_refusal_that_should_have_been_an_answer(golden: Store, tmp_path: Path) -> None:
     promote(golden, change(answer="I don't know."))
     pair = (gate("right", "correct_abstention"), gate("over", "over_refusal", max=0.1))
@@ -94,6 +95,7 @@ def test_unscored_claims_are_caught_by_nothing(golden: Store, tmp_path: Path) ->
     assert (status.wrong, status.unscored) == ((), 1)
 
 
+@pytest.mark.each_engine
 def test_claim_that_a_person_calls_wrong_is_caught(golden: Store, tmp_path: Path) -> None:
     promote(golden, change(passages=None), wrong=("60 euros",))
     assert catches(golden, tmp_path, gate("all")) == {"balloon": ["all"]}
@@ -127,6 +129,7 @@ def test_gate_that_can_not_be_told_is_named(golden: Store, tmp_path: Path) -> No
     assert [catch.gate for catch in status.caught_by] == ["all"]
 
 
+@pytest.mark.each_engine
 def test_listing_says_who_asked_it_since(golden: Store, tmp_path: Path) -> None:
     promote(golden)
     stored = find_answer(golden, "r/height")

@@ -176,6 +176,7 @@ def say(store: Store, name: str, verdict: str, number: int, **more: Any) -> None
     load(store, {**label(name, "", verdict, claim_id=found[0][0], **more), "claim_text": None})
 
 
+@pytest.mark.each_engine
 def test_the_samples_of_a_run_are_compared_item_by_item(store: Store) -> None:
     fill(store)
     load(store, item("alone"), sample("alone", 0, "The tower is 5 m tall."))
@@ -211,6 +212,7 @@ def test_a_run_without_samples_is_refused(store: Store) -> None:
         compare_run(store, "x", ExactVerifier())
 
 
+@pytest.mark.each_engine
 def test_accuracy_is_unknown_without_labels_of_people(store: Store) -> None:
     fill(store, 2)
     say(store, "i0", "supported", 0, labeler="verifier:x-1", label_kind="verifier")
@@ -218,6 +220,7 @@ def test_accuracy_is_unknown_without_labels_of_people(store: Store) -> None:
     assert consistency_accuracy(store, found, HOW) == ()
 
 
+@pytest.mark.each_engine
 def test_accuracy_of_agreement_against_people(store: Store) -> None:
     """The odd one out is wrong in five items of six: AUC and balanced accuracy by hand."""
     fill(store)
@@ -241,6 +244,7 @@ def test_accuracy_of_agreement_against_people(store: Store) -> None:
     assert own.difference is not None
 
 
+@pytest.mark.each_engine
 def test_closed_book_labels_are_measured_too(store: Store) -> None:
     fill(store, 3)
     for number in range(3):

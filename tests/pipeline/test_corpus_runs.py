@@ -47,6 +47,7 @@ def labels(store: Store, labeler: str = OPENBOOK) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.each_engine
 def test_a_run_is_judged_by_the_stored_corpus(store: Store) -> None:
     load(store, source(), item("q"), run(),
          answer("q", "Dogs may come in.", "Entry costs 9 euros.", "Zeppelins flew to Quito.",
@@ -71,6 +72,7 @@ def test_a_run_is_judged_by_the_stored_corpus(store: Store) -> None:
     assert verify_run(store, "r", ExactVerifier()).judged == 3
 
 
+@pytest.mark.each_engine
 def test_cited_documents_of_an_outside_corpus_become_sources(store: Store) -> None:
     load(store, source(), item("q"), run(),
          answer("q", answer_text="The tower is 139 m tall. Cats may come in."))  # fmt: skip
@@ -87,6 +89,7 @@ def test_cited_documents_of_an_outside_corpus_become_sources(store: Store) -> No
     assert openbook_run(store, "s", OpenBookRun(ExactVerifier(), CORPUS)).result.judged == 1
 
 
+@pytest.mark.each_engine
 def test_what_supersedes_a_cited_document_comes_with_it(store: Store) -> None:
     old = Source(source_id="old", corpus_ver="-", source_text="Entry costs 5 euros.",
                  superseded_by="new")  # fmt: skip
@@ -118,6 +121,7 @@ def say(asked: Asked) -> str:
     return json.dumps(label_pieces(asked.user, lambda text: known.get(text, "true")))
 
 
+@pytest.mark.each_engine
 def test_a_run_goes_through_the_cascade(place: str) -> None:
     with open_store(place, create=True) as store:
         lovely = claim("Lovely!", claim_type="non_factual")
@@ -167,6 +171,7 @@ def count_labels(store: Store) -> int:
     return counts["labels"] + counts["closed_book_labels"]
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("way", WAYS)
 def test_repeats_are_labelers_and_the_first_decides(place: str, way: str) -> None:
     fill(place, 3)
@@ -201,6 +206,7 @@ def test_again_reads_kept_replies_and_fresh_asks(place: str, way: str) -> None:
             assert server.count == 6
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("way", WAYS)
 def test_a_changed_judge_is_refused_or_judges_again(place: str, way: str) -> None:
     fill(place, 2)
@@ -230,6 +236,7 @@ def test_another_search_is_another_setting(place: str, way: str) -> None:
 KILLS, CONCURRENCY = 3, 2
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("way", WAYS)
 def test_killed_again_and_again_it_loses_and_repays_nothing(
     place: str, way: str, forking: ForkServerContext
@@ -259,6 +266,7 @@ def test_killed_again_and_again_it_loses_and_repays_nothing(
         assert server.count <= answers + KILLS * CONCURRENCY
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("way", WAYS)
 def test_two_that_share_a_run_double_nothing(place: str, way: str) -> None:
     """The second judges and stores everything while the first waits for its reply."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,7 @@ def unscored(store: Store) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.each_engine
 def test_stored_claims_are_labelled_as_they_are(store: Store) -> None:
     lovely = claim("How lovely!", claim_type="non_factual")
     load(store, source(), item("a"), item("b"), run(),
@@ -112,6 +113,7 @@ def test_what_is_no_claim_counts_in_no_rate_whatever_the_judge_says_of_it(store:
     assert (result.done_before, result.without_claims) == (0, 1)
 
 
+@pytest.mark.each_engine
 def test_answers_without_claims_are_split_as_verify_would(store: Store) -> None:
     text = (
         "The tower is 138 m tall [1]. It opened in 1999 and it has 4 floors. I think it is lovely."
@@ -170,6 +172,7 @@ def test_what_the_judge_passes_over_is_asked_for_again(store: Store, place: str)
         assert server.count == 2
 
 
+@pytest.mark.each_engine
 def test_a_prompt_that_changed_under_its_version_is_refused(store: Store, tmp_path: Path) -> None:
     load(store, source(), item("a"), run(), answer("a", "The tower is 138 m tall."))
     path = tmp_path / "house.md"
@@ -192,6 +195,7 @@ def test_a_prompt_that_changed_under_its_version_is_refused(store: Store, tmp_pa
         assert judge().judged == 1
 
 
+@pytest.mark.each_engine
 def test_a_part_decides_for_its_claim_and_is_named(store: Store) -> None:
     load(store, source(), item("a"), run(), answer("a", "The tower is 138 m tall with 3 floors."))
     parts = [("The tower is 138 m tall.", "true"), ("The tower has 3 floors.", "false")]
@@ -258,6 +262,7 @@ def test_what_was_not_judged_is_stored_with_the_reason(
     assert mended.labels == {"true": 2}
 
 
+@pytest.mark.each_engine
 def test_resuming_asks_only_for_what_is_open(store: Store) -> None:
     load(store, source(), run(), *(item(str(n)) for n in range(6)),
          *(answer(str(n), f"It is {n} m tall.") for n in range(3)),
@@ -276,6 +281,7 @@ def test_resuming_asks_only_for_what_is_open(store: Store) -> None:
     assert third.labels == second.labels == {"true": 2, "false": 2}
 
 
+@pytest.mark.each_engine
 def test_again_judges_although_the_clock_was_set_back(store: Store) -> None:
     load(store, source(), run(), item("a"), answer("a", "It is 8 m tall."))
     with FaultyServer(plain) as server, connect(server) as client:
@@ -287,6 +293,7 @@ def test_again_judges_although_the_clock_was_set_back(store: Store) -> None:
     assert len(labels(store)) == 2
 
 
+@pytest.mark.each_engine
 def test_two_that_share_a_run_double_nothing(place: str) -> None:
     """The second judges and stores everything while the first waits for its reply."""
     with open_store(place, create=True) as store:
@@ -309,6 +316,7 @@ def test_two_that_share_a_run_double_nothing(place: str) -> None:
     assert results[0].labels == results[1].labels == {"true": 2, "unverifiable": 1}
 
 
+@pytest.mark.each_engine
 def test_who_fails_where_another_labelled_stores_no_failure(place: str) -> None:
     with open_store(place, create=True) as store:
         load(store, source(), run(), item("a"), answer("a", "It is 8 m tall."))
@@ -355,6 +363,7 @@ def deciding(store: Store) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.each_engine
 def test_repeats_are_labelers_and_the_first_decides(store: Store) -> None:
     load(store, source(), item("a"), run(), answer("a", "It is 8 m tall.", "It is 6 m wide."))
     with FaultyServer(waver) as server, connect(server) as client:
@@ -413,6 +422,7 @@ def test_majorities_of_0_6_read_as_before(store: Store) -> None:
     assert (result.labels, result.done_before) == ({"true": 1}, 1)
 
 
+@pytest.mark.each_engine
 def test_a_plan_sends_nothing_and_stores_nothing(store: Store) -> None:
     load(store, source(), item("a"), run(), answer("a", answer_text="It is 8 m tall. It is old."))
     with FaultyServer(plain) as server, connect(server, sending=False) as client:
@@ -468,16 +478,17 @@ def judge_in_process(place: str, url: str) -> None:
 REPLIES = (0, 3, 8, 13)  # before each kill
 
 
-def test_killed_again_and_again_it_loses_and_repays_nothing(tmp_path: Path) -> None:
+def test_killed_again_and_again_it_loses_and_repays_nothing(
+    tmp_path: Path, forking: ForkServerContext
+) -> None:
     """What was answered before a kill is not asked again; only calls under way may be."""
     place = str(tmp_path / "store.db")
     fill(place, 60)
-    context = multiprocessing.get_context("spawn")
     with FaultyServer(plain) as server:
         for replies in REPLIES:
             past = server.count + replies
             server.admit(past)
-            process = context.Process(target=judge_in_process, args=(place, server.url))
+            process = forking.Process(target=judge_in_process, args=(place, server.url))
             process.start()
             wait_until(partial(server.is_past, past), "a request waits for its reply")
             process.kill()

@@ -153,6 +153,7 @@ def test_promoting_changes_no_metric_of_a_run(golden: Store) -> None:
     assert metric_rows(golden) == before
 
 
+@pytest.mark.each_engine
 def test_what_metrics_do_with_an_answered_draft(golden: Store) -> None:
     """Without gold an item is left out by what needs gold, and counted by what does not."""
     promote(golden)
@@ -259,6 +260,7 @@ def test_changed_document_is_left_alone_and_told(golden: Store) -> None:
     assert any("does not stand in that document" in warning for warning in done.warnings)
 
 
+@pytest.mark.each_engine
 def test_document_without_text_is_told(golden: Store) -> None:
     done = promote(golden, change(passages=(Passage(source_id="gone"),)))
     assert documents(golden) == {"doc": SOURCE}
@@ -375,6 +377,7 @@ def test_stored_answer_brings_labels_item_and_spans(golden: Store) -> None:
     assert done.queued == 0
 
 
+@pytest.mark.each_engine
 def test_unlabelled_claims_of_a_stored_answer_wait_for_a_person(golden: Store) -> None:
     load(golden, run("r3"), answer("height", "It is blue.", run_id="r3"))
     stored = find_answer(golden, "r3/height/0")

@@ -29,6 +29,7 @@ def count(store: Store, table: str, where: str = "1 = 1") -> int:
     return int(found)
 
 
+@pytest.mark.each_engine
 def test_every_answer_is_one_call_and_none_is_paid_twice(place: str) -> None:
     prepare(place, 20)
     with FaultyServer(reply_to_request) as server:
@@ -174,6 +175,7 @@ def test_cost_ceiling_holds_and_more_money_finishes_the_run(tmp_path: Path) -> N
         assert server.count == 30
 
 
+@pytest.mark.each_engine
 def test_rounds_stay_apart_and_flips_are_counted(place: str) -> None:
     prepare(place, 10)
     seen: dict[str, int] = {}
@@ -206,6 +208,7 @@ def test_rounds_stay_apart_and_flips_are_counted(place: str) -> None:
         assert (server.count, again.judged, flips_again) == (30, 0, flips)
 
 
+@pytest.mark.each_engine
 def test_other_settings_under_one_name_are_refused_or_judged_again(place: str) -> None:
     prepare(place, 2)
     with open_store(place) as store:
@@ -264,6 +267,7 @@ KILLED_AFTER = (0, 1, 2, 3, 4, 5, 7, 0, 6, 9)
 ANSWERS = 2 * sum(KILLED_AFTER)  # so the run is never done
 
 
+@pytest.mark.each_engine
 def test_killed_again_and_again_it_loses_and_repays_nothing(
     place: str, forking: ForkServerContext
 ) -> None:

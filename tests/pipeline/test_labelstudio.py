@@ -106,6 +106,7 @@ def task_id_of(store: Store) -> str:
     return str(store.query(sql)[0][0])
 
 
+@pytest.mark.each_engine
 def test_labels_come_back_as_they_went(place: str, tmp_path: Path) -> None:
     with open_store(place, create=True) as store:
         fill(store)
@@ -131,6 +132,7 @@ def test_labels_come_back_as_they_went(place: str, tmp_path: Path) -> None:
         assert other.audit() == []
 
 
+@pytest.mark.each_engine
 def test_closed_book_labels_come_back(place: str, tmp_path: Path) -> None:
     with open_store(place, create=True) as store:
         fill(store)
@@ -149,6 +151,7 @@ def test_closed_book_labels_come_back(place: str, tmp_path: Path) -> None:
         assert rows == [("false", "no", "ana")]
 
 
+@pytest.mark.each_engine
 def test_export_is_blind_unless_predictions_are_asked_for(filled: Store) -> None:
     told = label("q0", CLAIMS[0], "contradicted", labeler="verifier:v", confidence=0.7,
                  source_id="tea", supporting_span="é is 2 €.", reason="SECRET")  # fmt: skip
@@ -181,6 +184,7 @@ def test_config_names_what_tasks_hold(filled: Store, judgement: Any) -> None:
 # Reading what others wrote.
 
 
+@pytest.mark.each_engine
 def test_annotation_becomes_a_label(filled: Store, tmp_path: Path) -> None:
     text = "It opened in 1999."
     task = task_of(filled)
@@ -195,6 +199,7 @@ def test_annotation_becomes_a_label(filled: Store, tmp_path: Path) -> None:
     assert filled.audit() == []
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize(
     ("by", "name"),
     [
@@ -218,6 +223,7 @@ def test_cancelled_annotations_are_counted_and_left_out(filled: Store, tmp_path:
     assert count(filled) == 0
 
 
+@pytest.mark.each_engine
 def test_changed_annotation_is_a_later_label(filled: Store, tmp_path: Path) -> None:
     task = task_of(filled)
     text = task["data"]["source_1"][:24]
@@ -241,6 +247,7 @@ def at_tea(start: int, end: int, text: str | None) -> Callable[[Task], Task]:
 TEA = EMOJI.index("Tea")
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("shift", [0, 1], ids=["characters", "utf-16"])
 def test_both_ways_of_counting_are_understood(filled: Store, tmp_path: Path, shift: int) -> None:
     start, end = TEA + shift, TEA + 3 + shift
@@ -381,6 +388,7 @@ def test_missing_and_oversized_files_are_refused(
         import_annotations(filled, path, "r", {})
 
 
+@pytest.mark.each_engine
 def test_rounds_of_another_run_lend_nothing(filled: Store, tmp_path: Path) -> None:
     task = task_of(filled)
     told = annotate({"data": {**task["data"], "round_id": "forged"}}, verdict("unlinked"))
@@ -398,6 +406,7 @@ def test_tasks_of_another_run_are_refused_though_the_claims_are_the_same(
     assert count(filled) == 0
 
 
+@pytest.mark.each_engine
 def test_what_was_said_before_a_round_or_taken_back_fills_no_slot(
     filled: Store, tmp_path: Path
 ) -> None:
@@ -419,6 +428,7 @@ def test_what_was_said_before_a_round_or_taken_back_fills_no_slot(
 # One annotation, one person.
 
 
+@pytest.mark.each_engine
 def test_another_name_makes_no_second_person(filled: Store, tmp_path: Path) -> None:
     tasks = [annotate(task_of(filled, text), verdict("unlinked"), id=number)
              for number, text in enumerate(CLAIMS)]  # fmt: skip
@@ -434,6 +444,7 @@ def test_another_name_makes_no_second_person(filled: Store, tmp_path: Path) -> N
     assert filled.query("select distinct labeler from imported_annotations") == [("ana",)]
 
 
+@pytest.mark.each_engine
 def test_labels_of_older_versions_are_known_by_their_time(filled: Store, tmp_path: Path) -> None:
     task = annotate(task_of(filled), verdict("unlinked"))
     bring(filled, tmp_path, task, **{"7": "ana"})
@@ -442,6 +453,7 @@ def test_labels_of_older_versions_are_known_by_their_time(filled: Store, tmp_pat
     assert filled.query("select distinct labeler from imported_annotations") == [("ana",)]
 
 
+@pytest.mark.each_engine
 def test_annotations_of_one_task_by_several_users_stay_apart(filled: Store, tmp_path: Path) -> None:
     task = annotate(task_of(filled), verdict("unlinked"), id=1)
     other = annotate(task_of(filled), verdict("unlinked"), id=2, completed_by={"id": 8})

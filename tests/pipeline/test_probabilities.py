@@ -128,6 +128,7 @@ def test_a_map_of_closed_book_verdicts_speaks_for_no_grounded_one(filled: Store)
     assert standings.list_mapped() == []
 
 
+@pytest.mark.each_engine
 def test_a_map_of_an_earlier_version_is_not_used(filled: Store) -> None:
     """Those fitted one curve to all verdicts, and say nothing of a drop."""
     calibrate(filled)
@@ -145,6 +146,7 @@ def test_a_map_of_an_earlier_version_is_not_used(filled: Store) -> None:
     assert read_standings(filled, NOW).knows(NAME)
 
 
+@pytest.mark.each_engine
 def test_the_latest_verdict_counts_and_one_taken_back_does_not(filled: Store) -> None:
     calibrate(filled)
     standings = read_standings(filled, NOW)
@@ -195,6 +197,7 @@ def test_a_verdict_is_mapped_as_it_was_fitted(filled: Store) -> None:
     assert map_verdicts(lower, given) == pytest.approx(expected)
 
 
+@pytest.mark.each_engine
 def test_labels_stay_as_they_are(filled: Store) -> None:
     before = filled.query("select * from labels order by 1, 2, 3, labeler")
     calibrate(filled)
@@ -231,6 +234,7 @@ def test_an_export_has_both_and_can_be_imported(filled: Store, tmp_path: Path, f
         assert again.query("select count(*) from labels") == [(256,)]
 
 
+@pytest.mark.each_engine
 def test_an_export_leaves_no_probabilities_of_a_map_that_no_longer_holds(
     filled: Store, tmp_path: Path
 ) -> None:

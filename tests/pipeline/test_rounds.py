@@ -177,6 +177,7 @@ def drawn(store: Store, made: Round) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.each_engine
 def test_round_draws_what_its_strata_say(store: Store) -> None:
     fill(store)
     made = draw(store, size=20, floor=2)
@@ -289,6 +290,7 @@ def test_people_tell_how_much_a_stratum_varies(store: Store) -> None:
     assert chosen["stale"] > 2 * chosen["unlinked"]
 
 
+@pytest.mark.each_engine
 def test_closed_book_round_has_strata_of_the_judge(store: Store) -> None:
     fill(store)
     load(store, closed_label("q00", "Claim 0 0.", "true", labeler="judge:m"),

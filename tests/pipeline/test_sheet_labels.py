@@ -128,6 +128,7 @@ def test_what_columns_and_words_do_not_say_is_asked_for(filled: Store, tmp_path:
     assert len(labels(filled)) == 1
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("form", ["semicolon", "excel", "json", "jsonl", "parquet"])
 def test_every_kind_of_file_is_read(filled: Store, tmp_path: Path, form: str) -> None:
     rows = [{"claim": CLAIMS[n], "item": "q1", "label": "Unlinked", "who": "ana", "note": None}
@@ -158,6 +159,7 @@ def test_every_kind_of_file_is_read(filled: Store, tmp_path: Path, form: str) ->
         assert str(told[0][0]).startswith("2026-02-01 12:30:00")
 
 
+@pytest.mark.each_engine
 def test_a_list_of_claims_can_be_labelled_in_columns_of_ones_own(
     filled: Store, tmp_path: Path
 ) -> None:
@@ -200,6 +202,7 @@ def test_claims_are_matched_as_they_stand_then_normalised(store: Store, tmp_path
     ]
 
 
+@pytest.mark.each_engine
 def test_a_claim_id_goes_before_the_text(filled: Store, tmp_path: Path) -> None:
     sql = "select claim_id from claims where item_id = 'q2' and claim_text = :text"
     claim_id = filled.query(sql, {"text": CLAIMS[0]})[0][0]
@@ -241,6 +244,7 @@ def test_rows_that_match_none_or_several_are_listed_and_refused(
 # The rules, and the evidence.
 
 
+@pytest.mark.each_engine
 def test_supported_without_a_quote_is_refused_with_its_line_or_counted(
     filled: Store, tmp_path: Path
 ) -> None:
@@ -260,6 +264,7 @@ def test_supported_without_a_quote_is_refused_with_its_line_or_counted(
     )
 
 
+@pytest.mark.each_engine
 def test_quotes_are_found_in_the_documents_of_the_answer(filled: Store, tmp_path: Path) -> None:
     rows = [
         {"claim": CLAIMS[0], "item": "q0", "quote": "“the tower is\n139 m tall”", "source": ""},
@@ -291,6 +296,7 @@ def test_a_quote_that_stands_nowhere_is_refused_or_left_out(filled: Store, tmp_p
     )
 
 
+@pytest.mark.each_engine
 def test_closed_book_words_become_closed_book_labels(filled: Store, tmp_path: Path) -> None:
     rows = [{"claim": CLAIMS[n], "item": "q0", "label": told, "comment": "known"}
             for n, told in enumerate(("TRUE", "Non-factual"))]  # fmt: skip
@@ -304,6 +310,7 @@ def test_closed_book_words_become_closed_book_labels(filled: Store, tmp_path: Pa
 # Once, and for good.
 
 
+@pytest.mark.each_engine
 def test_the_same_file_again_adds_nothing(filled: Store, tmp_path: Path) -> None:
     rows = [
         {"claim": CLAIMS[0], "item": "q0", "label": "unlinked", "who": "ana", "date": ""},
@@ -323,6 +330,7 @@ def test_the_same_file_again_adds_nothing(filled: Store, tmp_path: Path) -> None
     assert len(filled.query("select * from labels")) == len(before) + 1
 
 
+@pytest.mark.each_engine
 def test_a_changed_label_is_a_later_one(filled: Store, tmp_path: Path) -> None:
     row = {"claim": CLAIMS[0], "item": "q0", "label": "unlinked", "who": "ana"}
     bring(filled, write(tmp_path, [row]))
@@ -344,6 +352,7 @@ def test_who_contradicts_themselves_in_one_file_is_told(filled: Store, tmp_path:
 # Rounds.
 
 
+@pytest.mark.each_engine
 def test_labels_fill_the_open_round_and_correct_its_rate(filled: Store, tmp_path: Path) -> None:
     verdicts = [
         label(f"q{n}", text, "supported", labeler="verifier:v1", confidence=0.9,
@@ -367,6 +376,7 @@ def test_labels_fill_the_open_round_and_correct_its_rate(filled: Store, tmp_path
     assert (corrected.value, corrected.labels, corrected.missing) == (0.0, 10, 0)
 
 
+@pytest.mark.each_engine
 def test_a_label_takes_its_labelers_own_slot(filled: Store, tmp_path: Path) -> None:
     made = draw(filled, overlap=1.0)
     held = {who: take_task(filled, made.round_id, who, NOW) for who in ("ana", "ben")}
@@ -380,6 +390,7 @@ def test_a_label_takes_its_labelers_own_slot(filled: Store, tmp_path: Path) -> N
     save_label(filled, other.task_id, "ana", UNLINKED, NOW)  # still theirs
 
 
+@pytest.mark.each_engine
 def test_what_was_said_before_the_round_or_after_its_end_is_none_of_it(
     filled: Store, tmp_path: Path
 ) -> None:

@@ -21,6 +21,8 @@ from small_data import SOURCE, answer, item, load, run, source
 from support.processes import find_descendants, is_running
 from support.waiting import DEADLINE, wait_until
 
+pytestmark = pytest.mark.each_engine
+
 TEXT = "The tower is 139 m tall. Entry costs 9 euros. Cats may come in."
 ANSWERS = 60
 EFFORT = 5_000  # some milliseconds for every answer

@@ -43,6 +43,7 @@ def unscored(store: Store) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.each_engine
 def test_answers_are_split_and_judged(store: Store) -> None:
     text = "The tower is 139 m tall [1]. Entry costs 9 euros [2][7]. Cats may come in."
     contexts = [context(SOURCE[:43]), context(SOURCE[25:64])]
@@ -93,6 +94,7 @@ def test_stored_claims_are_judged_as_they_are(store: Store) -> None:
     assert store.audit() == []
 
 
+@pytest.mark.each_engine
 def test_abstentions_claim_nothing_unless_somebody_found_claims_in_them(store: Store) -> None:
     said: dict[str, Any] = {
         "answer_text": "I have no reliable information. Dogs may come in.",
@@ -137,6 +139,7 @@ def test_again_adds_later_labels(store: Store) -> None:
     assert len(labels(store)) == 2
 
 
+@pytest.mark.each_engine
 def test_again_judges_although_the_clock_was_set_back(store: Store) -> None:
     """Labels and failures of a clock that was hours ahead count as given before, and not as new."""
     load(
@@ -165,6 +168,7 @@ def to_time(value: Any) -> datetime:
     return value if isinstance(value, datetime) else datetime.fromisoformat(value)
 
 
+@pytest.mark.each_engine
 def test_again_tells_when_no_later_time_is_left(store: Store) -> None:
     load(store, source(), item("q"), run(), answer("q", "Dogs may come in", contexts=[context()]))
     verify_run(store, "r", ExactVerifier())
@@ -181,6 +185,7 @@ def test_each_verifier_does_its_own_work(store: Store) -> None:
     assert verify_run(store, "r", ExactVerifier(labeler="verifier:other")).judged == 1
 
 
+@pytest.mark.each_engine
 def test_failures_are_stored_once_and_tried_again(store: Store) -> None:
     load(
         store, source(), item("q"), run(),
@@ -208,6 +213,7 @@ def test_answers_that_failed_are_counted(store: Store) -> None:
     assert (result.answers, result.failed, result.judged) == (2, 1, 1)
 
 
+@pytest.mark.each_engine
 def test_refusals_claim_nothing(store: Store) -> None:
     text = "I'm sorry, but I can't help with that."
     load(store, source(), item("q"), run(), answer("q", answer_text=text, contexts=[context()]))
@@ -218,6 +224,7 @@ def test_refusals_claim_nothing(store: Store) -> None:
     assert (again.without_claims, again.done_before) == (1, 0)
 
 
+@pytest.mark.each_engine
 def test_repeated_claims_and_samples_are_told_apart(store: Store) -> None:
     text = "Dogs may come in. Cats may not. Dogs may come in."
     samples = [
@@ -230,6 +237,7 @@ def test_repeated_claims_and_samples_are_told_apart(store: Store) -> None:
     assert store.audit() == []
 
 
+@pytest.mark.each_engine
 def test_passages_of_one_document_map_to_their_places(store: Store) -> None:
     """Two passages, the second first; and the same words earlier in the document."""
     text = f"Dogs may come in. {SOURCE}"
@@ -246,6 +254,7 @@ def test_passages_of_one_document_map_to_their_places(store: Store) -> None:
     assert labels(store) == [("Dogs may come in", "supported", "Dogs may come in", "doc", place)]
 
 
+@pytest.mark.each_engine
 def test_reworded_passage_is_named_without_a_span(store: Store) -> None:
     load(
         store, source(), item("q"), run(),
@@ -277,6 +286,7 @@ def test_validity_is_that_of_the_runs_own_day(store: Store) -> None:
     assert [row[1] for row in labels(store)] == ["supported", "stale", "stale"]
 
 
+@pytest.mark.each_engine
 def test_log_is_the_evidence_for_actions(store: Store) -> None:
     said = claim("I issued a refund", claim_type="action")
     load(
@@ -293,6 +303,7 @@ def test_log_is_the_evidence_for_actions(store: Store) -> None:
     assert store.audit() == []
 
 
+@pytest.mark.each_engine
 def test_nothing_retrieved_supports_nothing(store: Store) -> None:
     load(store, source(), item("q"), run(), answer("q", "Dogs may come in", contexts=[]))
     result = verify_run(store, "r", ExactVerifier())
@@ -312,6 +323,7 @@ def test_small_corpus_stands_in_for_contexts(store: Store) -> None:
     assert result.bases == {"corpus": 1}
 
 
+@pytest.mark.each_engine
 def test_cited_documents_stand_in_when_the_corpus_is_large(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,6 +346,7 @@ def test_cited_documents_stand_in_when_the_corpus_is_large(
     assert len(unscored(store)) == 1
 
 
+@pytest.mark.each_engine
 def test_labeler_that_is_known_stays_as_described(store: Store) -> None:
     known = {"type": "labelers", "labeler": EXACT, "labeler_kind": "verifier", "version": "mine"}
     load(
@@ -395,6 +408,7 @@ def test_progress_is_told(store: Store) -> None:
     assert seen[-1].unscored == 0
 
 
+@pytest.mark.each_engine
 def test_every_claim_of_a_run_is_accounted_for(store: Store) -> None:
     load(store, *many_answers(33))
     result = verify_run(store, "r", ExactVerifier())
@@ -437,6 +451,7 @@ class CarelessVerifier(ExactVerifier):
         return [ClaimVerdict(claim=claim, verdict="supported") for claim in claims], []
 
 
+@pytest.mark.each_engine
 def test_verdict_that_breaks_the_rules_for_labels_is_unscored(store: Store) -> None:
     told = answer("q", "The tower is 139 m tall.", contexts=[context()])
     load(store, source(), item("q"), run(), told)

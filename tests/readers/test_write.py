@@ -216,6 +216,7 @@ def test_made_up_data_survives_csv(
     check_round_trip(rows, "csv", folder, str(folder / "1.db"), str(folder / "2.db"))
 
 
+@pytest.mark.each_engine
 @settings(parent=_FEW, max_examples=5)
 @given(rows=data_sets())
 def test_made_up_data_survives_postgresql(
@@ -317,6 +318,7 @@ def test_export_of_an_empty_store_can_be_imported(form: str, tmp_path: Path) -> 
         assert import_files(store, [tmp_path / form]).counts == ()
 
 
+@pytest.mark.each_engine
 def test_export_tells_files_and_rows(store: Store, tmp_path: Path) -> None:
     load(store, *base_rows())
     written = export_store(store, tmp_path / "out", "csv")

@@ -37,6 +37,7 @@ def test_worst_slices_are_never_better_than_the_whole(demo_store: Store, run_id:
         assert (rate <= overall) == (worst.estimate.better == "higher") or rate == overall
 
 
+@pytest.mark.each_engine
 def test_report_counts_what_was_not_scored(demo_store: Store) -> None:
     report = build_report(demo_store, load_metrics(), "baseline", version="0")
     [unscored] = demo_store.query(

@@ -293,6 +293,7 @@ def test_fits_one_screen_whatever_the_text(files: Store, width: int) -> None:
     assert "\u202e" not in text
 
 
+@pytest.mark.each_engine
 def test_same_on_every_engine(demo_store: Store) -> None:
     text = format_summary(build_summary(demo_store, "candidate"))
     assert "Supported     87% of claims (range 76–91.8%)" in text

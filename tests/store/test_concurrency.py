@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
-from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,6 @@ from store import workers
 from store.builders import TEXT, base_rows, dump, load, make
 from support.waiting import DEADLINE, wait_until
 
-SPAWN = get_context("spawn")
-
 
 def prepare(place: str) -> None:
     """Make a store that small imports fit into, still without labels."""
@@ -32,11 +30,11 @@ def prepare(place: str) -> None:
         load(store, make(Source), make(Guide), make(Run))
 
 
-def test_writers_and_readers_work_side_by_side(place: str) -> None:
+def test_writers_and_readers_work_side_by_side(place: str, forking: ForkServerContext) -> None:
     prepare(place)
     writers, imports = 4, 25
     total = writers * imports * workers.LABELS
-    with ProcessPoolExecutor(writers + 2, mp_context=SPAWN) as pool:
+    with ProcessPoolExecutor(writers + 2, mp_context=forking) as pool:
         reading = [pool.submit(workers.read_until, place, total) for _ in range(2)]
         writing = [pool.submit(workers.write_many, place, n, imports) for n in range(writers)]
         assert [w.result() for w in writing] == [imports] * writers
@@ -49,11 +47,13 @@ def test_writers_and_readers_work_side_by_side(place: str) -> None:
 
 
 @pytest.mark.parametrize("work", [workers.die_while_reading, workers.die_while_writing])
-def test_killed_writer_leaves_the_store_as_it_was(place: str, work: Callable[[str], None]) -> None:
+def test_killed_writer_leaves_the_store_as_it_was(
+    place: str, work: Callable[[str], None], forking: ForkServerContext
+) -> None:
     with open_store(place, create=True) as store:
         load(store, *base_rows())
         before = dump(store)
-    process = SPAWN.Process(target=work, args=(place,))
+    process = forking.Process(target=work, args=(place,))
     process.start()
     process.join(DEADLINE)
     assert process.exitcode == -signal.SIGKILL

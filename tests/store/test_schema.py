@@ -5,7 +5,7 @@ import sqlite3
 import stat
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from uuid import uuid4
 
@@ -163,9 +163,9 @@ def test_views_are_all_there(store: Store) -> None:
 # Migrations.
 
 
-def test_migrations_are_recorded_once(place: str) -> None:
+def test_migrations_are_recorded_once(new_place: str) -> None:
     for _ in range(3):
-        with open_store(place, create=True) as store:
+        with open_store(new_place, create=True) as store:
             rows = store.query(f"select version, name from {LEDGER} order by version")
             assert rows == [(n, name) for n, name, _ in migrations.list_migrations()]
             assert store.schema_version == migrations.list_migrations()[-1][0]
@@ -184,14 +184,14 @@ def add_migration(monkeypatch: pytest.MonkeyPatch, sql: str) -> int:
 
 
 def test_new_migration_is_applied_to_an_old_store(
-    place: str, monkeypatch: pytest.MonkeyPatch
+    new_place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with open_store(place, create=True) as store:
+    with open_store(new_place, create=True) as store:
         load(store, *base_rows())
         before = dump(store)
         store._engine.run_script("drop view claim_labels;")
     number = add_migration(monkeypatch, "create table extra (a integer);\n-- done;\n")
-    with open_store(place) as store:
+    with open_store(new_place) as store:
         assert store.schema_version == number
         assert "extra" in tables(store)
         assert store.missing_views() == []
@@ -207,7 +207,7 @@ OLD_VIEWS = [
 
 
 def test_labels_of_a_store_without_retractions_stand(
-    place: str, monkeypatch: pytest.MonkeyPatch
+    new_place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     views = [
         (name, sql.replace("standing_", "")) for name, sql in OLD_VIEWS if "standing" not in name
@@ -216,11 +216,11 @@ def test_labels_of_a_store_without_retractions_stand(
         known = migrations.list_migrations()[:3]
         old.setattr(migrations, "list_migrations", lambda: known)
         old.setattr(migrations, "list_views", lambda: views)
-        with open_store(place, create=True) as store:
+        with open_store(new_place, create=True) as store:
             assert "label_retractions" not in tables(store)
             for statement in OLD_ROWS:
                 store._engine.execute(statement)
-    with open_store(place) as store:
+    with open_store(new_place) as store:
         assert "label_retractions" in tables(store)
         assert store.query("select verdict, covered_text from deciding_labels") == [
             ("unlinked", None)
@@ -247,10 +247,10 @@ OLD_ROWS = (
 
 @pytest.mark.parametrize("exists", [True, False])
 def test_broken_migration_leaves_nothing(
-    place: str, exists: bool, monkeypatch: pytest.MonkeyPatch
+    new_place: str, exists: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if exists:
-        with open_store(place, create=True) as store:
+        with open_store(new_place, create=True) as store:
             load(store, *base_rows())
             before = dump(store)
     with monkeypatch.context() as patch:
@@ -260,24 +260,24 @@ def test_broken_migration_leaves_nothing(
             "alter table runs add column extra integer;\ncreate table runs (a integer);\n",
         )
         with pytest.raises(StoreError) as caught:
-            open_store(place, create=True)
+            open_store(new_place, create=True)
         assert "runs" in str(caught.value)
         assert len(str(caught.value).splitlines()) == 1
     if exists:
-        with open_store(place) as store:
+        with open_store(new_place) as store:
             assert store.schema_version == migrations.list_migrations()[-1][0]
             assert "extra" not in tables(store)
             assert dump(store) == before
     else:
         with pytest.raises(NotAStoreError):
-            open_store(place)
-        with open_store(place, create=True) as store:
+            open_store(new_place)
+        with open_store(new_place, create=True) as store:
             assert "extra" not in tables(store)
             load(store, *base_rows())
 
 
-def test_store_of_a_newer_claimwise_is_left_alone(place: str) -> None:
-    with open_store(place, create=True) as store:
+def test_store_of_a_newer_claimwise_is_left_alone(new_place: str) -> None:
+    with open_store(new_place, create=True) as store:
         load(store, *base_rows())
         shown, before = store.place, dump(store)
         store._engine.execute(
@@ -287,13 +287,13 @@ def test_store_of_a_newer_claimwise_is_left_alone(place: str) -> None:
         store._engine.run_script("drop view claim_labels;")
     for create in (False, True):
         with pytest.raises(NewerSchemaError) as caught:
-            open_store(place, create=create)
+            open_store(new_place, create=create)
         latest = migrations.list_migrations()[-1][0]
         assert str(caught.value) == (
             f"{shown}: written by a newer claimwise (schema 99; this version knows up to "
             f"{latest}); upgrade claimwise"
         )
-    engine = store_engine(place)
+    engine = store_engine(new_place)
     try:
         assert not engine.has_table("claim_labels")
         assert dump(Store(engine)) == before
@@ -307,16 +307,16 @@ def store_engine(place: str) -> Engine:
     return _open_engine(place, create=False)
 
 
-def test_several_processes_can_make_one_store(place: str) -> None:
-    if place.startswith("postgresql"):
-        server, _, name = place.partition("?schema=")
+def test_several_processes_can_make_one_store(new_place: str, forking: ForkServerContext) -> None:
+    if new_place.startswith("postgresql"):
+        server, _, name = new_place.partition("?schema=")
         with open_store(f"{server}?schema=admin", create=True) as admin:
             admin._engine.run_script(f"create schema {name}")
-    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
-        found = list(pool.map(workers.make_store, [place] * 12))
+    with ProcessPoolExecutor(4, mp_context=forking) as pool:
+        found = list(pool.map(workers.make_store, [new_place] * 12))
     known = len(migrations.list_migrations())
     assert found == [known] * 12
-    with open_store(place) as store:
+    with open_store(new_place) as store:
         assert store.query(f"select count(*) from {LEDGER}") == [(known,)]
         assert store.missing_views() == []
 
@@ -364,20 +364,20 @@ OLD_ITEM = "item_id, query, query_type, answerable, stakes, gold_answer, source_
 
 
 def test_items_of_an_old_store_may_become_unknown(
-    place: str, monkeypatch: pytest.MonkeyPatch
+    new_place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as old:
         known = migrations.list_migrations()[:5]  # those of claimwise 0.7.0
         old.setattr(migrations, "list_migrations", lambda: known)
         old.setattr(migrations, "list_views", lambda: OLD_VIEWS)
-        with open_store(place, create=True) as store:
+        with open_store(new_place, create=True) as store:
             for statement in OLD_ROWS:
                 store._engine.execute(statement)
             store._engine.run_script("create view own as select stakes from eval_items;")
             before = store.query(f"select {OLD_ITEM} from eval_items")
             there = {t.table for t in ROW_TYPES} & set(tables(store))
             parents = {table: foreign_keys(store, table) for table in there}
-    with open_store(place) as store:
+    with open_store(new_place) as store:
         assert store.query(f"select {OLD_ITEM}, cluster_id from eval_items") == [(*before[0], None)]
         assert {table: foreign_keys(store, table) for table in parents} == parents
         assert store.query("select stakes from own") == [("low",)]
@@ -391,16 +391,16 @@ def test_items_of_an_old_store_may_become_unknown(
 
 
 def test_line_breaks_in_an_old_store_hide_no_gold_span(
-    place: str, monkeypatch: pytest.MonkeyPatch
+    new_place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as old:
         known = migrations.list_migrations()[:9]  # those of claimwise 0.8.0
         old.setattr(migrations, "list_migrations", lambda: known)
         old.setattr(migrations, "list_views", lambda: OLD_VIEWS)
-        with open_store(place, create=True) as store:
+        with open_store(new_place, create=True) as store:
             for statement in (*OLD_ROWS, *OLD_SPANS):
                 store._engine.execute(statement)
-    with open_store(place) as store:
+    with open_store(new_place) as store:
         assert store.query("select span_words from gold_spans") == [("5 euros",)]
         assert store.query("select context_words from contexts") == [("It costs 5 euros a day.",)]
 

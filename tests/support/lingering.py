@@ -16,7 +16,6 @@ from playwright.sync_api import sync_playwright
 from browser.conftest import CHROMIUM, QUIET
 from claimwise.store import open_store
 from support.app_process import AppProcess
-from support.real_server import RealServer, find_missing
 
 
 def test_servers_that_linger(postgres_server: str, tmp_path: Path) -> None:
@@ -25,8 +24,6 @@ def test_servers_that_linger(postgres_server: str, tmp_path: Path) -> None:
     with AppProcess(tmp_path, place), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         browser.new_page().goto("about:blank")
-        if find_missing() is None:
-            RealServer(tmp_path / "log.txt").__enter__()
         ready = {
             "worker": os.getpid(),
             "folder": tempfile.gettempdir(),

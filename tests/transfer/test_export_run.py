@@ -102,6 +102,7 @@ def test_deepeval_cases_tell_gold_and_retrieved_apart(awkward: Store, tmp_path: 
     assert "Not supported: “It is =1+1" in cases[0]["comments"]
 
 
+@pytest.mark.each_engine
 def test_gold_spans_go_to_deepeval_as_context(demo_store: Store, tmp_path: Path) -> None:
     export_run(demo_store, "candidate", "deepeval", tmp_path / "x.json")
     first = json.loads((tmp_path / "x.json").read_bytes())[0]
