@@ -69,13 +69,15 @@ CHANGED = [
     Change("report-verifier", r"\$\..*overall\[\]\..*\.warnings.*",
            "a handful of items that carries the variance is named (D6)"),
     Change("compare|metrics-list|report-(baseline|candidate|verifier)",
-           r"\$\.metrics\[\d+\]\.meaning",
+           r"\$\.metrics\[\]\.\w+\.meaning",
            "non-factual claims count nothing; actions are proposed; line breaks hide no span"),
     Change("plan", r"\$\.slices.*", "as for metrics: wider intervals plan more items (D6)"),
     Change("calibrate", r"\$\..*(low|high|reason)", "as for metrics (D6)"),
+    Change("calibrate", r"\$\..*ece\.value", "calibration errors lose what chance adds (D10)"),
     Change("calibrate", r"\$\..*calibration_id", "every measurement gets an id of its own"),
     Change("calibrate", r"\$\..*(made_at|expires_at)", "it is measured when the test runs"),
-    Change("check", r"\$\.claims\[\d\]\.reason", "reasons say “content word”, not “telling word”"),
+    Change("check", r"\$\.claims\[\d\]\.(reason|scores.*|confidence)|\$\.(verifier|agreement).*",
+           "judge 4, and reasons say “content word”, not “telling word”"),
     Change("rounds-(list|show)", r"\$\..*leased", "leases end half an hour after they were given"),
 ]  # fmt: skip
 
