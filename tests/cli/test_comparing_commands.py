@@ -162,3 +162,12 @@ def test_a_projects_main_metric_is_reported_and_compared_without_being_asked_for
     path.write_text(text.replace("-- role: detail", "-- role: main\n-- order: 15"), "utf-8")
     assert list_found("compare", "baseline", "candidate")[1] == "overreach_share"
     assert list_found("report", "--run", "baseline")[1] == "overreach_share"
+
+
+def test_weights_that_do_not_count_are_pointed_out(demo: Say, tmp_path: Path) -> None:
+    shares = "[weights]\nquery_type = { lookup = 0.7, multi_hop = 0.3 }\n"
+    (tmp_path / "claimwise.toml").write_text(shares, encoding="utf-8")
+    for command in ("compare", "drift"):
+        code, _, err = demo(command, "baseline", "candidate")
+        assert code == 0
+        assert "hint: [weights] counts in metrics and report; here every item counts alike" in err
