@@ -168,7 +168,8 @@ def test_dripping_headers_are_given_up_on(connect: Opener, clock: FakeClock) -> 
     with FaultyServer(faults={"drip": 1.0}, drip=12.0, clock=clock) as server:
         client = connect(server, attempts=1, timeout=60.0)
         assert failed(client.ask(make_call())) == "timeout"
-    assert clock.now - began == 60.0, "five bytes of hundreds"
+    # Five bytes of hundreds; the server may begin another while the client hangs up.
+    assert 60.0 <= clock.now - began <= 72.0
 
 
 def test_after_a_timeout_the_next_call_has_a_connection_of_its_own(

@@ -140,11 +140,11 @@ def _find_contradiction(
     """Return why the closest sentence contradicts an unsupported claim, or None.
 
     Either a difference can be pointed at, or the encoder is sure and the sentence is close. An
-    opposite counts only where the probabilities lean the same way, another name only where the
-    encoder does: London may be what the claim calls England.
+    opposite counts unless the encoder leans the other way, another name only where the encoder
+    leans this way: London may be what the claim calls England.
     """
-    scores, against = weighed.scores, weighed.against
-    leans = scores.contradicts >= scores.neither if against is None else against > 0
+    against = weighed.against
+    leans = against is None or against > 0
     believed = {"number", "date", "denial"} | ({"opposite"} if leans else set())
     if leans and against is not None:
         believed.add("name")
