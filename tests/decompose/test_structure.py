@@ -314,3 +314,14 @@ def test_deeper_and_deeper_items_take_time_in_proportion() -> None:
         return lambda: split_answer(answer)
 
     assert grows_evenly(work, 300)  # type: ignore[arg-type]
+
+
+def test_a_cited_clause_is_no_item() -> None:
+    split = split_answer("It was founded in 1999 [1] and has 12 rooms [2].")
+    assert [claim.wording for claim in split] == ["It was founded in 1999", "It has 12 rooms."]
+
+
+def test_what_joins_cited_items_belongs_to_them() -> None:
+    answer = "It sells three things: bikes [1], cars [1] and boats [2]."
+    split = split_answer(answer)
+    assert "".join(claim.text for claim in split).replace(" ", "") == answer.replace(" ", "")

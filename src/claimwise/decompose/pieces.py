@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from claimwise.decompose import words as w
 from claimwise.decompose.asides import split_statements
-from claimwise.decompose.clauses import find_finite, read_tokens
+from claimwise.decompose.clauses import SURE, find_finite, read_tokens
 from claimwise.decompose.joins import Clause
 from claimwise.decompose.kinds import ACTION, FACT, Kind, classify
 from claimwise.decompose.markup import Scan, strip_markup
@@ -112,7 +112,7 @@ def _split_cited(scan: Scan, whole: Piece) -> list[Piece]:
         return []
     starts = [first, *(_match_item(plain, end) for end in ends[:-1])]
     items = [strip_markup(scan.masked[s:e]).strip(" ,;") for s, e in zip(starts, ends, strict=True)]
-    if any(not item or find_finite(read_tokens(item)) for item in items[1:]):
+    if any(not item or _has_verb(item) for item in items[1:]):
         return []
     lead = strip_markup(scan.masked[scan.start : first]).rstrip()
     places = [scan.start, *ends[:-1]]
@@ -122,8 +122,15 @@ def _split_cited(scan: Scan, whole: Piece) -> list[Piece]:
     ]
 
 
+def _has_verb(item: str) -> bool:
+    """Tell whether an item is more than a name: “has 12 rooms” has a verb and lacks its subject."""
+    tokens = read_tokens(item)
+    return find_finite(tokens) is not None or (bool(tokens) and tokens[0].low in SURE)
+
+
 def _make_item(scan: Scan, start: int, end: int, wording: str) -> Piece:
-    place = _match_item(scan.plain, start) if start > scan.start else start
+    """Return an item's piece, with the comma or “and” before it: nothing lies outside of pieces."""
+    place = start + len(scan.plain[start:]) - len(scan.plain[start:].lstrip())
     return Piece(place, end, wording, classify(wording), wording if start > scan.start else None)
 
 
