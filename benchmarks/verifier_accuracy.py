@@ -69,7 +69,7 @@ def compare_with_card(card: Card, measured: BenchResult) -> dict[str, float]:
     }
 
 
-def decide(card: Card, anew: dict[str, float]) -> dict[str, bool]:
+def decide(card: Card, repeated: dict[str, float]) -> dict[str, bool]:
     accuracy = card.verifiers[VERIFIER]
     macro, lead = accuracy.macro, accuracy.macro.difference
     assert lead is not None
@@ -82,7 +82,7 @@ def decide(card: Card, anew: dict[str, float]) -> dict[str, bool]:
         "difference_interval": lead.interval[0] > 0,
         "worst_set": find_worst(card)[1] >= WORST_SET,
         "ece": macro.ece <= ECE,
-        "agrees_with_card": abs(anew["measured"] - anew["card"]) <= anew["noise"],
+        "agrees_with_card": abs(repeated["measured"] - repeated["card"]) <= repeated["noise"],
     }
 
 
@@ -114,7 +114,7 @@ def print_head(first: str) -> None:
     print("| --- | ---: | ---: | ---: | --- | ---: | ---: |")
 
 
-def print_tables(card: Card, measured: BenchResult, anew: dict[str, float]) -> None:
+def print_tables(card: Card, measured: BenchResult, repeated: dict[str, float]) -> None:
     carded = card.verifiers[VERIFIER]
     print_head("card, left out of every fit")
     for name, accuracy in carded.sets.items():
@@ -125,23 +125,23 @@ def print_tables(card: Card, measured: BenchResult, anew: dict[str, float]) -> N
     for name, accuracy in measured.verifier.sets.items():
         print_row(name, accuracy, measured.baseline.sets[name])
     print_row("**macro**", measured.verifier.macro, measured.baseline.macro)
-    ours, rival = anew["card"], anew["card_baseline"]
+    ours, rival = repeated["card"], repeated["card_baseline"]
     print(f"| card, same sets | | {ours:.3f} | {rival:.3f} | {ours - rival:+.3f} | | |")
 
 
-def print_checks(card: Card, anew: dict[str, float], checks: dict[str, bool]) -> None:
+def print_checks(card: Card, repeated: dict[str, float], checks: dict[str, bool]) -> None:
     macro, lead = card.verifiers[VERIFIER].macro, card.verifiers[VERIFIER].macro.difference
     assert lead is not None
     assert lead.interval is not None
     name, worst = find_worst(card)
-    apart = anew["measured"] - anew["card"]
+    apart = repeated["measured"] - repeated["card"]
     rows = (
         ("balanced_accuracy", f"{macro.balanced_accuracy:.3f}", f"at least {BALANCED_ACCURACY}"),
         ("difference", f"{lead.balanced_accuracy:+.3f}", f"at least {DIFFERENCE:+}"),
         ("difference_interval", f"from {lead.interval[0]:+.3f}", "above 0"),
         ("worst_set", f"{worst:+.3f} ({name})", f"at least {WORST_SET:+}"),
         ("ece", f"{macro.ece:.3f}", f"at most {ECE}"),
-        ("agrees_with_card", f"{apart:+.3f}", f"within {anew['noise']:.3f}"),
+        ("agrees_with_card", f"{apart:+.3f}", f"within {repeated['noise']:.3f}"),
     )
     print("\n| | measured | asked | reached |")
     print("| --- | --- | --- | --- |")
@@ -165,10 +165,10 @@ def main() -> None:
     limit = QUICK_ROWS if args.quick else ROWS
     unseen = find_unseen(args.folder, card)
     measured = bench_verifier(args.folder, VERIFIER, sets=unseen, limit=limit, jobs=JOBS)
-    anew = compare_with_card(card, measured)
-    checks = decide(card, anew)
-    print_tables(card, measured, anew)
-    print_checks(card, anew, checks)
+    repeated = compare_with_card(card, measured)
+    checks = decide(card, repeated)
+    print_tables(card, measured, repeated)
+    print_checks(card, repeated, checks)
     macro = card.verifiers[VERIFIER].macro
     lead, again = macro.difference, measured.verifier.macro
     assert lead is not None
@@ -191,9 +191,9 @@ def main() -> None:
             "difference": tidy(again.difference.balanced_accuracy),
             "difference_interval": list(map(tidy, again.difference.interval or ())),
             "ece": tidy(again.ece),
-            "card_says": tidy(anew["card"]),
-            "card_says_baseline": tidy(anew["card_baseline"]),
-            "noise": tidy(anew["noise"]),
+            "card_says": tidy(repeated["card"]),
+            "card_says_baseline": tidy(repeated["card_baseline"]),
+            "noise": tidy(repeated["noise"]),
         },
         "reached": checks,
         "holds": all(checks.values()),

@@ -250,7 +250,7 @@ def _make_pair(shape: str, random: Random) -> Pair:
 
 
 def _fill(wording: str, owner: str, value: str) -> str:
-    """Return a sentence with owner and value; “the the” and small first letters are mended."""
+    """Return a sentence with owner and value; “the the” and small first letters are corrected."""
     text = wording.format(owner=owner, value=value)
     text = text.replace("The the ", "The ").replace("the the ", "the ")
     return text[0].upper() + text[1:]

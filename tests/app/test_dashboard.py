@@ -87,7 +87,7 @@ def test_overview_leads_with_the_reports_worst_slice(
     report = read_report("candidate")
     worst = sentences.describe_worst(report)[0]
     told = read(show_dashboard(call_demo()))
-    assert f"Surest to be bad: {worst.metric} in {worst.where}" in told
+    assert f"Clearly worst: {worst.metric} in {worst.where}" in told
     assert f"{worst.rate} {worst.interval}" in told
     assert worst.explanation in told
     assert "Supported claims 87% range 76–91.8%" in told
@@ -131,7 +131,7 @@ def test_metrics_can_be_chosen(call_demo: Callable[..., Call], metric: str) -> N
 def test_unknown_choices_fall_back(call_demo: Callable[..., Call]) -> None:
     query = {"metric": "'; drop table runs", "system": "<script>"}
     told = read(show_dashboard(call_demo(query=query)))
-    assert "Surest to be bad: faithfulness" in told
+    assert "Clearly worst: faithfulness" in told
 
 
 def test_labelers_are_sent_to_their_work(store: Store) -> None:

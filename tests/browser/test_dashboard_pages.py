@@ -147,6 +147,6 @@ def test_pages_update_by_themselves_when_new_figures_are_ready(
     wait_figures(page)
     expect(state).to_have_text("")
     assert state.get_attribute("data-as-of") != as_of
-    assert page.evaluate("document.body.dataset.same") == "yes", "it was not loaded anew"
+    assert page.evaluate("document.body.dataset.same") == "yes", "it was not loaded again"
     assert page.locator("details").first.evaluate("part => part.open") == unfolded
     expect(page.locator("details summary").first).to_be_focused()

@@ -330,7 +330,7 @@ def test_the_long_source_is_long_and_its_sentences_stand_inside(check: Any) -> N
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_still_made(check: Any, name: str) -> None:
-    """One that is mended belongs into the upper part of the page."""
+    """One that is fixed belongs in the upper part of the page."""
     wanted, comes = MISTAKES[name]
     [claim] = check(name)["claims"]
     assert wanted != comes

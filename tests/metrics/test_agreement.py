@@ -338,7 +338,7 @@ def test_bad_tables_are_refused(table: Table, items: list[str], said: str) -> No
 def test_intervals_come_from_leaving_out_items(
     measure: Callable[[Ratings], Figure], find: Callable[[Table], float | None]
 ) -> None:
-    """Every figure anew without each item. Near the figure, with many items, Wilson's ends are
+    """Every figure again without each item. Near the figure, with many items, Wilson's ends are
     those of the plain interval, drawn a little towards one half."""
     generator = np.random.default_rng(3)
     table = generator.choice(4, p=[0.1, 0.3, 0.3, 0.3], size=(480, 3)) - 1

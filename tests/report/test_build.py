@@ -10,7 +10,7 @@ from claimwise.store import Store
 
 
 @pytest.mark.parametrize("run_id", ["baseline", "candidate"])
-def test_report_leads_with_the_slice_surest_to_be_bad(demo_store: Store, run_id: str) -> None:
+def test_report_leads_with_the_slice_most_clearly_bad(demo_store: Store, run_id: str) -> None:
     report = build_report(demo_store, load_metrics(), run_id, version="0")
     lead = report.worst[0]
     assert lead.estimate.metric == "faithfulness"

@@ -56,7 +56,7 @@ def fields(vote: Vote) -> dict[str, Any]:
 def votable(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Store]:
-    """A store with claims, whose labels every example writes anew."""
+    """A store with claims, whose labels every example writes again."""
     place = new_place(request, request.param, tmp_path_factory.mktemp("votes"))
     with open_store(place, create=True) as store:
         load(store, *base_rows(without=(Label, ClosedBookLabel, AnswerLabel)))

@@ -33,7 +33,7 @@ _NARROW: _Looks = ((390, "dark", _OTHER_RULES),)
 def find_flaws(page: Page, looks: _Looks = WIDE + _NARROW) -> list[str]:
     """Return what is wrong with a page in any width and colour scheme.
 
-    A line each: where, the rule, the element and what to mend.
+    A line each: where, the rule, the element and what to fix.
 
     That is what axe finds, and a page that is wider than its window. The page stays as it is, not
     loaded again: open menus and dialogs are looked at too. In the end it is wide and light.

@@ -85,7 +85,7 @@ _IS_BUSY = """
     select exists (select from pg_stat_activity where xact_start is not null
         and pid <> pg_backend_pid() and backend_type = 'client backend')
 """
-# Rows that were deleted are still read over: where they are many, tables are made anew, which takes
+# Rows that were deleted are still read over: where they are many, tables are rebuilt, which takes
 # longer. Either way in any order, whatever refers to what.
 _EMPTY = """
     do $$ declare one text; tables text[]; size bigint; begin

@@ -150,7 +150,7 @@ def _make_point(name: str, row: Estimate | None, *, alarm: bool = False) -> Poin
 
 
 def draw_slices(report: Report, metric: str, *, most: int = MOST_SLICES) -> list[Slices]:
-    """Draw the slices of a metric that are surest to be bad, with their simultaneous intervals.
+    """Draw the slices of a metric that are most clearly bad, with their simultaneous intervals.
 
     In the order by which the report picks its worst slice: the one it names stands first.
     """
@@ -192,9 +192,7 @@ def _draw_worst_rows(
     return Slices(
         title=title,
         overall=whole,
-        chart=draw_forest(
-            points, title=f"{title} by slice, surest to be bad first", reference=reference
-        ),
+        chart=draw_forest(points, title=f"{title} by slice, worst first", reference=reference),
         rows=rows[:most],
         more=max(0, len(rows) - most),
     )

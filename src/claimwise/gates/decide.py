@@ -371,7 +371,7 @@ def _list_changes(gathered: Gathered, key: SliceKey, shared: list[str]) -> list[
         return [PairedChange(base=next(tables), new=next(tables))]
     found: list[ChangeReading] = [
         PairedChange(base=base.people.table(shared), new=new.people.table(shared), basis="people"),
-        RangeChange(base=_take_surest(base, shared), new=_take_surest(new, shared)),
+        RangeChange(base=_take_narrowest(base, shared), new=_take_narrowest(new, shared)),
     ]
     judges = {one.judge: one for one in base.others if isinstance(one, CalibratedReading)}
     for one in new.others:
@@ -386,8 +386,8 @@ def _list_changes(gathered: Gathered, key: SliceKey, shared: list[str]) -> list[
     return found
 
 
-def _take_surest(known: SliceReadings, items: list[str]) -> Reading:
-    """Return what people's labels say of a run at their surest."""
+def _take_narrowest(known: SliceReadings, items: list[str]) -> Reading:
+    """Return the reading with the narrowest range among those that rest on people's labels."""
     by_people = [one for one in known.list_all(items) if one.basis != "judge_only"]
     return min(by_people, key=lambda one: -np.subtract(*one.find_range(0.95, passing=True)))
 
@@ -454,7 +454,7 @@ def _describe_change(
 
 
 def _badness(found: SliceDecision, better: Better) -> tuple[object, ...]:
-    """Sort key: the surest to be bad first, by the favourable bound, then by name."""
+    """Sort key: the most clearly bad first, by the favourable bound, then by name."""
     bound = found.high if better == "higher" else found.low
     ranked = 0.0 if bound is None else (bound if better == "higher" else -bound)
     names = tuple((value is None, value or "") for value in found.slice.values())

@@ -83,7 +83,10 @@ class Encoder:
         largest value among them, so that a claim's scores would depend on its neighbours; and a
         network this small gains nothing from batches on a CPU.
         """
-        cut = [(_mend(evidence), self._cut_claim(_mend(claim))) for evidence, claim in pairs]
+        cut = [
+            (_replace_half_characters(evidence), self._cut_claim(_replace_half_characters(claim)))
+            for evidence, claim in pairs
+        ]
         encoded = self._tokenizer.encode_batch(cut)
         logits = np.zeros((len(encoded), 3), dtype=np.float32)
         for row, result in enumerate(self._threads.map(self._run, encoded)):
@@ -110,7 +113,7 @@ class Encoder:
         return result
 
 
-def _mend(text: str) -> str:
+def _replace_half_characters(text: str) -> str:
     """Return the text without half characters, which the tokenizer refuses; JSON can hold them."""
     return text.encode("utf-8", "replace").decode("utf-8")
 

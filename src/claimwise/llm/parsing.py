@@ -1,6 +1,6 @@
 """Reads a reply strictly: one JSON object of the asked form, or an error.
 
-Nothing is mended. A reply that has to be guessed at is no judgement, so what is not whole and
+Nothing is repaired. A reply that has to be guessed at is no judgement, so what is not whole and
 plain JSON is unscored with the code ``unparsable``.
 """
 

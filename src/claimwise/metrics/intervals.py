@@ -124,7 +124,7 @@ def effective_size(h: Histogram) -> float:
 
     Reference: Kish (1965), section 8.2; Franco, Little, Louis & Slud (2019), Journal of Survey
     Statistics and Methodology 7, 334-364, who find that intervals for clustered rates fail by the
-    purely measured design effect and are mended by modelling it.
+    purely measured design effect and are fixed by modelling it.
     """
     if not h.items:
         return 0.0

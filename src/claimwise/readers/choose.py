@@ -34,8 +34,8 @@ def choose_reader(path: Path, yields: RecordKind, name: str | None = None) -> Ch
     """Return the reader of a file; None where nobody knows its format.
 
     A file whose name says what it holds (``labels.jsonl``) is ours. Otherwise the reader that is
-    surest is chosen, a built-in one where another is as sure. Readers of other packages that fail
-    are logged and left out.
+    most certain is chosen, a built-in one where another is as certain. Readers of other packages
+    that fail are logged and left out.
 
     Args:
         path: the file.
@@ -124,7 +124,7 @@ def _last_turn(trace: Trace) -> str:
 
 
 def _ask(path: Path, head: bytes, yields: RecordKind, *, built_in: bool) -> list[ChosenReader]:
-    """Return the readers that know a file's format, the surest first."""
+    """Return the readers that know a file's format, the most certain first."""
     found = []
     for entry in list_usable("readers"):
         if entry.built_in == built_in:

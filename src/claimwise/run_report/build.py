@@ -170,7 +170,7 @@ def _find_instruments(
 
 
 def _find_worst(table: MetricTable) -> list[Worst]:
-    """Return the slice that is surest to be bad, one for each member of a series.
+    """Return the slice that is most clearly bad, one for each member of a series.
 
     The lowest observed rate belongs to the smallest slice more often than to the worst one. So
     slices on the bad side of the whole are ranked by the better end of their simultaneous
@@ -196,7 +196,7 @@ def _find_worst(table: MetricTable) -> list[Worst]:
 
 
 def rank_slice(row: Estimate, overall: float) -> tuple[bool, float, float]:
-    """Return the key that sorts slices by how sure they are to be bad, the surest first."""
+    """Return the key that sorts slices by how clearly they are bad, the clearest first."""
     return not _is_no_better(row, overall), *_kind_view(row)
 
 

@@ -138,7 +138,7 @@ def _list_worst(store: Store, run_id: str, settings: Settings, most: int) -> lis
 
 
 class _Groups(NamedTuple):
-    worse: list[Group]  # than the whole run, the surest first
+    worse: list[Group]  # than the whole run, the clearest first
     compared: int
 
 
@@ -150,7 +150,7 @@ def _list_groups(
     headline: Headline,
     settings: Settings,
 ) -> _Groups:
-    """Return the groups that are surest to be worse than the run, each by one column."""
+    """Return the groups that are most clearly worse than the run, each by one column."""
     if headline.basis is None or not by:
         return _Groups([], 0)
     metric = find_metric(metrics, METRIC_OF[headline.judgement])

@@ -220,7 +220,7 @@ def _find_borders(block: str) -> list[int]:
     if "No." in block:
         borders.update(match.end() for match in _ANSWER_NO.finditer(block))
     borders -= {0, len(block)}
-    return _mend_borders(block, sorted(borders)) if borders else []
+    return _drop_false_borders(block, sorted(borders)) if borders else []
 
 
 def _hide_stops(run: re.Match[str]) -> str:
@@ -255,11 +255,11 @@ def _goes_on(stop: re.Match[str], block: str) -> bool:
     return stop.group()[-1] in "」』" and _GOES_ON.match(block, stop.end()) is not None
 
 
-def _mend_borders(block: str, borders: list[int]) -> list[int]:
+def _drop_false_borders(block: str, borders: list[int]) -> list[int]:
     """Move borders behind citation markers; drop those in inline code or where the text goes on."""
     codes = [match.span() for match in _INLINE_CODE.finditer(block)] if "`" in block else []
     code_starts = [start for start, _ in codes]
-    mended: list[int] = []
+    kept: list[int] = []
     begin, text_start = 0, _skip_enumerator(block, 0)
     for border in borders:
         border = _skip_marks(block, border)
@@ -267,9 +267,9 @@ def _mend_borders(block: str, borders: list[int]) -> list[int]:
         in_code = nearest >= 0 and codes[nearest][0] < border < codes[nearest][1]
         goes_on = in_code or _goes_on_small(block, begin, border)
         if border > text_start and not goes_on and not _ends_short(block, begin, border):
-            mended.append(border)
+            kept.append(border)
             begin, text_start = border, _skip_enumerator(block, border)
-    return mended
+    return kept
 
 
 def _ends_short(block: str, begin: int, border: int) -> bool:

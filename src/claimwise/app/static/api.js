@@ -67,7 +67,7 @@ function postOnce(url, value) {
   });
 }
 
-// Sends a request again when a login stood in its way that has been mended since.
+// Sends a request again once the user has logged in, if a missing login had stopped it.
 async function repeat(request) {
   try {
     return await request();

@@ -1,5 +1,5 @@
 -- The claims of a run, each with the label that decides it. Severity and doubt order them, worst
--- and surest first: severity goes by verdict, doubt puts people before judges, and the more
+-- and most certain first: severity goes by verdict, doubt puts people before judges, and the more
 -- confident judgement before the other.
 -- A claim is disputed when people differ and nobody has adjudicated, or a judge differs from people.
 with decided as (
