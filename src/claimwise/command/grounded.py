@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from claimwise.llm.client import LlmClient
 
 _NAMES = ("mode", "batch", "source_tokens", "missing_quote")
-_OPTIONS = (
+GROUNDING_OPTIONS = (
     click.option(
         "--mode",
         type=click.Choice(["claims", "single", "two-pass"]),
@@ -65,7 +65,7 @@ def _add_options(function: Callable[..., None]) -> Callable[..., None]:
             )
         function(judging=judging, grounding=given, **arguments)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed(GROUNDING_OPTIONS):
         gather = option(gather)
     return gather
 

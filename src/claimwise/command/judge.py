@@ -76,7 +76,7 @@ def _read_hosts(
 
 
 # What is sent, and what it may take.
-_SENDING = (
+SENDING_OPTIONS = (
     click.option("--fresh", is_flag=True, help="Ignore and overwrite cached replies."),
     click.option(
         "--dry-run", is_flag=True, help="Show calls, tokens and cost without sending anything."
@@ -127,7 +127,7 @@ def judge_options(
             "--prompt", metavar="NAME|FILE", help="Prompt to use instead of the built-in one."
         ),
         *((_REPEATS,) if repeats else ()),
-        *(_SENDING if dry_run else _SENDING[:1] + _SENDING[2:]),
+        *(SENDING_OPTIONS if dry_run else SENDING_OPTIONS[:1] + SENDING_OPTIONS[2:]),
     )
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:

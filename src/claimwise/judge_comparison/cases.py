@@ -1,0 +1,168 @@
+"""Gathers labelled claims with what they are judged by: from a folder of sets, or a store."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence, Set
+from hashlib import sha256
+from pathlib import Path
+
+from claimwise.bench.measure import draw_groups, group_by_document, read_labelled_sets
+from claimwise.calibration.calibrate import weigh_labelled
+from claimwise.calibration.queries import PEOPLE, read_judged, read_samples
+from claimwise.calibration.values import JudgedClaim
+from claimwise.checking.queries import Judging, list_answers
+from claimwise.checking.tasks import Job, JudgeTask, TaskReader
+from claimwise.errors import MetricError
+from claimwise.judge_comparison.values import Case, LabelledCases
+from claimwise.metrics import check_run
+from claimwise.metrics.clusters import map_clusters
+from claimwise.metrics.counting import DOCUMENT
+from claimwise.report.format import pluralize
+from claimwise.store import Store
+from claimwise.store.lookup import find_run
+from claimwise.types.accuracy import BenchClaim
+from claimwise.types.rows import Source
+from claimwise.types.verdicts import AnswerClaim, CheckRequest
+
+_SUPPORTED, _OTHER = "supported", "unlinked"
+
+
+def read_folder_cases(
+    folder: Path, sets: Sequence[str] = (), limit: int | None = None, cluster: str | None = None
+) -> LabelledCases:
+    """Return the claims of a folder of labelled sets: those about one document are one case.
+
+    Every set weighs the same. Claims of one group belong together; with the cluster ``document``,
+    those about one document.
+
+    Raises:
+        InputError: the folder can't be used, or a row is broken.
+        MetricError: the cluster is another.
+    """
+    if cluster not in (None, "item", DOCUMENT):
+        raise MetricError(f"Unknown cluster {cluster!r} for labelled sets. Use document or item.")
+    labelled, skipped = read_labelled_sets(folder, sets, limit)
+    total = sum(map(len, labelled.values()))
+    cases: list[Case] = []
+    claims: list[JudgedClaim] = []
+    names: list[str] = []
+    for name, rows in labelled.items():
+        first, weight = len(claims), total / len(labelled) / len(rows)
+        names += [name] * len(rows)
+        claims += [
+            _to_claim(name, number, row, weight, whole=cluster == DOCUMENT)
+            for number, row in enumerate(rows)
+        ]
+        for task in group_by_document(name, rows):
+            job = _make_job(task.document, task.claims)
+            cases.append(Case(job, tuple(first + row for row in task.rows)))
+    return LabelledCases(
+        cases=cases,
+        claims=claims,
+        sets=names,
+        clusters={},
+        binary=True,
+        source=f"{folder} ({pluralize(len(labelled), 'set')})",
+        notes=tuple(f"{file}: {reason}" for file, reason in skipped.items()),
+    )
+
+
+def _to_claim(
+    name: str, number: int, row: BenchClaim, weight: float, *, whole: bool
+) -> JudgedClaim:
+    group = sha256(row.document.encode()).hexdigest() if whole else row.group
+    told = _SUPPORTED if row.supported else _OTHER
+    return JudgedClaim(
+        run_id=name, item_id=f"{name}/{group}", claim_id=str(number), said=told, told=told,
+        weight=weight,
+    )  # fmt: skip
+
+
+def _make_job(document: str, claims: Sequence[str]) -> Job:
+    """Return claims about a document as `bench-verifier` asks about them: replies are shared."""
+    source = Source(source_id="document", corpus_ver="-", source_text=document)
+    known = [AnswerClaim(text=c, start=0, end=len(c), wording=c) for c in claims]
+    request = CheckRequest(answer="", sources=(source,))
+    return Job(request=request, claims=tuple(known), numbered=(), unscored=None)
+
+
+def read_store_cases(
+    store: Store,
+    runs: Sequence[str] = (),
+    limit: int | None = None,
+    cluster: str | None = None,
+) -> LabelledCases:
+    """Return the claims that people labelled in a store's runs: those of one answer are one case.
+
+    A judge is asked about all claims of such an answer, as `verify` asks, so that replies are
+    shared; those without a label count for nothing. Weights are those of the rounds.
+
+    Raises:
+        MetricError: people labelled nothing there, or run or cluster are unknown.
+    """
+    for run_id in runs:
+        check_run(store, run_id)
+    found = read_judged(store, PEOPLE, "grounded", runs)
+    labelled = weigh_labelled(found, read_samples(store, "grounded"))
+    if not labelled.judged:
+        raise MetricError(
+            f"{store.place}: no claim has a label of people"
+            f"{' in ' + ', '.join(runs) if runs else ''}; label some with `claimwise annotate`, or "
+            "name a folder of labelled sets with --on FOLDER"
+        )
+    clusters = map_clusters(store, sorted({claim.run_id for claim in labelled.judged}), cluster)
+    groups = [clusters.get(claim.item_id, claim.item_id) for claim in labelled.judged]
+    taken = draw_groups("labels", groups, limit)
+    claims = [c for c, group in zip(labelled.judged, groups, strict=True) if group in taken]
+    cases, rows = _read_cases(store, claims)
+    notes = []
+    if labelled.waiting:
+        notes.append(
+            f"{pluralize(len(labelled.waiting), 'label')} of rounds in which whole strata have no "
+            "label yet: not counted"
+        )
+    if len(rows) < len(claims):
+        notes.append(
+            f"{pluralize(len(claims) - len(rows), 'label')} of pieces that claim nothing, which no "
+            "judge is asked about: not counted"
+        )
+    asked = sorted(rows)
+    place = {row: number for number, row in enumerate(asked)}
+    return LabelledCases(
+        cases=[Case(job, tuple(place.get(r) if r is not None else None for r in own))
+               for job, own in cases],
+        claims=[claims[row] for row in asked],
+        sets=[""] * len(asked),
+        clusters=clusters,
+        binary=False,
+        source=f"people's labels in {', '.join(sorted({c.run_id for c in claims}))}",
+        notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _read_cases(store: Store, claims: Sequence[JudgedClaim]) -> tuple[list[Case], set[int]]:
+    """Return the answers that claims belong to, and the rows of claims that are asked about."""
+    rows = {(c.run_id, c.item_id, c.claim_id): n for n, c in enumerate(claims)}
+    items: dict[str, set[str]] = defaultdict(set)
+    for claim in claims:
+        items[claim.run_id].add(claim.item_id)
+    cases: list[Case] = []
+    asked: set[int] = set()
+    for run_id, wanted in items.items():
+        for task in _read_tasks(store, run_id, wanted):
+            own = [rows.get((run_id, task.key.item_id, c)) for c in task.claim_ids or ()]
+            known = [row for row in own if row is not None]
+            if known:
+                cases.append(Case(task.job, tuple(own)))
+                asked.update(known)
+    return cases, asked
+
+
+def _read_tasks(store: Store, run_id: str, items: Set[str]) -> Iterator[JudgeTask]:
+    """Yield the answers to some items with all their claims, as none has a label of nobody."""
+    judging = Judging(run=find_run(store, run_id), labeler=PEOPLE)
+    reader = TaskReader(store, judging)
+    for key, state in list_answers(store, judging):
+        if key.item_id in items and state == "open":
+            yield from reader.read([key])
