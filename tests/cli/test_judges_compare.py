@@ -124,9 +124,9 @@ def test_a_bias_is_found_paid_for_once_and_told(
     order = probes["order"]
     # Each town has two true claims, one in either half: the one that is read last is lost.
     assert (order["claims"], order["towards"], order["away"]) == (36, 12, 12)
-    assert order["beyond_repeat"] < 0.05
+    assert order["adjusted_p_beyond_repeat"] < 0.05
     assert probes["repeat"]["flips"]["value"] == probes["template"]["flips"]["value"] == 0.0
-    assert probes["wording"]["direction"] < 0.05  # it does not know its own words again
+    assert probes["wording"]["adjusted_p_direction"] < 0.05  # it does not know its own words again
     assert probes["wording"]["away"] == 24
     assert judge["usage"]["usd_per_1000_claims"] > 0
     paid = biased.count

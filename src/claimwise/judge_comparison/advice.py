@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from claimwise.judge_comparison.figures import FIVE_POINTS
 from claimwise.judge_comparison.values import Comparison, JudgeDifference, JudgeFigures
 from claimwise.report.format import join_words, show_points
 
@@ -24,18 +25,22 @@ def describe_difference(one: JudgeDifference, found: Comparison) -> str:
 
 
 def _describe_needed(one: JudgeDifference, claims: int) -> str:
-    """Say how many labelled claims would show the difference."""
-    small = one.claims_needed_5_points
-    parts = []
-    if one.claims_needed is not None:
-        more = max(0, one.claims_needed - claims)
-        parts.append(f"about {more:,} more labelled claims would show one of this size")
+    """Say how many more labelled claims would show the difference, and one of 5 points."""
+    if one.claims_needed is None:
+        told = "Not even a million labelled claims would show a difference of this size"
     else:
-        parts.append("even a million labelled claims would not show one of this size")
-    if small is not None and abs(one.difference or 0) < 0.05:
-        parts.append(f"{max(0, small - claims):,} more one of 5 points")
-    text = ", ".join(parts) + "."
-    return text[0].upper() + text[1:]
+        more = _round(one.claims_needed - claims)
+        told = f"About {more:,} more labelled claims would show a difference of this size"
+    if one.claims_needed_5_points is None or abs(one.difference or 0.0) >= FIVE_POINTS:
+        return f"{told}."
+    more = _round(one.claims_needed_5_points - claims)
+    return f"{told}, and about {more:,} more one of 5 points."
+
+
+def _round(claims: int) -> int:
+    """Return a number of claims to two digits, rounded up, and at least 10."""
+    step = int(10 ** max(1, len(str(max(1, claims))) - 2))
+    return max(10, -(-claims // step) * step)
 
 
 def list_advice(found: Comparison) -> list[str]:

@@ -132,6 +132,7 @@ def compare(
 ) -> None:
     """Compare judges on the same claims: agreement with people, cost, speed and bias.
 
+    \b
     claimwise judges compare embedded lexical --on labels
     claimwise judges compare embedded openai:gpt-4o --on FOLDER --limit 400 --dry-run
 
@@ -139,9 +140,9 @@ def compare(
     part, as the baseline. Nothing is stored but replies: no rate changes.
 
     \b
-    Need people's labels:   balanced accuracy, AUC, kappa, precision and recall of verdicts,
-                            and which judge is better
-    Need no labels:         unscored share, tokens, price, speed, and the bias probes
+    Need people's labels:  balanced accuracy, AUC, kappa, precision and recall,
+                           and which judge is better
+    Need no labels:        unscored share, tokens, price, speed, bias probes
 
     Every probe changes the question in a way that must not change the verdict, and counts how often
     it does: asking again (repeat), sources in reverse order (order), a padded answer (length), an

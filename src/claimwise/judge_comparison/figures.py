@@ -290,8 +290,8 @@ class _Probed:
         found = {name: adjusted.get(id(test)) for name, test in self.tests.items()}
         return change(
             self.figures,
-            direction=found.get("direction"),
-            beyond_repeat=found.get("beyond_repeat"),
+            adjusted_p_direction=found.get("direction"),
+            adjusted_p_beyond_repeat=found.get("beyond_repeat"),
         )
 
 

@@ -31,6 +31,12 @@ _PROBE_WORDS: Final = {
     "template": "other prompt version",
     "wording": "its own wording",
 }
+_PROBE_CHANGES: Final = {
+    "order": "the order of sources",
+    "length": "the length of the answer",
+    "template": "the version of the prompt",
+    "wording": "its own wording",
+}
 
 
 def to_document(found: Comparison) -> dict[str, Any]:
@@ -86,9 +92,9 @@ def _list_findings(found: Comparison) -> Iterator[str]:
         yield describe_difference(one, found)
     for judge in found.judges:
         for probe in judge.probes:
-            result = _judge_probe(probe)
-            if result is not None and (probe.direction or 1) <= LEVEL:
-                yield f"{judge.name} is biased: {_PROBE_WORDS[probe.probe]}, it {result}."
+            if _is_real(probe.adjusted_p_direction) or _is_real(probe.adjusted_p_beyond_repeat):
+                change = _PROBE_CHANGES[probe.probe]
+                yield f"{judge.name} is swayed by {change}: that {_judge_probe(probe)}."
 
 
 # Tables
@@ -208,14 +214,18 @@ def _print_probes(found: Comparison) -> None:
     print_table(("judge", "change", *right, ""), rows, right=right)
 
 
+def _is_real(p: float | None) -> bool:
+    return p is not None and p <= LEVEL
+
+
 def _judge_probe(probe: ProbeFigures) -> str | None:
     """Say in words what a probe shows; None for asking again, which is the yardstick."""
     if probe.why is not None:
         return None
-    if probe.direction is not None and probe.direction <= LEVEL:
+    if _is_real(probe.adjusted_p_direction):
         way = "towards “supported”" if (probe.shift.value or 0) > 0 else "away from “supported”"
         return f"moves verdicts {way} ({show_points(probe.shift.value or 0.0)} points)"
-    if probe.beyond_repeat is not None and probe.beyond_repeat <= LEVEL:
+    if _is_real(probe.adjusted_p_beyond_repeat):
         return "flips more verdicts than asking again"
     if not probe.towards and not probe.away:
         return "no verdict flips"
@@ -237,15 +247,16 @@ def _list_methods(found: Comparison) -> Iterator[str]:
         + "Differences are paired: the same claims, judged by both."
     )
     left_out = (
-        f"; {found.untested} with too few differing groups to come out as real are left out"
+        f"; {found.untested} more, in which too few groups differ to show anything, are left out"
         if found.untested
         else ""
     )
     yield (
-        f"Real: remains after correcting {pluralize(found.tests, 'test')} together "
-        f"(Benjamini-Hochberg, {LEVEL:.0%} false discoveries){left_out}. Tests turn the signs of "
-        "whole groups. Tests: balanced accuracy of each pair of judges; for each probe, whether it "
-        "moves verdicts in one direction, and whether it flips more of them than asking again."
+        f"Real: still there after correcting for {pluralize(found.tests, 'test')} "
+        f"(Benjamini-Hochberg, {LEVEL:.0%} false discoveries){left_out}. The tests compare "
+        "balanced accuracy for each pair of judges, and for each probe whether it moves verdicts "
+        "in one direction and whether it flips more of them than asking again. Each is a sign-flip "
+        "test over whole groups."
     )
     if any(judge.probes for judge in found.judges):
         yield (

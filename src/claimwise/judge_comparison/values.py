@@ -62,9 +62,8 @@ class ProbeFigures(Struct, frozen=True, kw_only=True):
     """How often a change that must not matter changed the verdict (supported or not).
 
     ``shift`` is the share that moved towards “supported” minus the share that moved away.
-    ``direction`` and ``beyond_repeat`` are adjusted p-values: that the shift is none, and that
-    verdicts flip no more often than when the same question is asked twice. None: not tested, as
-    too few groups differ, or for asking twice itself.
+    The p-values are for no shift, and for no more flips than when the same question is asked
+    twice. None: not tested, as too few groups differ, or for asking twice itself.
     """
 
     probe: ProbeName
@@ -75,8 +74,8 @@ class ProbeFigures(Struct, frozen=True, kw_only=True):
     towards: int = 0
     away: int = 0
     shift: Figure = Figure(value=None)
-    direction: float | None = None
-    beyond_repeat: float | None = None
+    adjusted_p_direction: float | None = None
+    adjusted_p_beyond_repeat: float | None = None
     rejected: int = 0  # claims that the judge did not restate faithfully: not probed
 
 
