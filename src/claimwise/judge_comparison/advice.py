@@ -13,15 +13,24 @@ def describe_difference(one: JudgeDifference, found: Comparison) -> str:
     """Say whether two judges differ, by how much, and how many labels would tell."""
     if one.difference is None:
         return f"{one.one} and {one.other} can't be compared: no set has both kinds of labels."
-    better, worse = (one.one, one.other) if one.difference >= 0 else (one.other, one.one)
-    if one.low is None or one.high is None:
+    if not one.difference and one.low is None:
         return f"{one.one} and {one.other} are right and wrong on the same claims."
-    low, high = (one.low, one.high) if one.difference >= 0 else (-one.high, -one.low)
-    size = f"{show_points(abs(one.difference))} points ({show_points(low)} to {show_points(high)})"
+    better, worse = (one.one, one.other) if one.difference >= 0 else (one.other, one.one)
+    size = _show_size(one)
     if one.real:
         return f"{better} is better than {worse}: {size}. The difference is real."
     told = f"{better} and {worse} can't be told apart: {size}."
     return f"{told} {_describe_needed(one, found.claims)}"
+
+
+def _show_size(one: JudgeDifference) -> str:
+    """Write how far the better judge is ahead, with the range where there is one."""
+    value = one.difference or 0.0
+    points = f"{show_points(abs(value))} points"
+    if one.low is None or one.high is None:
+        return points
+    low, high = (one.low, one.high) if value >= 0 else (-one.high, -one.low)
+    return f"{points} ({show_points(low)} to {show_points(high)})"
 
 
 def _describe_needed(one: JudgeDifference, claims: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from claimwise.bench.measure import draw_groups, group_by_document, read_labelled_sets
 from claimwise.calibration.calibrate import weigh_labelled
-from claimwise.calibration.queries import PEOPLE, read_judged, read_samples
+from claimwise.calibration.queries import PEOPLE, LabelledClaims, read_judged, read_samples
 from claimwise.calibration.values import JudgedClaim
 from claimwise.checking.queries import Judging, list_answers
 from claimwise.checking.tasks import Job, JudgeTask, TaskReader
@@ -101,62 +101,68 @@ def read_store_cases(
     Raises:
         MetricError: people labelled nothing there, or run or cluster are unknown.
     """
+    with store.snapshot():
+        labelled = _read_labels(store, runs)
+        clusters = map_clusters(store, sorted({c.run_id for c in labelled.judged}), cluster)
+        groups = [clusters.get(claim.item_id, claim.item_id) for claim in labelled.judged]
+        taken = draw_groups("labels", groups, limit)
+        chosen = [c for c, group in zip(labelled.judged, groups, strict=True) if group in taken]
+        cases, claims = _read_cases(store, chosen)
+    unasked = len(chosen) - len(claims)
+    notes = (
+        _count_labels(len(labelled.waiting), "of rounds in which whole strata have no label yet"),
+        _count_labels(unasked, "of pieces that claim nothing, which no judge is asked about"),
+    )
+    return LabelledCases(
+        cases=cases,
+        claims=claims,
+        sets=[""] * len(claims),
+        clusters=clusters,
+        binary=False,
+        source=f"people's labels in {', '.join(sorted({c.run_id for c in claims}))}",
+        notes=tuple(filter(None, notes)),
+    )
+
+
+def _read_labels(store: Store, runs: Sequence[str]) -> LabelledClaims:
+    """Return what people say of claims, with the weights of the rounds."""
     for run_id in runs:
         check_run(store, run_id)
     found = read_judged(store, PEOPLE, "grounded", runs)
     labelled = weigh_labelled(found, read_samples(store, "grounded"))
     if not labelled.judged:
+        where = f" in {', '.join(runs)}" if runs else ""
         raise MetricError(
-            f"{store.place}: no claim has a label of people"
-            f"{' in ' + ', '.join(runs) if runs else ''}; label some with `claimwise annotate`, or "
-            "name a folder of labelled sets with --on FOLDER"
+            f"{store.place}: no claim has a label of people{where}; label some with `claimwise "
+            "annotate`, or name a folder of labelled sets with --on FOLDER"
         )
-    clusters = map_clusters(store, sorted({claim.run_id for claim in labelled.judged}), cluster)
-    groups = [clusters.get(claim.item_id, claim.item_id) for claim in labelled.judged]
-    taken = draw_groups("labels", groups, limit)
-    claims = [c for c, group in zip(labelled.judged, groups, strict=True) if group in taken]
-    cases, rows = _read_cases(store, claims)
-    notes = []
-    if labelled.waiting:
-        notes.append(
-            f"{pluralize(len(labelled.waiting), 'label')} of rounds in which whole strata have no "
-            "label yet: not counted"
-        )
-    if len(rows) < len(claims):
-        notes.append(
-            f"{pluralize(len(claims) - len(rows), 'label')} of pieces that claim nothing, which no "
-            "judge is asked about: not counted"
-        )
-    asked = sorted(rows)
-    place = {row: number for number, row in enumerate(asked)}
-    return LabelledCases(
-        cases=[Case(job, tuple(place.get(r) if r is not None else None for r in own))
-               for job, own in cases],
-        claims=[claims[row] for row in asked],
-        sets=[""] * len(asked),
-        clusters=clusters,
-        binary=False,
-        source=f"people's labels in {', '.join(sorted({c.run_id for c in claims}))}",
-        notes=tuple(notes),
-    )  # fmt: skip
+    return labelled
 
 
-def _read_cases(store: Store, claims: Sequence[JudgedClaim]) -> tuple[list[Case], set[int]]:
-    """Return the answers that claims belong to, and the rows of claims that are asked about."""
-    rows = {(c.run_id, c.item_id, c.claim_id): n for n, c in enumerate(claims)}
+def _count_labels(count: int, which: str) -> str:
+    return f"{pluralize(count, 'label')} {which}: not counted." if count else ""
+
+
+def _read_cases(
+    store: Store, labelled: Sequence[JudgedClaim]
+) -> tuple[list[Case], list[JudgedClaim]]:
+    """Return the answers that claims belong to, and those claims, by the rows of the cases."""
+    known = {(c.run_id, c.item_id, c.claim_id): c for c in labelled}
     items: dict[str, set[str]] = defaultdict(set)
-    for claim in claims:
+    for claim in labelled:
         items[claim.run_id].add(claim.item_id)
     cases: list[Case] = []
-    asked: set[int] = set()
+    claims: list[JudgedClaim] = []
     for run_id, wanted in items.items():
         for task in _read_tasks(store, run_id, wanted):
-            own = [rows.get((run_id, task.key.item_id, c)) for c in task.claim_ids or ()]
-            known = [row for row in own if row is not None]
-            if known:
-                cases.append(Case(task.job, tuple(own)))
-                asked.update(known)
-    return cases, asked
+            rows: list[int | None] = []
+            for claim_id in task.claim_ids or ():
+                found = known.get((run_id, task.key.item_id, claim_id))
+                rows.append(None if found is None else len(claims))
+                claims += [] if found is None else [found]
+            if any(row is not None for row in rows):
+                cases.append(Case(task.job, tuple(rows)))
+    return cases, claims
 
 
 def _read_tasks(store: Store, run_id: str, items: Set[str]) -> Iterator[JudgeTask]:

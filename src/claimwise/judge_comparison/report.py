@@ -12,6 +12,7 @@ from claimwise.agreement.values import Figure
 from claimwise.command.options import console, print_table
 from claimwise.errors import make_printable
 from claimwise.judge_comparison.advice import describe_difference, list_advice
+from claimwise.judge_comparison.probes import NO_MODEL
 from claimwise.judge_comparison.values import Comparison, JudgeFigures, ProbeFigures
 from claimwise.metrics.claim_differences import LEVEL
 from claimwise.report.format import (
@@ -28,8 +29,8 @@ _PROBE_WORDS: Final = {
     "repeat": "asked again",
     "order": "sources reversed",
     "length": "answer padded",
-    "template": "other prompt version",
-    "wording": "its own wording",
+    "template": "prompt version",
+    "wording": "own wording",
 }
 _PROBE_CHANGES: Final = {
     "order": "the order of sources",
@@ -94,26 +95,25 @@ def _list_findings(found: Comparison) -> Iterator[str]:
         for probe in judge.probes:
             if _is_real(probe.adjusted_p_direction) or _is_real(probe.adjusted_p_beyond_repeat):
                 change = _PROBE_CHANGES[probe.probe]
-                yield f"{judge.name} is swayed by {change}: that {_judge_probe(probe)}."
+                yield f"{judge.name} is swayed by {change}: that {_describe_effect(probe)}."
 
 
 # Tables
 
 
 def _show(figure: Figure) -> str:
-    if figure.value is None:
-        return MISSING
-    if figure.low is None:
-        return show_percent(figure.value)
-    return f"{show_percent(figure.value)} ({show_percent_range(figure.low, figure.high)})"
+    """Write a share with its range: ``86% (80–90%)``."""
+    return _join(figure, show_percent(figure.value), show_percent_range(figure.low, figure.high))
 
 
 def _show_number(figure: Figure) -> str:
-    if figure.value is None:
-        return MISSING
-    if figure.low is None:
-        return show_number(figure.value)
-    return f"{show_number(figure.value)} ({show_number(figure.low)} to {show_number(figure.high)})"
+    """Write another figure with its range: ``0.54 (0.42 to 0.63)``."""
+    span = f"{show_number(figure.low)} to {show_number(figure.high)}"
+    return _join(figure, show_number(figure.value), span)
+
+
+def _join(figure: Figure, value: str, span: str) -> str:
+    return value if figure.value is None or figure.low is None else f"{value} ({span})"
 
 
 def _print_agreement(found: Comparison) -> None:
@@ -202,13 +202,15 @@ def _print_probes(found: Comparison) -> None:
     for judge in _best_first(found):
         for probe in judge.probes:
             words = _PROBE_WORDS[probe.probe]
+            if probe.why == NO_MODEL:
+                continue
             if probe.why is not None:
                 rows.append([judge.name, words, MISSING, MISSING, MISSING, MISSING, probe.why])
                 continue
             rows.append(
                 [
                     judge.name, words, f"{probe.claims:,}", _show(probe.flips),
-                    f"{probe.towards:,}", f"{probe.away:,}", _judge_probe(probe) or "",
+                    f"{probe.towards:,}", f"{probe.away:,}", _judge_probe(probe),
                 ]
             )  # fmt: skip
     print_table(("judge", "change", *right, ""), rows, right=right)
@@ -218,18 +220,24 @@ def _is_real(p: float | None) -> bool:
     return p is not None and p <= LEVEL
 
 
-def _judge_probe(probe: ProbeFigures) -> str | None:
-    """Say in words what a probe shows; None for asking again, which is the yardstick."""
-    if probe.why is not None:
-        return None
-    if _is_real(probe.adjusted_p_direction):
-        way = "towards “supported”" if (probe.shift.value or 0) > 0 else "away from “supported”"
-        return f"moves verdicts {way} ({show_points(probe.shift.value or 0.0)} points)"
-    if _is_real(probe.adjusted_p_beyond_repeat):
+def _describe_effect(probe: ProbeFigures) -> str:
+    """Say what a change that is shown to sway a judge does to its verdicts."""
+    if not _is_real(probe.adjusted_p_direction):
         return "flips more verdicts than asking again"
+    shift = probe.shift.value or 0.0
+    way = "towards" if shift > 0 else "away from"
+    return f"moves verdicts {way} “supported” ({show_points(shift)} points)"
+
+
+def _judge_probe(probe: ProbeFigures) -> str:
+    """Say in a few words what a probe shows; asking again is the yardstick of the others."""
+    if _is_real(probe.adjusted_p_direction):
+        return f"real shift: {show_points(probe.shift.value or 0.0)} points"
+    if _is_real(probe.adjusted_p_beyond_repeat):
+        return "real: more than asked again"
     if not probe.towards and not probe.away:
         return "no verdict flips"
-    return None if probe.probe == "repeat" else "no bias shown"
+    return "" if probe.probe == "repeat" else "no bias shown"
 
 
 # Words

@@ -9,7 +9,10 @@ other sign: the p-value is the share of sign patterns whose sum is at least as f
 exact for few groups, and holds whatever the groups are like. A test in which too few groups differ
 can't come out as real, whatever they say, and is left out of the correction (Tarone).
 
-Reference: McNemar (1947), Psychometrika 12, 153-157; Edgington & Onghena (2007), Randomization
+**How large is it?** Ranges rest on leaving out one group at a time, with Student's t.
+
+Reference: McNemar (1947), Psychometrika 12, 153-157; Bell & McCaffrey (2002), Survey Methodology
+28, 169-181, on the jackknife for few and unequal groups; Edgington & Onghena (2007), Randomization
 Tests, 4th ed.; Benjamini & Hochberg (1995), JRSS B 57, 289-300; Tarone (1990), Biometrics 46,
 515-522.
 """
@@ -43,7 +46,11 @@ _MOST_CLAIMS: Final = 1_000_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairedDifference:
-    """A difference over the same claims. ``low`` and ``high`` are None where no group differs."""
+    """A difference over the same claims.
+
+    ``low`` and ``high`` are None where groups show no spread: none differs, or all alike. That does
+    not mean that there is none.
+    """
 
     value: float
     low: float | None
@@ -71,8 +78,7 @@ def compare_paired(
         cells: claims of one cell (a set, a label) add up to a mean of their own; the interval
             takes the spread within cells.
         groups: numbers of the groups.
-        confidence: of the interval: Student's t, with one degree of freedom fewer than there are
-            groups that differ, counted by how evenly they carry the difference.
+        confidence: of the interval, which is Student's t.
     """
     parts = np.bincount(groups, shares * changes).astype(np.float64)
     parts = parts[np.abs(parts) > _ROUNDING]
@@ -83,13 +89,13 @@ def compare_paired(
             value=0.0, low=None, high=None, p=1.0, claims=claims, differing=differing,
             groups=0, error=0.0,
         )  # fmt: skip
-    error = _find_error(changes, shares, cells, groups)
-    carrying = float((parts @ parts) ** 2 / np.sum(parts**4))
-    reach = float(special.stdtrit(max(1.0, carrying - 1), (1 + confidence) / 2)) * error
+    error, freedom = _find_error(changes, shares, cells, groups)
+    spread = error > _ROUNDING
+    reach = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
     return PairedDifference(
         value=value,
-        low=max(-1.0, value - reach),
-        high=min(1.0, value + reach),
+        low=max(-1.0, value - reach) if spread else None,
+        high=min(1.0, value + reach) if spread else None,
         p=find_sign_p(parts),
         claims=claims,
         differing=differing,
@@ -98,13 +104,29 @@ def compare_paired(
     )
 
 
-def _find_error(changes: Floats, shares: Floats, cells: Numbers, groups: Numbers) -> float:
-    """Return the standard error: whole groups vary around the means of their cells."""
-    weight = np.bincount(cells, shares)
-    mean = np.bincount(cells, shares * changes) / np.where(weight > 0, weight, 1.0)
-    residuals = np.bincount(groups, shares * (changes - mean[cells]))
-    count = len(np.unique(groups))
-    return math.sqrt(float(residuals @ residuals) * count / max(1, count - 1))
+def _find_error(
+    changes: Floats, shares: Floats, cells: Numbers, groups: Numbers
+) -> tuple[float, float]:
+    """Return the standard error, and its degrees of freedom.
+
+    Method: the jackknife over groups. A group counts by how far it lies from the means of its
+    cells without it: one that makes up most of a cell is not taken for typical of it, and one that
+    has a cell for itself counts with all that it adds. As many groups count for the degrees of
+    freedom as would carry the variance evenly, less one: few that differ, or one that is large,
+    show little of how others do.
+    """
+    pairs, code = np.unique(groups * (int(cells.max()) + 1) + cells, return_inverse=True)
+    cell = pairs % (int(cells.max()) + 1)
+    weight, added = np.bincount(code, shares), np.bincount(code, shares * changes)
+    others = np.bincount(cell, weight)[cell] - weight
+    alone = others <= _ROUNDING
+    mean = (np.bincount(cell, added)[cell] - added) / np.where(alone, 1.0, others)
+    residuals = np.where(alone, added, added - mean * weight)
+    squares = np.bincount(pairs // (int(cells.max()) + 1), residuals) ** 2
+    if not squares.any():
+        return 0.0, 1.0
+    carrying = float(squares.sum() ** 2 / np.sum(squares**2))
+    return math.sqrt(float(squares.sum())), max(1.0, carrying - 1)
 
 
 def find_sign_p(parts: Floats) -> float:
@@ -165,7 +187,7 @@ def plan_claims(
     The spread that these claims show is taken for that of more like them: in groups of the same
     kind, judged as differently. None where no group differs or it would take over a million.
     """
-    if not found.error or not difference:
+    if found.low is None or not difference:
         return None
     reach = float(special.ndtri(1 - level / 2) + special.ndtri(power))
     needed = found.claims * (reach * found.error / difference) ** 2
