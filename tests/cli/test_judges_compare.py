@@ -18,8 +18,8 @@ from support.scripted import read_fences
 MODEL = "openai-compatible:m"
 
 
-def write_set(folder: Path, name: str, towns: int) -> None:
-    """Write a set: three claims about each town, of which the last is false."""
+def write_set(folder: Path, name: str, towns: int, *, pirates: bool = False) -> None:
+    """Write a set: three claims about each town, of which the last is false; or the second too."""
     folder.mkdir(exist_ok=True)
     rows = []
     for town in range(towns):
@@ -27,7 +27,7 @@ def write_set(folder: Path, name: str, towns: int) -> None:
         document = f"The tower of town {town} is {height} m tall. It was built in {year} by masons."
         for claim, label in (
             (f"The tower of town {town} is {height} m tall", 1),
-            (f"It was built in {year} by masons", 1),
+            ("Pirates guard it", 0) if pirates else (f"It was built in {year} by masons", 1),
             (f"The tower of town {town} is {height + 900} m tall", 0),
         ):
             rows.append({"document": document, "claim": claim, "label": label, "group": town})
@@ -74,7 +74,7 @@ def by_name(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_figures_are_those_of_bench_verifier(say_here: Say, folder: Path) -> None:
-    write_set(folder, "more", 4)
+    write_set(folder, "more", 4, pirates=True)
     found = compare(say_here, "lexical", "--on", str(folder))
     bench = bench_verifier(folder, "lexical", resamples=2)
     judges = by_name(found)
