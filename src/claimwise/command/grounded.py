@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from claimwise.command.judge import JudgeOptions, describe_cost, judge_options
+from claimwise.command.options import add_options
 from claimwise.report.format import pluralize
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from claimwise.llm.client import LlmClient
 
 _NAMES = ("mode", "batch", "source_tokens", "missing_quote")
-GROUNDING_OPTIONS = (
+_OPTIONS = (
     click.option(
         "--mode",
         type=click.Choice(["claims", "single", "two-pass"]),
@@ -65,7 +66,7 @@ def _add_options(function: Callable[..., None]) -> Callable[..., None]:
             )
         function(judging=judging, grounding=given, **arguments)
 
-    for option in reversed(GROUNDING_OPTIONS):
+    for option in reversed(_OPTIONS):
         gather = option(gather)
     return gather
 
@@ -106,3 +107,8 @@ def to_judge_document(client: LlmClient, judge: GroundedJudge) -> dict[str, Any]
         "settings": judge.prompt_ver,
         **msgspec.to_builtins(client.tally),
     }
+
+
+def settings_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds some of a grounded judge's options, by their names."""
+    return add_options(_OPTIONS, *names)

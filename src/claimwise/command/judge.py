@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claimwise.command.options import NumberRange, open_project_store, print_json
+from claimwise.command.options import NumberRange, add_options, open_project_store, print_json
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ClaimwiseError, ConfigError, NotAStoreError, make_printable
 from claimwise.types.llm import LlmCall, Tally
@@ -76,7 +76,7 @@ def _read_hosts(
 
 
 # What is sent, and what it may take.
-SENDING_OPTIONS = (
+_SENDING = (
     click.option("--fresh", is_flag=True, help="Ignore and overwrite cached replies."),
     click.option(
         "--dry-run", is_flag=True, help="Show calls, tokens and cost without sending anything."
@@ -127,7 +127,7 @@ def judge_options(
             "--prompt", metavar="NAME|FILE", help="Prompt to use instead of the built-in one."
         ),
         *((_REPEATS,) if repeats else ()),
-        *(SENDING_OPTIONS if dry_run else SENDING_OPTIONS[:1] + SENDING_OPTIONS[2:]),
+        *(_SENDING if dry_run else _SENDING[:1] + _SENDING[2:]),
     )
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -334,3 +334,8 @@ def find_agreement(project: Project, store: str | None, labeler: str) -> str | N
             return measure_agreement(opened, labeler)
     except NotAStoreError:
         return None
+
+
+def sending_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds some of the options that say what is sent, by their names."""
+    return add_options(_SENDING, *names)

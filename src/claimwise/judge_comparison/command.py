@@ -6,22 +6,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from claimwise.command.grounded import GROUNDING_OPTIONS, describe_spent
+from claimwise.command.grounded import describe_spent, make_judge, settings_options
 from claimwise.command.judge import (
-    SENDING_OPTIONS,
     CallPlan,
     JudgeOptions,
     check_replied,
     open_judge_client,
     plan_calls,
     print_call_plan,
+    sending_options,
 )
 from claimwise.command.options import (
-    add_options,
     cluster_option,
     current_project,
     format_option,
@@ -110,8 +109,8 @@ def command() -> None:
     multiple=True,
     help="US$ per million tokens in and out, such as openai:gpt-4o=2.5,10; may be repeated.",
 )
-@add_options(SENDING_OPTIONS, *_SENT)
-@add_options(GROUNDING_OPTIONS, *_GROUNDING)
+@sending_options(*_SENT)
+@settings_options(*_GROUNDING)
 @cluster_option
 @store_option
 @format_option("text", "json")
@@ -304,14 +303,10 @@ class _Asked:
             verifier = load_verifier(name)
             yield Contestant(name=name, verifier=verifier, baseline=name == BASELINE), None
             return
-        from claimwise.judges.grounded import GroundedJudge, GroundedSettings
-
         judging = self._make_options(name)
         with open_judge_client(judging, current_project(), self.store) as client:
             meter = Meter(client)
-            judge = GroundedJudge(
-                meter, GroundedSettings(**self.grounding), prompt=judging.prompt_place
-            )
+            judge = make_judge(cast("LlmClient", meter), judging, self.grounding)
             yield (
                 Contestant(
                     name=name, verifier=judge, meter=meter, price=client.price,

@@ -31,7 +31,8 @@ PADDING = (
 )
 
 NO_MODEL = "language models only"
-_OWN_PROMPT = "your own prompt has no other version"
+_OWN_PROMPT = "its prompt has no other version"
+_NOT_RESTATED = "it restated no claim faithfully"
 _ONE_SOURCE = "all sources are single sentences"
 
 
@@ -117,6 +118,8 @@ def change_template(judged: ProbedJudge, cases: Sequence[Case]) -> Variation | s
     verifier = judged.verifier
     if not isinstance(verifier, GroundedJudge) or judged.asker is None:
         return NO_MODEL
+    if type(verifier) is not GroundedJudge:
+        return _OWN_PROMPT  # asks in a way of its own
     prompt = verifier.claims_prompt
     others = [
         version for version in list_prompts().get(prompt.name, ()) if version != prompt.version
@@ -134,7 +137,8 @@ def use_own_wording(judged: ProbedJudge, cases: Sequence[Case]) -> Variation | s
     restate = partial(restate_case, asker=judged.asker)
     made = list(map_in_threads(restate, cases, judged.threads))
     kept = [case for case, _ in made if any(row is not None for row in case.rows)]
-    return Variation(after=kept, rejected=sum(rejected for _, rejected in made))
+    rejected = sum(rejected for _, rejected in made)
+    return Variation(after=kept, rejected=rejected) if kept else _NOT_RESTATED
 
 
 PROBE_QUESTIONS: dict[ProbeName, Vary] = {
