@@ -134,6 +134,13 @@ def test_a_bias_is_found_paid_for_once_and_told(
     assert biased.count == paid
     assert again["usage"]["input_tokens"] == judge["usage"]["input_tokens"]
     assert again["usage"]["seconds_per_claim"] is None
+    code, out, _ = project("judges", "compare", *command)
+    assert code == 0
+    told = " ".join(out.split())
+    assert "Without a budget: lexical." in told
+    assert f"still lexical; {MODEL} is not shown to be better." in told
+    assert f"{MODEL} is swayed by the order of sources: that flips more verdicts than" in told
+    assert f"{MODEL} is swayed by its own wording: that moves verdicts away from" in told
 
 
 def test_failures_are_unscored_claims(
@@ -161,6 +168,7 @@ def test_failures_are_unscored_claims(
         (("lexical", "--on", "nowhere"), "nowhere: found nothing"),
         (("lexical", "--on", "data", "--run", "r"), "--run needs --on labels"),
         (("nobody", "--on", "data"), "Unknown judge"),
+        (("lexical", "--on", "data", "--price", "a:b=1,2"), "--price names a:b"),
         (("lexical", "--on", "data", "--cluster", "domain"), "Unknown cluster 'domain'"),
     ],
 )

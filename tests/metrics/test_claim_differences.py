@@ -63,6 +63,8 @@ def test_a_group_that_fills_a_set_is_not_taken_for_typical() -> None:
     assert uneven.low is not None
     assert even.low > 0.7
     assert uneven.low < 0
+    assert plan_claims(even, 0.05) is not None
+    assert plan_claims(uneven, 0.05) is None
 
 
 def test_no_difference_is_no_test() -> None:

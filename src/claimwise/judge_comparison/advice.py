@@ -35,6 +35,8 @@ def _show_size(one: JudgeDifference) -> str:
 
 def _describe_needed(one: JudgeDifference, claims: int) -> str:
     """Say how many more labelled claims would show the difference, and one of 5 points."""
+    if one.few_groups:
+        return "A few groups carry all of it: label claims of more items or documents."
     if one.claims_needed is None:
         told = "Not even a million labelled claims would show a difference of this size"
     else:

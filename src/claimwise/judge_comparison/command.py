@@ -150,7 +150,7 @@ def compare(
     A difference is called real if it remains after correcting for all tests that were made
     (Benjamini-Hochberg, 5%). docs/choosing-a-judge.md explains the figures.
     """
-    _check_names(names)
+    _check_names(names, prices)
     asked = _Asked(
         names=names if BASELINE in names else (*names, BASELINE),
         named=names,
@@ -181,10 +181,15 @@ def _print(labelled: LabelledCases, judged: Sequence[JudgedCases], form: str) ->
         print_comparison(found)
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check_names(names: Sequence[str], prices: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise click.UsageError(f"{name} is named twice")
+    for priced in _read_prices(prices):
+        if priced and priced not in names:
+            raise click.UsageError(
+                f"--price names {priced}, which is not compared: {', '.join(names)}"
+            )
 
 
 def _choose_probes(given: Sequence[str]) -> tuple[ProbeName, ...]:
@@ -318,12 +323,13 @@ class _Asked:
     def _make_options(self, name: str) -> JudgeOptions:
         """Return the options of one language model; all share the budget."""
         ceiling = self.sending["max_cost"]
+        prices = _read_prices(self.prices)
         left = None if ceiling is None else max(ceiling - self.spent, 1e-9)
         return JudgeOptions(
             judge=name,
             prompt=self.prompt,
             repeats=1,
-            price=_find_price(name, self.prices),
+            price=prices.get(name, prices.get("")),
             **{**self.sending, "max_cost": left},
         )
 
@@ -334,7 +340,6 @@ def _is_model(name: str) -> bool:
     return bool(colon) and find_entry("judges", kind) is None
 
 
-def _find_price(name: str, prices: Sequence[str]) -> str | None:
-    """Return the price that was given for a judge, or for all."""
-    found = dict(price.rpartition("=")[::2] for price in prices)
-    return found.get(name, found.get(""))
+def _read_prices(prices: Sequence[str]) -> dict[str, str]:
+    """Return prices by the judge that they are for; the one for all has an empty name."""
+    return dict(price.rpartition("=")[::2] for price in prices)

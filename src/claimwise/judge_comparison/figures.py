@@ -272,6 +272,7 @@ def _describe(
         real=real,
         claims_needed=None if real else plan_claims(found, found.value, level=level),
         claims_needed_5_points=plan_claims(found, FIVE_POINTS, level=level),
+        few_groups=not found.shows_spread,
     )
 
 

@@ -115,6 +115,7 @@ class JudgeDifference(Struct, frozen=True, kw_only=True):
     real: bool
     claims_needed: int | None  # in all, to show a difference as large as this one
     claims_needed_5_points: int | None
+    few_groups: bool = False  # too few groups carry the difference to say how many would show it
 
 
 class Comparison(Struct, frozen=True, kw_only=True):

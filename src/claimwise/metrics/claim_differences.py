@@ -42,6 +42,7 @@ _ROUNDING: Final = 1e-9
 _SINGLE: Final = 1e-5  # of numbers in single precision
 _CELLS: Final = 4_000_000  # drawn at once, 16 MB
 _MOST_CLAIMS: Final = 1_000_000
+_LEAST_FREEDOM: Final = 4.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +61,12 @@ class PairedDifference:
     differing: int  # claims that the two judge differently
     groups: int  # groups with such a difference in sum
     error: float
+    freedom: float = 0.0  # degrees of freedom of the error
+
+    @property
+    def shows_spread(self) -> bool:
+        """Whether enough groups carry the error for it to say how more groups would vary."""
+        return self.low is not None and self.freedom >= _LEAST_FREEDOM
 
     @property
     def can_be_real(self) -> bool:
@@ -101,6 +108,7 @@ def compare_paired(
         differing=differing,
         groups=len(parts),
         error=error,
+        freedom=freedom,
     )
 
 
@@ -185,9 +193,10 @@ def plan_claims(
     """Return how many claims in all would show a difference; None where it can't be said.
 
     The spread that these claims show is taken for that of more like them: in groups of the same
-    kind, judged as differently. None where no group differs or it would take over a million.
+    kind, judged as differently. None where a few groups carry all of it, which says nothing of
+    others, and where it would take over a million claims.
     """
-    if found.low is None or not difference:
+    if not found.shows_spread or not difference:
         return None
     reach = float(special.ndtri(1 - level / 2) + special.ndtri(power))
     needed = found.claims * (reach * found.error / difference) ** 2
