@@ -162,7 +162,7 @@ def main() -> None:
     print("\n| probes at once | move verdicts | false among “real” | found |", end="")
     print(" McNemar: false | found |\n|---:|---:|---:|---:|---:|---:|")
     for count, moving in PROBES:
-        some = max(100, draws // 6)
+        some = draws // 6
         ours_both, rival_both = measure_probes(count, moving, some, rng)
         cells = " | ".join(map(show, (*ours_both, *rival_both)))
         print(f"| {count} | {moving} | {cells} |", flush=True)
