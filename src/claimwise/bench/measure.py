@@ -6,13 +6,13 @@ import math
 import multiprocessing
 import signal
 import zlib
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -37,6 +37,9 @@ from claimwise.types.verdicts import Scores
 if TYPE_CHECKING:
     from claimwise.judges.grounded import GroundedJudge
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 BASELINE = "overlap"
 # Fixed: --seed changes intervals, and never which claims are looked at.
 _SAMPLE_SEED = 3
@@ -47,7 +50,7 @@ OnProgress = Callable[[int, int, int], None]
 left unscored."""
 
 
-class _Task(NamedTuple):
+class DocumentTask(NamedTuple):
     """The claims of a set about one document, so that it is read and indexed once."""
 
     set: str
@@ -99,7 +102,7 @@ def bench_verifier(
     # Here first, and not in a worker alone: a name that nobody knows is then one clear error.
     measured = load_verifier(verifier) if isinstance(verifier, str) else verifier
     instruments = measured, load_verifier(baseline)
-    labelled, skipped = _read_sets(folder, sets, limit)
+    labelled, skipped = read_labelled_sets(folder, sets, limit)
     pool = _Pool(jobs=jobs if isinstance(verifier, str) else 1, threads=threads)
     pairs = _score_sets(labelled, instruments, pool, progress or _ignore)
     judged, reference = _measure(labelled, pairs, instruments, resamples, seed)
@@ -122,9 +125,9 @@ def plan_bench(
     Raises:
         InputError: the folder can't be used, or a row is broken.
     """
-    labelled, _ = _read_sets(folder, sets, limit)
+    labelled, _ = read_labelled_sets(folder, sets, limit)
     for name, claims in labelled.items():
-        for task in _plan(name, claims):
+        for task in group_by_document(name, claims):
             yield from judge.plan_scores(task.claims, task.document)
 
 
@@ -137,7 +140,7 @@ def _ignore(done: int, total: int, unscored: int) -> None:
 Labelled = Mapping[str, Sequence[BenchClaim]]
 
 
-def _read_sets(
+def read_labelled_sets(
     folder: Path, chosen: Collection[str], limit: int | None
 ) -> tuple[Labelled, dict[str, str]]:
     """Return the claims of every set by name, and by file what was left out, and why."""
@@ -157,23 +160,33 @@ def _read_sets(
 
 def _sample(name: str, claims: Sequence[BenchClaim], limit: int | None) -> Sequence[BenchClaim]:
     """Return whole groups, drawn at random, that hold at least ``limit`` claims together."""
-    if limit is None or limit >= len(claims):
-        return claims
-    sizes: dict[str, int] = defaultdict(int)
-    for claim in claims:
-        sizes[claim.group] += 1
-    groups = list(sizes)
+    taken = draw_groups(name, [claim.group for claim in claims], limit)
+    return [claim for claim in claims if claim.group in taken]
+
+
+def draw_groups(name: str, groups: Sequence[str], limit: int | None) -> set[str]:
+    """Return whole groups, drawn at random, that hold at least ``limit`` claims together.
+
+    Args:
+        name: whose groups these are: the same name and groups draw the same.
+        groups: the group of every claim.
+        limit: claims wanted; None for all.
+    """
+    sizes = Counter(groups)
+    if limit is None or limit >= len(groups):
+        return set(sizes)
+    names = list(sizes)
     order = np.random.Generator(np.random.PCG64(_seed_of(_SAMPLE_SEED, name))).permutation(
-        len(groups)
+        len(names)
     )
     taken: set[str] = set()
     found = 0
     for position in order:
         if found >= limit:
             break
-        taken.add(groups[position])
-        found += sizes[groups[position]]
-    return [claim for claim in claims if claim.group in taken]
+        taken.add(names[position])
+        found += sizes[names[position]]
+    return taken
 
 
 def _seed_of(seed: int, name: str) -> tuple[int, int]:
@@ -195,7 +208,7 @@ def _score_sets(
     labelled: Labelled, instruments: tuple[Verifier, Verifier], pool: _Pool, progress: OnProgress
 ) -> dict[str, list[Pair]]:
     """Return the scores of every claim of every set, in the sets' order."""
-    tasks = [task for name, claims in labelled.items() for task in _plan(name, claims)]
+    tasks = [task for name, claims in labelled.items() for task in group_by_document(name, claims)]
     scores: dict[str, list[Pair]] = {
         name: [(None, None)] * len(claims) for name, claims in labelled.items()
     }
@@ -211,40 +224,40 @@ def _score_sets(
     return scores
 
 
-def _plan(name: str, claims: Sequence[BenchClaim]) -> list[_Task]:
+def group_by_document(name: str, claims: Sequence[BenchClaim]) -> list[DocumentTask]:
+    """Return the claims of a set by the document that they are about."""
     rows: dict[str, list[int]] = defaultdict(list)
     for row, claim in enumerate(claims):
         rows[claim.document].append(row)
     return [
-        _Task(name, tuple(found), document, tuple(claims[row].claim for row in found))
+        DocumentTask(name, tuple(found), document, tuple(claims[row].claim for row in found))
         for document, found in rows.items()
     ]
 
 
 def _run(
-    tasks: Sequence[_Task], instruments: tuple[Verifier, Verifier], pool: _Pool
+    tasks: Sequence[DocumentTask], instruments: tuple[Verifier, Verifier], pool: _Pool
 ) -> Iterator[list[Pair]]:
     """Yield the scores of every task, in order."""
     if pool.threads > 1:
-        yield from _run_in_threads(tasks, instruments, pool.threads)
+        yield from map_in_threads(partial(_score, instruments=instruments), tasks, pool.threads)
     elif pool.jobs > 1:
         yield from _run_in_processes(tasks, instruments, pool.jobs)
     else:
         yield from (_score(task, instruments) for task in tasks)
 
 
-def _run_in_threads(
-    tasks: Sequence[_Task], instruments: tuple[Verifier, Verifier], threads: int
-) -> Iterator[list[Pair]]:
+def map_in_threads(work: Callable[[T], R], tasks: Iterable[T], threads: int) -> Iterator[R]:
+    """Yield what comes of every task, in order; those not begun are given up when this is left."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="judge")
     try:
-        yield from pool.map(partial(_score, instruments=instruments), tasks)
+        yield from pool.map(work, tasks)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _run_in_processes(
-    tasks: Sequence[_Task], instruments: tuple[Verifier, Verifier], jobs: int
+    tasks: Sequence[DocumentTask], instruments: tuple[Verifier, Verifier], jobs: int
 ) -> Iterator[list[Pair]]:
     # Spawned, not forked: a fork would copy a model's threads and locks half alive.
     with ProcessPoolExecutor(
@@ -270,11 +283,11 @@ def _load_in_worker(verifier: str, baseline: str) -> None:
     _in_worker["instruments"] = load_verifier(verifier), load_verifier(baseline)
 
 
-def _score_in_worker(task: _Task) -> list[Pair]:
+def _score_in_worker(task: DocumentTask) -> list[Pair]:
     return _score(task, _in_worker["instruments"])
 
 
-def _score(task: _Task, instruments: tuple[Verifier, Verifier]) -> list[Pair]:
+def _score(task: DocumentTask, instruments: tuple[Verifier, Verifier]) -> list[Pair]:
     verifier, baseline = (
         instrument.score_claims(task.claims, task.document) for instrument in instruments
     )

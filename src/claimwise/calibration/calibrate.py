@@ -80,7 +80,7 @@ def calibrate_verifier(
             check_run(store, run_id)
         instrument = find_instrument(store, name)
         samples = read_samples(store, judgement)
-        labelled = _weigh(read_judged(store, instrument.labeler, judgement, runs), samples)
+        labelled = weigh_labelled(read_judged(store, instrument.labeler, judgement, runs), samples)
         _refuse_nothing(instrument, labelled, judgement)
         judged_runs = sorted({claim.run_id for claim in labelled.judged})
         clusters = map_clusters(store, judged_runs, cluster)
@@ -130,7 +130,7 @@ def _refuse_nothing(
     )
 
 
-def _weigh(labelled: LabelledClaims, samples: Sequence[Sample]) -> LabelledClaims:
+def weigh_labelled(labelled: LabelledClaims, samples: Sequence[Sample]) -> LabelledClaims:
     """Give every claim of a run with rounds the weight that those say, and no other.
 
     Claims without any weight wait; those that no round knows stand for themselves.
@@ -162,7 +162,7 @@ def _read_baseline(
     if judgement != "grounded" or labeler in names:
         return None
     for name in names:
-        judged = _weigh(read_judged(store, name, judgement, runs), samples).judged
+        judged = weigh_labelled(read_judged(store, name, judgement, runs), samples).judged
         if judged:
             return _Overlap(name, {_key(claim): claim for claim in judged})
     return None

@@ -21,6 +21,7 @@ _SQL = SqlFolder("claimwise.calibration")
 _MOST_LISTED = 20
 _BOOLEANS = ("answerable",)
 Key = tuple[str, str, str]  # run, item, claim
+PEOPLE = ""  # no labeler has this name
 
 
 class RegisteredJudge(NamedTuple):
@@ -122,7 +123,8 @@ def read_judged(
     """Return every claim that people labelled, with what an instrument said of it.
 
     Of people's labels the deciding one counts; of the instrument's the latest. Labels that were
-    taken back count for nothing. ``runs`` narrows; none is all runs.
+    taken back count for nothing. ``runs`` narrows; none is all runs. `PEOPLE` in place of a judge
+    says of every claim what people say.
     """
     chosen = frozenset(runs)
     params = {"labeler": labeler, "judgement": judgement}
@@ -134,7 +136,7 @@ def read_judged(
             continue
         key = (run_id, item_id, claim_id)
         found.labelled_at[key] = msgspec.convert(at, datetime, strict=False)
-        if said is None:
+        if said is None and labeler != PEOPLE:
             (found.unscored if failed else found.unjudged)[key] = item_id
             continue
         said_by = ratings.get(key, ())
@@ -143,7 +145,7 @@ def read_judged(
                 run_id=run_id,
                 item_id=item_id,
                 claim_id=claim_id,
-                said=said,
+                said=told if said is None else said,
                 told=told,
                 confidence=confidence,
                 inclusion_probability=probability,

@@ -65,6 +65,9 @@ HEADINGS = {
         "bench-verifier": CommandEntry(
             "claimwise.bench.command", "Measure a judge on labelled data sets."
         ),
+        "judges": CommandEntry(
+            "claimwise.judge_comparison.command", "Compare judges on the same labelled claims."
+        ),
         "probe-judge": CommandEntry(
             "claimwise.fact_check.probe_command",
             "Test a judge on made-up facts before you trust it.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from claimwise.command.judge import JudgeOptions, describe_cost, judge_options
+from claimwise.command.options import add_options
 from claimwise.report.format import pluralize
 
 if TYPE_CHECKING:
@@ -106,3 +107,8 @@ def to_judge_document(client: LlmClient, judge: GroundedJudge) -> dict[str, Any]
         "settings": judge.prompt_ver,
         **msgspec.to_builtins(client.tally),
     }
+
+
+def settings_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds some of a grounded judge's options, by their names."""
+    return add_options(_OPTIONS, *names)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claimwise.command.options import NumberRange, open_project_store, print_json
+from claimwise.command.options import NumberRange, add_options, open_project_store, print_json
 from claimwise.config import FILE_NAME, Project
 from claimwise.errors import ClaimwiseError, ConfigError, NotAStoreError, make_printable
 from claimwise.types.llm import LlmCall, Tally
@@ -334,3 +334,8 @@ def find_agreement(project: Project, store: str | None, labeler: str) -> str | N
             return measure_agreement(opened, labeler)
     except NotAStoreError:
         return None
+
+
+def sending_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds some of the options that say what is sent, by their names."""
+    return add_options(_SENDING, *names)

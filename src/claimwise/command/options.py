@@ -65,6 +65,24 @@ def format_option(*formats: str) -> Callable[[F], F]:
     )
 
 
+def add_options(options: Iterable[Callable[[F], F]], *names: str) -> Callable[[F], F]:
+    """Return a decorator that adds those of some options that have one of the names, in order."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(tuple(options)):
+            if _name_option(option) in names:
+                function = option(function)
+        return function
+
+    return decorate
+
+
+def _name_option(option: Callable[[F], F]) -> str | None:
+    holder = cast(F, lambda: None)
+    found: list[click.Parameter] = getattr(option(holder), "__click_params__")  # noqa: B009
+    return found[0].name
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasureOptions:
     """What the command line says of how rates are estimated; the project says the rest."""

@@ -1,0 +1,1 @@
+"""Compares judges on the same labelled claims: agreement, cost, speed, bias."""
