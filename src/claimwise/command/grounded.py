@@ -41,10 +41,10 @@ _OPTIONS = (
 
 
 def grounding_options(
-    *, repeats: bool = True
+    *, repeats: bool = True, batches: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds a grounded judge's options, as ``judging`` and ``grounding``."""
-    shared = judge_options(required=False, repeats=repeats)
+    shared = judge_options(required=False, repeats=repeats, batches=batches)
     return lambda function: shared(_add_options(function))
 
 

@@ -21,6 +21,7 @@ from claimwise.config import FILE_NAME, LlmSection, ProviderSection
 from claimwise.errors import LlmError, PluginError, describe_unknown
 from claimwise.llm import wire_anthropic, wire_openai
 from claimwise.llm.addresses import is_loopback_origin, read_origin
+from claimwise.llm.batch_formats import FORMATS, BatchApi
 from claimwise.llm.wire import Features, LimitName, Reading, Wire
 from claimwise.registry import Entry, Plugin, find_entry, list_usable
 from claimwise.types.llm import LlmCall
@@ -45,6 +46,10 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     :class:`claimwise.llm.wire.Wire`. ``base_url`` is then the whole address, unless ``make_url``
     returns it from the base and the model's name; it must stay on the base's host. ``make_headers``
     returns the headers from the key, in place of what ``auth`` says.
+
+    ``batches`` says how the provider takes many requests at once for less money: in the format of
+    another one, or by an object with the methods of :class:`claimwise.llm.batch_formats.BatchApi`.
+    Their paths are added to the base address. None: it does not.
     """
 
     name: str
@@ -62,6 +67,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     version_env: str | None = None  # the variable that overrides it
     make_url: Callable[[str, str], str] | None = None
     make_headers: Callable[[str | None], Mapping[str, str]] | None = None
+    batches: Literal["openai", "azure", "anthropic"] | BatchApi | None = None
 
 
 class Destination(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +101,8 @@ class Endpoint:
         key: str | None,
         destination: Destination,
         entry: Entry | None = None,
+        base: str = "",
+        version: str | None = None,
     ) -> None:
         self.provider = provider
         self._entry = entry
@@ -106,9 +114,27 @@ class Endpoint:
         self.wire = _find_wire(provider, entry)
         self.features = Features(limit_name=provider.limit_name)
         self._key = key
+        self._base = base
+        self._version = version
 
     def __repr__(self) -> str:
         return f"Endpoint({self.provider.name}:{self.model} at {self.url})"
+
+    @property
+    def batches(self) -> BatchApi | None:
+        """How the provider takes batches; None: it does not."""
+        found = self.provider.batches
+        return FORMATS[found] if isinstance(found, str) else found
+
+    def make_batch_url(self, path: str) -> str:
+        """Return the address of a path of the provider's batches."""
+        if self.provider.api_version:
+            version = quote(self._version or self.provider.api_version, safe="")
+            mark = "&" if "?" in path else "?"
+            return f"{self._base}/openai{path}{mark}api-version={version}"
+        if self.provider.wire == "anthropic" and self._base.endswith("/v1"):
+            path = path.removeprefix("/v1")
+        return self._base + path
 
     def make_headers(self) -> dict[str, str]:
         """Return the headers of every request, the key among them."""
@@ -185,6 +211,8 @@ def find_endpoint(
         key=key,
         destination=destination,
         entry=entry,
+        base=base.rstrip("/"),
+        version=version,
     )
 
 
@@ -282,7 +310,7 @@ def _change(provider: Provider, said: ProviderSection) -> Provider:
     auth = provider.auth
     if said.wire and said.wire != provider.wire:
         auth = "x-api-key" if said.wire == "anthropic" else "bearer"
-        provider = msgspec.structs.replace(provider, make_url=None, make_headers=None)
+        provider = msgspec.structs.replace(provider, make_url=None, make_headers=None, batches=None)
     return msgspec.structs.replace(
         provider,
         base_url=said.base_url or provider.base_url,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Container, Hashable, Iterable
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
+
+from claimwise.types.progress import Watch
+
+T = TypeVar("T")
 
 # Why there is no reply. An answer's claims are then unscored with this code.
 FailureCode = Literal[
@@ -18,7 +23,8 @@ FailureCode = Literal[
     "content_filter",  # the provider withheld the reply
     "unparsable",  # a whole reply, but not the JSON that was asked for; asked twice
     "cost_ceiling",  # not sent: it could have cost more than was left
-    "cancelled",  # not sent: the command was stopped
+    "cancelled",  # not sent: the command was stopped; or a batch was, before it came to this one
+    "expired",  # a batch ran out of time before it came to this one
 ]
 
 
@@ -105,6 +111,31 @@ class Asker(Protocol):
 
     def reject(self, call: LlmCall, reply: LlmReply) -> None:
         """Forget a cached reply that turned out to be unusable: failures are never cached."""
+        ...
+
+
+# All that is to be asked about but what is in the container, each under a name of its own.
+ListAsks = Callable[[Container[Hashable]], Iterable[tuple[Hashable, Callable[[], object]]]]
+
+
+class Batches(Protocol):
+    """What runs need of a client that asks in batches, beside asking."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether batches are under way that nobody waits for."""
+        ...
+
+    def fetch(self, list_asks: ListAsks, total: int, watch: Watch | None = None) -> None:
+        """Get all replies that asking needs: as many rounds of batches as it takes."""
+        ...
+
+    def replay(self, ask: Callable[[], T]) -> T | None:
+        """Return what asking comes to, now that the replies are there; None: some are missing."""
+        ...
+
+    def check_complete(self) -> None:
+        """Raise an error while batches are under way that nobody waits for."""
         ...
 
 

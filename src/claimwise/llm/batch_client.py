@@ -1,0 +1,518 @@
+"""Asks a language model through the provider's batches: half the price, up to a day.
+
+Judges ask for replies as ever. Here each thing is *replayed*: asked with the replies that the cache
+has by now. What is missing is noted, and the judge goes on with a failure that is thrown away with
+all that it makes of it. So one pass finds every request that can be made by now; they go off as
+batches, the replies come into the cache, and the next pass finds the requests that hang on them: a
+second step, or another try at what could not be read. When nothing is missing, everything is
+replayed once more, and counts.
+
+A request that follows a missing one in the same thing is noted only if it has the same prompt:
+another prompt is a later step, whose text would come from replies that are not there.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from claimwise.errors import BatchesWaitingError, LlmError
+from claimwise.llm.batch_exchange import BatchExchange
+from claimwise.llm.batch_files import BatchFolder, BatchRecord, make_name
+from claimwise.llm.batch_formats import BatchApi, BatchResult, BatchStatus
+from claimwise.llm.batch_web import BatchWeb
+from claimwise.llm.client import LlmClient
+from claimwise.llm.outcomes import RequestOutcome, make_failure, read_response
+from claimwise.llm.pricing import FREE, cost_tokens, estimate_tokens
+from claimwise.llm.providers import Endpoint
+from claimwise.llm.wire import adapt_features
+from claimwise.types.llm import ListAsks, LlmCall, LlmFailure, LlmReply, Price
+from claimwise.types.progress import JudgeProgress, Watch
+
+T = TypeVar("T")
+
+_FRAME = 256  # bytes that a request has around its body, at most
+_SHOWN = 3
+_COME_BACK = "run the same command again to pick up the results"
+_MISSING = LlmFailure(code="cancelled", detail="the reply waits in a batch", attempts=0)
+
+
+@dataclass(slots=True)
+class _Replay:
+    """One thing that is asked about: which replies it was given, and whether one was missing."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    stage: str | None = None  # the prompt of the first missing reply
+    rejected: list[tuple[LlmCall, LlmReply]] = field(default_factory=list)
+    new: set[str] = field(default_factory=set)
+    kept: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A request to send: where its body is, and what it may take."""
+
+    prompt: str
+    start: int
+    length: int
+    input_tokens: int
+    output_tokens: int
+
+
+class BatchClient(LlmClient):
+    """A client whose requests go off as batches; for one thread.
+
+    Args:
+        model: as for :class:`LlmClient`, like all that follows the others.
+        endpoint: of a provider that takes batches.
+        folder: where is remembered what was sent.
+        wait: whether to wait for batches that are under way.
+        tell: called with a line for people before and after batches are sent.
+        sleep: waits so many seconds; by default until Ctrl-C as well.
+
+    Raises:
+        LlmError: the provider does not take batches, or there is no cache for the replies.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        endpoint: Endpoint,
+        *,
+        folder: Path,
+        wait: bool = True,
+        tell: Callable[[str], None] = lambda line: None,
+        sleep: Callable[[float], None] | None = None,
+        price: Price | None = None,
+        **options: Any,
+    ) -> None:
+        api = endpoint.batches
+        if api is None:
+            raise LlmError(
+                f"--batch-api: {endpoint.provider.name} takes no batches; leave the option out, or "
+                "use a provider that does (openai, azure, anthropic, or a plug-in's); nothing was "
+                "sent"
+            )
+        share = None if price is None else _scale_price(price, api.price_share)
+        super().__init__(model, endpoint, price=share, **options)
+        self.direct_price = price
+        self.under_way: list[BatchStatus] = []  # batches that nobody waits for
+        self._api: BatchApi = api
+        self._wait = wait
+        self._tell = tell
+        self._exchange = BatchExchange(
+            api,
+            BatchWeb(
+                self._http,
+                self._deadlines,
+                self._timeout,
+                make_url=endpoint.make_batch_url,
+                hide_key=endpoint.hide_key,
+            ),
+            BatchFolder(folder),
+            provider=endpoint.provider.name,
+            sleep=sleep or self._rest_until_stopped,
+            tell=tell,
+        )
+        self._replay: _Replay | None = None
+        self._wanted: dict[str, _Wanted] = {}
+        self._bodies: IO[bytes] = tempfile.TemporaryFile(prefix="claimwise-")  # noqa: SIM115
+        self._rejected: dict[str, list[LlmReply]] = {}  # by key, in the order of asking
+        self._stale: set[str] = set()  # keys whose kept reply was rejected
+        self._failures: dict[tuple[str, int], LlmFailure] = {}  # by key and which time of asking
+        self._paid: set[str] = set()  # keys of replies that came in here and nobody has used yet
+        self._tried = {self._features}
+        self._reserved: dict[str, float] = {}  # US$ that were set aside, by the name of a batch
+        self._report: Callable[[str], None] = lambda note: None
+
+    def close(self) -> None:
+        """Close the connections; what is under way stays remembered."""
+        super().close()
+        self._bodies.close()
+        self._exchange.folder.close()
+
+    # Asking
+
+    def fetch(self, list_asks: ListAsks, total: int, watch: Watch | None = None) -> None:
+        """Get all replies that asking needs: as many rounds of batches as it takes.
+
+        Without waiting it ends when there is nothing left to send; see :meth:`check_complete`.
+
+        Args:
+            list_asks: yields what to ask about, without what is done.
+            total: how many things there are.
+            watch: called with the progress.
+
+        Raises:
+            LlmError: the provider refuses a batch, or can't be reached.
+        """
+        done: set[Hashable] = set()
+
+        def report(note: str) -> None:
+            if watch is not None:
+                watch(JudgeProgress(total=total, done=min(len(done), total), note=note))
+
+        self._report = report
+        self._receive_ended()
+        while True:
+            self._clear_wanted()
+            for name, ask in list_asks(done):
+                if self._rehearse(ask):
+                    done.add(name)
+            report("")
+            if not self._wanted or not self._send_and_receive():
+                return
+
+    def replay(self, ask: Callable[[], T]) -> T | None:
+        """Return what asking comes to, now that the replies are there; None: some are missing."""
+        outcome, replay = self._run(ask)
+        if replay.stage is not None:
+            return None
+        for call, reply in replay.rejected:
+            super().reject(call, reply)
+        self._paid -= replay.new
+        self._count(cached=replay.kept)
+        with self._lock:
+            self._failed.update(replay.failed)
+        return outcome
+
+    @property
+    def waiting(self) -> bool:
+        """Whether batches are under way that nobody waits for."""
+        return bool(self.under_way)
+
+    def check_complete(self) -> None:
+        """Refuse to go on as if all were done while batches are under way.
+
+        Raises:
+            BatchesWaitingError: they are.
+        """
+        if self.under_way:
+            raise BatchesWaitingError(f"{describe_waiting(self.under_way)}; {_COME_BACK}")
+
+    def describe_left(self) -> str | None:
+        """Say which batches are under way, and how to come back to them; None: there are none."""
+        found = self._exchange.folder.list(self.model, self.destination.origin)
+        sent = [record for record in found if record.sent_at is not None]
+        if not sent:
+            return None
+        requests = sum(record.size for record in sent)
+        word = "batch stays" if len(sent) == 1 else "batches stay"
+        return f"{len(sent):,} {word} submitted ({requests:,} requests); {_COME_BACK}"
+
+    def ask_whole(self, ask: Callable[[], T]) -> T:
+        """Return what asking about one thing comes to, after as many batches as it takes.
+
+        Raises:
+            BatchesWaitingError: they are under way, and nobody waits for them.
+        """
+        self.fetch(lambda done: ((name, ask) for name in ("one",) if name not in done), total=1)
+        self.check_complete()
+        found = self.replay(ask)
+        assert found is not None  # nothing is missing any more
+        return found
+
+    def _rehearse(self, ask: Callable[[], object]) -> bool:
+        """Ask, note what is missing, and tell whether nothing is."""
+        return self._run(ask)[1].stage is None
+
+    def _run(self, ask: Callable[[], T]) -> tuple[T, _Replay]:
+        replay = self._replay = _Replay()
+        try:
+            return ask(), replay
+        finally:
+            self._replay = None
+
+    def ask(self, call: LlmCall) -> LlmReply | LlmFailure:
+        """Return the reply if it is there, or a failure; outside of a replay, in a batch of one."""
+        replay = self._replay
+        if replay is None:
+            return self.ask_whole(partial(self.ask, call))
+        key = self.key_for(call)
+        replay.asked[key] += 1
+        time = replay.asked[key]
+        found = self._find(key, time)
+        if found is None:
+            self._note_missing(key, call, replay)
+            return _MISSING
+        if isinstance(found, LlmFailure):
+            replay.failed[found.code] += 1
+        elif key in self._paid:
+            replay.new.add(key)
+        else:
+            replay.kept += 1
+        return found
+
+    def _find(self, key: str, time: int) -> LlmReply | LlmFailure | None:
+        """Return what came of asking for the n-th time: each time has a reply of its own."""
+        rejected = self._rejected.get(key, ())
+        if time <= len(rejected):
+            return rejected[time - 1]
+        failure = self._failures.get((key, time))
+        if failure is not None or key in self._stale or self._cache is None:
+            return failure
+        kept = self._cache.get(key)
+        if kept is None:
+            return None
+        return msgspec.structs.replace(kept, cached=key not in self._paid)
+
+    def reject(self, call: LlmCall, reply: LlmReply) -> None:
+        """Note that a reply is of no use: it leaves the cache when all that it is part of is done.
+
+        Until then it stays, so that a killed command does not pay for it again.
+        """
+        if self._replay is None:
+            super().reject(call, reply)
+            return
+        key = self.key_for(call)
+        rejected = self._rejected.setdefault(key, [])
+        if self._replay.asked[key] > len(rejected):
+            rejected.append(reply)
+            self._stale.add(key)
+        self._replay.rejected.append((call, reply))
+
+    def _note_missing(self, key: str, call: LlmCall, replay: _Replay) -> None:
+        replay.stage = replay.stage or call.prompt
+        if key in self._wanted or call.prompt != replay.stage:
+            return
+        endpoint = self._endpoint
+        body = msgspec.json.encode(endpoint.wire.build_body(call, endpoint.model, self._features))
+        start = self._bodies.seek(0, 2)
+        self._bodies.write(body)
+        self._wanted[key] = _Wanted(
+            call.prompt, start, len(body), estimate_tokens(call), call.max_tokens
+        )
+
+    def _clear_wanted(self) -> None:
+        self._wanted = {}
+        self._bodies.truncate(0)
+
+    # Sending
+
+    def _send_and_receive(self) -> bool:
+        """Send what is missing and not under way, and take what comes.
+
+        Returns:
+            Whether to ask on: False where batches are under way that nobody waits for.
+        """
+        with self._exchange.folder.lock():
+            under_way = self._exchange.list_under_way(self.model, self.destination.origin)
+            for record in under_way:
+                self._set_aside(record)
+            for keys in self._choose_requests(under_way):
+                under_way.append(self._send_batch(keys))
+        self.under_way = []
+        self._exchange.wait_for(
+            under_way, self._receive, is_needed=self._is_needed, watch=self._watch
+        )
+        return not self.waiting
+
+    def _receive_ended(self) -> None:
+        """Take what has come of batches that an earlier command left, before anything is asked."""
+        folder = self._exchange.folder
+        if not folder.path.exists():
+            return
+        with folder.lock():
+            under_way = self._exchange.list_under_way(self.model, self.destination.origin)
+        for record in under_way:
+            self._set_aside(record)
+            status = self._exchange.poll(record)
+            if status is not None and status.ended:
+                self._receive(record, status)
+
+    def _is_needed(self, record: BatchRecord) -> bool:
+        return any(key in self._wanted for key, _ in record.requests)
+
+    def _watch(self, under_way: list[BatchStatus]) -> bool:
+        """Say how batches stand; return whether to wait for them."""
+        self._report(describe_waiting(under_way))
+        self.under_way = [] if self._wait else under_way
+        return self._wait
+
+    def _rest_until_stopped(self, seconds: float) -> None:
+        if self._stopped.wait(seconds):
+            raise KeyboardInterrupt
+
+    def _choose_requests(self, under_way: Iterable[BatchRecord]) -> list[list[str]]:
+        """Return what to send, by batches: not under way, not kept meanwhile, within the budget.
+
+        What does not fit the budget may do so when the bill for the rest is known. If there is
+        nothing to wait for, it does not.
+        """
+        there = {key for record in under_way for key, _ in record.requests}
+        missing = [key for key in self._wanted if key not in there and self._is_missing(key)]
+        sent = [key for key in missing if self._budget.reserve(self._cost([key]), wait=False)]
+        if missing and not sent and len(missing) == len(self._wanted):
+            for key in missing:
+                told = f"it could cost US$ {self._cost([key]):.4f}, more than is left"
+                self._note_failure(key, make_failure("cost_ceiling", told))
+        parts = list(self._cut(sent))
+        if parts:
+            self._tell(self._describe_sending(sent, len(parts)))
+        return parts
+
+    def _is_missing(self, key: str) -> bool:
+        """Tell whether no other process has kept a reply meanwhile."""
+        return self._find(key, len(self._rejected.get(key, ())) + 1) is None
+
+    def _cost(self, keys: Iterable[str], price: Price | None = None) -> float:
+        """Return what requests may cost at most."""
+        wanted = [self._wanted[key] for key in keys]
+        given = sum(one.input_tokens for one in wanted) * self._scale
+        back = sum(one.output_tokens for one in wanted)
+        return cost_tokens(price or self.price or FREE, given, back)
+
+    def _cut(self, keys: Iterable[str]) -> Iterator[list[str]]:
+        """Yield as many requests at a time as a batch may have."""
+        part: list[str] = []
+        size = 0
+        for key in keys:
+            more = self._wanted[key].length + _FRAME
+            if len(part) == self._api.most_requests or (
+                part and size + more > self._api.most_bytes
+            ):
+                yield part
+                part, size = [], 0
+            part.append(key)
+            size += more
+        if part:
+            yield part
+
+    def _describe_sending(self, keys: list[str], parts: int) -> str:
+        batches = "one batch" if parts == 1 else f"{parts:,} batches"
+        told = f"sending {len(keys):,} requests to {self.destination.origin} in {batches}"
+        if self.direct_price is None:
+            return f"{told}; cost unknown (--price IN,OUT)"
+        batch, direct = self._cost(keys), self._cost(keys, self.direct_price)
+        return f"{told}: at most US$ {batch:,.4f} (one by one: US$ {direct:,.4f})"
+
+    def _send_batch(self, keys: list[str]) -> BatchRecord:
+        wanted = [self._wanted[key] for key in keys]
+        record = BatchRecord(
+            name=make_name(),
+            model=self.model,
+            origin=self.destination.origin,
+            requests=[(key, one.prompt) for key, one in zip(keys, wanted, strict=True)],
+            features=self._features,
+            input_tokens=sum(one.input_tokens for one in wanted),
+            output_tokens=sum(one.output_tokens for one in wanted),
+        )
+        self._reserved[record.name] = self._cost(keys)
+        lines = (
+            self._api.write_request(record.make_id(number), self._read_body(one))
+            for number, one in enumerate(wanted)
+        )
+        self._exchange.send(record, b"".join(line + b"\n" for line in lines))
+        self._count(sent=record.size)
+        return record
+
+    def _read_body(self, wanted: _Wanted) -> bytes:
+        self._bodies.seek(wanted.start)
+        return self._bodies.read(wanted.length)
+
+    def _set_aside(self, record: BatchRecord) -> None:
+        """Count what an earlier command sent: its bill comes now."""
+        if record.name not in self._reserved:
+            worst = cost_tokens(self.price or FREE, record.input_tokens, record.output_tokens)
+            self._reserved[record.name] = worst if self._budget.reserve(worst, wait=False) else 0.0
+
+    # Receiving
+
+    def _receive(self, record: BatchRecord, status: BatchStatus) -> None:
+        """Keep what a batch brought: replies in the cache, failures for this command."""
+        read: dict[int, RequestOutcome] = {}
+
+        def take(number: int, result: BatchResult) -> None:
+            outcome = read[number] = self._hide_key(_read_result(self._endpoint, result))
+            if outcome.reading.code is None:
+                self._keep(*record.requests[number], outcome)
+                # The texts of all replies need not be held at once.
+                short = msgspec.structs.replace(outcome.reading, text="")
+                read[number] = msgspec.structs.replace(outcome, reading=short)
+
+        found = self._exchange.read_results(record, status, take)
+        if not found and not record.certain:
+            record.not_ours.append(record.batch_id)
+            record.batch_id = ""
+            self._exchange.folder.write(record)
+            return
+        self._settle_bill(record, read.values())
+        for number, (key, _) in enumerate(record.requests):
+            outcome = read.get(number) or make_failure(status.missing, status.why)
+            if outcome.reading.code is not None and not self._adapt(record, outcome):
+                self._note_failure(key, outcome)
+        self._exchange.folder.remove(record)
+
+    def _keep(self, key: str, prompt: str, outcome: RequestOutcome) -> None:
+        reading = outcome.reading
+        if self._cache is None:
+            return
+        if self._cache.get(key) is not None:
+            self._cache.drop(key)  # one that was of no use: else nobody would have asked again
+        self._stale.discard(key)
+        # The text of the call is in the key; the cache keeps its model and prompt.
+        call = LlmCall(model=self.model, prompt=prompt, system="", user="")
+        reply = LlmReply(text=reading.text, served_by=reading.served_by, usage=reading.usage)
+        self._cache.put(key, call, reply)
+        self._paid.add(key)
+
+    def _settle_bill(self, record: BatchRecord, outcomes: Iterable[RequestOutcome]) -> None:
+        """Count tokens and their cost; a reply without a count may have cost its share."""
+        read = list(outcomes)
+        replied = [outcome for outcome in read if outcome.reading.code is None]
+        given = sum(outcome.reading.usage.input_tokens or 0 for outcome in read)
+        back = sum(outcome.reading.usage.output_tokens or 0 for outcome in read)
+        self._count(replied=len(replied), input_tokens=given, output_tokens=back)
+        self._scale = max(self._scale, given / max(1, record.input_tokens))
+        self._takes_schema |= bool(replied) and record.features.schema
+        reserved = self._reserved.pop(record.name, 0.0)
+        unsure = reserved * sum(outcome.unsure for outcome in read) / record.size
+        self._budget.settle(unsure, None)
+        self._budget.settle(reserved - unsure, cost_tokens(self.price or FREE, given, back))
+
+    def _adapt(self, record: BatchRecord, outcome: RequestOutcome) -> bool:
+        """Leave out what a server refuses; return whether the request goes off again without it."""
+        if outcome.status not in (400, 422) or outcome.reading.code == "content_filter":
+            return False
+        has_schema = record.features.schema and not self._takes_schema
+        adapted = adapt_features(record.features, outcome.reading.detail, has_schema=has_schema)
+        if adapted is None or (adapted in self._tried and adapted != self._features):
+            return False
+        self._tried.add(adapted)
+        self._features = adapted
+        return True
+
+    def _note_failure(self, key: str, outcome: RequestOutcome) -> None:
+        reading = outcome.reading
+        time = len(self._rejected.get(key, ())) + 1
+        self._failures[key, time] = LlmFailure(
+            code=reading.code or "bad_reply", detail=reading.detail, usage=reading.usage
+        )
+
+
+def _read_result(endpoint: Endpoint, result: BatchResult) -> RequestOutcome:
+    if result.content is None:
+        return make_failure(result.code, result.detail)
+    return read_response(endpoint.wire, result.status, {}, result.content)
+
+
+def _scale_price(price: Price, share: float) -> Price:
+    return Price(input=price.input * share, output=price.output * share)
+
+
+def describe_waiting(batches: Iterable[BatchStatus]) -> str:
+    """Say which batches are under way, and how far they are."""
+    listed = list(batches)
+    shown = ", ".join(status.id for status in listed[:_SHOWN])
+    more = f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else ""
+    done, total = sum(one.done for one in listed), sum(one.total for one in listed)
+    word = "batch" if len(listed) == 1 else "batches"
+    return f"{word} {shown}{more}: {done:,} of {total:,} requests done"
