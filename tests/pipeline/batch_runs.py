@@ -11,10 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-# Imported here and once for all: processes are forked from one that has them.
-import claimwise.metrics.judge_agreement  # noqa: F401
+import claimwise.llm.transport  # noqa: F401 - once for all processes that are forked
 from claimwise.checking.run import verify_rounds
-from claimwise.cli.main import run as run_command
 from claimwise.judges.grounded import GroundedJudge, GroundedSettings
 from claimwise.llm import batch_exchange
 from claimwise.llm.batch_client import BatchClient
@@ -41,11 +39,13 @@ class Naps:
 
 @contextmanager
 def open_batches(
-    place: str, server: BatchServer, provider: str = "openai", mode: Any = "claims", **options: Any
+    place: str,
+    environ: dict[str, str],
+    provider: str = "openai",
+    mode: Any = "claims",
+    **options: Any,
 ) -> Iterator[tuple[Store, BatchClient, GroundedJudge]]:
     """Open store, client and judge; batches are remembered beside the store."""
-    environ: dict[str, str] = {}
-    server.set_environment(environ)
     settings = GroundedSettings(mode=mode, batch=options.pop("batch", None))
     more = {name: options.pop(name) for name in ("wait", "tell", "sleep") if name in options}
     more.setdefault("sleep", Naps())
@@ -63,8 +63,7 @@ def open_batches(
 
 def judge_directly(place: str, server: BatchServer, provider: str, **settings: Any) -> list[Any]:
     """Judge the run call by call; return what that left."""
-    environ: dict[str, str] = {}
-    server.set_environment(environ)
+    environ = server.environ
     with open_store(place) as store, open_client(MODELS[provider], environ=environ) as client:
         verify_rounds(store, "r", GroundedJudge(client, GroundedSettings(**settings)))
         return read_labels(store)
@@ -82,12 +81,12 @@ def read_labels(store: Store) -> list[Any]:
     return [*labels, *failures]
 
 
-def run_and_die(arguments: list[str], environ: dict[str, str], step: str) -> None:
-    """Run a command, and die at a step: ``before:3:MODULE:CLASS.METHOD`` is its third call.
+def judge_and_die(place: str, environ: dict[str, str], provider: str, step: str) -> None:
+    """Judge a run in two passes, and die at a step: ``before:3:MODULE:CLASS.METHOD``, its third
+    call.
 
     Nothing is waited for: a batch that is not listed at once was not taken.
     """
-    os.environ.update(environ)
     batch_exchange._SETTLED_SECONDS = 0.0
     when, number, module, name = step.split(":")
     owner_name, method = name.split(".")
@@ -104,4 +103,5 @@ def run_and_die(arguments: list[str], environ: dict[str, str], step: str) -> Non
         return found
 
     setattr(owner, method, counted)
-    run_command(arguments)
+    with open_batches(place, environ, provider, "two-pass") as (store, client, judge):
+        verify_rounds(store, "r", judge, batches=client)

@@ -96,6 +96,13 @@ class BatchServer:
             for number in range(len(batch.requests))
         ]
 
+    @property
+    def environ(self) -> dict[str, str]:
+        """The variables that point all formats here."""
+        found: dict[str, str] = {}
+        self.set_environment(found)
+        return found
+
     def set_environment(self, environ: Any) -> None:
         """Point all formats here: a dictionary, or pytest's monkeypatch."""
         put = getattr(environ, "setenv", None) or environ.__setitem__
@@ -340,8 +347,8 @@ class _Handler(BaseHTTPRequestHandler):
 def _read_upload(kind: str, content: bytes) -> bytes:
     """Return the file of a form, read as mail is: by somebody else's code."""
     form = BytesParser().parsebytes(f"Content-Type: {kind}\r\n\r\n".encode() + content)
-    parts = {
-        part.get_param("name", header="content-disposition"): part for part in form.get_payload()
-    }
+    found: Any = form.get_payload()
+    parts = {part.get_param("name", header="content-disposition"): part for part in found}
     assert parts["purpose"].get_payload() == "batch"
-    return parts["file"].get_payload(decode=True)
+    file: bytes = parts["file"].get_payload(decode=True)
+    return file

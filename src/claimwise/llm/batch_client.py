@@ -31,7 +31,7 @@ from claimwise.llm.batch_web import BatchWeb
 from claimwise.llm.client import LlmClient
 from claimwise.llm.outcomes import RequestOutcome, make_failure, read_response
 from claimwise.llm.pricing import FREE, cost_tokens, estimate_tokens
-from claimwise.llm.providers import Endpoint
+from claimwise.llm.providers import Endpoint, list_batching
 from claimwise.llm.wire import adapt_features
 from claimwise.types.llm import ListAsks, LlmCall, LlmFailure, LlmReply, Price
 from claimwise.types.progress import JudgeProgress, Watch
@@ -98,8 +98,7 @@ class BatchClient(LlmClient):
         if api is None:
             raise LlmError(
                 f"--batch-api: {endpoint.provider.name} takes no batches; leave the option out, or "
-                "use a provider that does (openai, azure, anthropic, or a plug-in's); nothing was "
-                "sent"
+                f"use a provider that does: {', '.join(list_batching())}; nothing was sent"
             )
         share = None if price is None else _scale_price(price, api.price_share)
         super().__init__(model, endpoint, price=share, **options)

@@ -514,6 +514,11 @@ def _list_known() -> Iterator[Provider]:
             continue
 
 
+def list_batching() -> list[str]:
+    """Return the names of the providers that take batches."""
+    return sorted(provider.name for provider in _list_known() if provider.batches is not None)
+
+
 def _describe_missing_address(provider: Provider) -> str:
     places = [f"base_url under [llm.providers.{provider.name}] in claimwise.toml"]
     if provider.base_env:
