@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import claimwise
 from claimwise.cli.main import run as run_command
 from claimwise.llm.batch_client import BatchClient
 from cli.conftest import Say
@@ -18,6 +19,7 @@ from support.batch_server import BatchServer
 from support.closed_book import label_pieces
 from support.faulty_server import Asked
 from support.grounded_model import reply_to_request
+from support.packages import install_package
 
 BATCHES = ("--batch-api", "--price", "2,8")
 
@@ -109,6 +111,17 @@ def test_all_runs_of_a_file_are_under_way_before_one_is_waited_for(
     assert (code, len(server.batches)) == (0, 2)
 
 
+def test_the_page_shows_what_is_printed(say: Say, server: BatchServer) -> None:
+    server.polls = 100
+    command = (*COMMANDS["verify"], "--price", "2.5,10", "--batch-api", "--store", "s.db")
+    _, _, err = say(*command, "--no-wait")
+    lines = err.replace(server.root, "https://api.openai.com").splitlines()
+    page = (Path(claimwise.__file__).parents[2] / "docs" / "batches.md").read_text("utf-8")
+    assert "\n".join(lines[1:]) in page
+    server.polls = 0
+    assert "0 requests sent, 3 replies from batches sent before" in say(*command)[2]
+
+
 def test_a_plan_shows_both_prices_and_sends_nothing(say: Say, server: BatchServer) -> None:
     command = (*COMMANDS["verify"], "--store", "s.db", "--dry-run")
     plan = json.loads(say(*command, *BATCHES, "--format", "json")[1])
@@ -140,6 +153,35 @@ def test_what_cant_be_batched_is_one_line(
     code, _, err = say("verify", "--run", "r", *options)
     assert code == 1
     assert told in err
+
+
+OWN = """
+from claimwise.plugins import BatchHttpError, Provider
+class Broken:
+    most_requests, most_bytes, price_share = 10, 10**6, 0.5
+    def write_request(self, custom_id, body):
+        raise ValueError("no idea")
+ADDRESS = "{}/v1"
+OWN = Provider(name="own", base_url=ADDRESS, key_needed=False, batches="openai")
+BROKEN = Provider(name="broken", base_url=ADDRESS, key_needed=False, batches=Broken())
+"""
+
+
+def test_a_provider_of_a_package_or_of_the_project_says_how_it_takes_batches(
+    say: Say, server: BatchServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    providers = {"own": "OWN", "broken": "BROKEN"}
+    code = OWN.replace("{}", server.root)
+    install_package(monkeypatch, tmp_path, "own-cloud", code, providers=providers)
+    section = f'[llm.providers.house]\nbase_url = "{server.root}/v1"\nbatches = "openai"\n'
+    Path("claimwise.toml").write_text(section, encoding="utf-8")
+    verify = ("verify", "--run", "r", "--batch-api", "--store", "s.db", "--judge")
+    for number, name in enumerate(("own", "house"), start=1):
+        assert say(*verify, f"{name}:m")[0] == 0
+        assert len(server.batches) == number
+    status, _, err = say(*verify, "broken:m")
+    assert (status, len(server.batches)) == (1, 2)
+    assert "the provider “broken” of own-cloud 1.0 does not work: ValueError: no idea" in err
 
 
 def test_without_a_store_paid_replies_would_be_lost(say: Say, server: BatchServer) -> None:

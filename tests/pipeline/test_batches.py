@@ -14,7 +14,7 @@ import pytest
 
 from claimwise.checking.run import verify_rounds
 from claimwise.errors import BatchesWaitingError, LlmError
-from claimwise.llm import batch_exchange, batch_formats
+from claimwise.llm import batch_formats
 from claimwise.store import open_store
 from claimwise.types.llm import Price
 from pipeline.batch_runs import (
@@ -81,8 +81,8 @@ STEPS = [
     "after:1:claimwise.llm.batch_exchange:BatchExchange._adopt",
     "before:1:FORMAT.poll",
     "after:1:FORMAT.poll",
-    "before:1:claimwise.store.replies:StoredReplies.put",
-    "after:2:claimwise.store.replies:StoredReplies.put",
+    "before:1:claimwise.store.replies:StoredReplies.replace_all",
+    "after:1:claimwise.store.replies:StoredReplies.replace_all",
     "before:1:claimwise.llm.batch_files:BatchFolder.remove",
     "after:1:claimwise.llm.batch_files:BatchFolder.remove",
     "before:1:FORMAT.submit",
@@ -133,11 +133,8 @@ def test_a_batch_whose_answer_was_lost_is_found_again(place: str, provider: str)
     assert told[1] == "batch batch_1: sent by an earlier command, picked up again"
 
 
-def test_somebody_elses_batch_of_the_same_size_is_not_taken_for_ours(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_somebody_elses_batch_of_the_same_size_is_not_taken_for_ours(place: str) -> None:
     """Anthropic keeps nothing of ours with a batch: only its results tell whose it is."""
-    monkeypatch.setattr(batch_exchange, "_SETTLED_SECONDS", 0.0)
     with BatchServer(reply_to_request, script=["POST /messages/batches 500"]) as server:
         body = {"model": "m", "messages": [{"role": "user", "content": "foreign"}]}
         server.take("anthropic", [{"custom_id": f"x-{n}", "params": body} for n in range(4)])
@@ -214,6 +211,21 @@ def test_replies_that_cant_be_read_are_asked_for_in_further_batches(place: str) 
         assert (result.verdicts, tally.replied) == (dict.fromkeys(ALL, 3), 7)
         # The one that is no good was not kept: the next command asks again.
         assert judge(place, server)[1].sent == 3
+
+
+def test_a_later_step_is_not_asked_for_before_the_earlier_one_is_whole(place: str) -> None:
+    """Two calls split each answer; while one of them is asked again, its claims are not judged."""
+    shutil.copy(place, f"{place}.direct")
+
+    def decide(asked: Asked) -> str:
+        is_split = "Entry costs 100" in asked.user and "Sources" not in asked.user
+        return "malformed" if is_split and len(server.batches) == 1 else "ok"
+
+    with BatchServer(reply_to_request, fate=decide) as server:
+        assert judge(place, server, mode="two-pass", batch=2)[0].verdicts == ALL
+        judge_directly(f"{place}.direct", server, "openai", mode="two-pass", batch=2)
+        assert set(server.paid) == {asked.user for asked in server.direct}
+        assert [len(batch.requests) for batch in server.batches] == [8, 8, 2]
 
 
 def test_a_reply_of_little_use_is_not_paid_for_twice_by_a_kill(place: str) -> None:

@@ -83,8 +83,10 @@ def describe_spent(client: LlmClient) -> str:
     """Say what a judge's calls came to."""
     tally = client.tally
     failed = sum(tally.failed.values())
+    before = tally.replied - tally.sent
     parts = [
         f"{pluralize(tally.sent, 'request')} sent",
+        f"{pluralize(before, 'reply')} from batches sent before" if before > 0 else "",
         f"{pluralize(tally.cached, 'reply')} from the cache",
         f"{tally.retried:,} retried" if tally.retried else "",
         f"{pluralize(failed, 'call')} without a reply" if failed else "",

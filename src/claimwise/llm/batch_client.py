@@ -32,13 +32,14 @@ from claimwise.llm.client import LlmClient
 from claimwise.llm.outcomes import RequestOutcome, make_failure, read_response
 from claimwise.llm.pricing import FREE, cost_tokens, estimate_tokens
 from claimwise.llm.providers import Endpoint, list_batching
-from claimwise.llm.wire import adapt_features
-from claimwise.types.llm import ListAsks, LlmCall, LlmFailure, LlmReply, Price
+from claimwise.llm.wire import Reading, adapt_features
+from claimwise.types.llm import BulkReplyCache, ListAsks, LlmCall, LlmFailure, LlmReply, Price
 from claimwise.types.progress import JudgeProgress, Watch
 
 T = TypeVar("T")
 
 _FRAME = 256  # bytes that a request has around its body, at most
+_KEPT_AT_ONCE = 500  # replies in one transaction
 _SHOWN = 3
 _COME_BACK = "run the same command again to pick up the results"
 _MISSING = LlmFailure(code="cancelled", detail="the reply waits in a batch", attempts=0)
@@ -91,6 +92,7 @@ class BatchClient(LlmClient):
         wait: bool = True,
         tell: Callable[[str], None] = lambda line: None,
         sleep: Callable[[float], None] | None = None,
+        cache: BulkReplyCache | None = None,
         price: Price | None = None,
         **options: Any,
     ) -> None:
@@ -100,8 +102,11 @@ class BatchClient(LlmClient):
                 f"--batch-api: {endpoint.provider.name} takes no batches; leave the option out, or "
                 f"use a provider that does: {', '.join(list_batching())}; nothing was sent"
             )
+        if cache is None:
+            raise LlmError("--batch-api needs a store to keep replies in; nothing was sent")
         share = None if price is None else _scale_price(price, api.price_share)
-        super().__init__(model, endpoint, price=share, **options)
+        super().__init__(model, endpoint, cache=cache, price=share, **options)
+        self._kept = cache
         self.direct_price = price
         self.under_way: list[BatchStatus] = []  # batches that nobody waits for
         self._api: BatchApi = api
@@ -166,7 +171,7 @@ class BatchClient(LlmClient):
             for name, ask in list_asks(done):
                 if self._rehearse(ask):
                     done.add(name)
-            report("")
+                report("collecting requests")
             if not self._wanted or not self._send_and_receive():
                 return
 
@@ -256,9 +261,9 @@ class BatchClient(LlmClient):
         if time <= len(rejected):
             return rejected[time - 1]
         failure = self._failures.get((key, time))
-        if failure is not None or key in self._stale or self._cache is None:
+        if failure is not None or key in self._stale:
             return failure
-        kept = self._cache.get(key)
+        kept = self._kept.get(key)
         if kept is None:
             return None
         return msgspec.structs.replace(kept, cached=key not in self._paid)
@@ -428,16 +433,20 @@ class BatchClient(LlmClient):
     def _receive(self, record: BatchRecord, status: BatchStatus) -> None:
         """Keep what a batch brought: replies in the cache, failures for this command."""
         read: dict[int, RequestOutcome] = {}
+        replies: list[tuple[str, LlmCall, LlmReply]] = []
 
         def take(number: int, result: BatchResult) -> None:
             outcome = read[number] = self._hide_key(_read_result(self._endpoint, result))
             if outcome.reading.code is None:
-                self._keep(*record.requests[number], outcome)
+                replies.append(self._make_reply(*record.requests[number], outcome.reading))
                 # The texts of all replies need not be held at once.
                 short = msgspec.structs.replace(outcome.reading, text="")
                 read[number] = msgspec.structs.replace(outcome, reading=short)
+            if len(replies) >= _KEPT_AT_ONCE:
+                self._keep(replies)
 
         found = self._exchange.read_results(record, status, take)
+        self._keep(replies)
         if not found and not record.certain:
             record.not_ours.append(record.batch_id)
             record.batch_id = ""
@@ -450,18 +459,20 @@ class BatchClient(LlmClient):
                 self._note_failure(key, outcome)
         self._exchange.folder.remove(record)
 
-    def _keep(self, key: str, prompt: str, outcome: RequestOutcome) -> None:
-        reading = outcome.reading
-        if self._cache is None:
-            return
-        if self._cache.get(key) is not None:
-            self._cache.drop(key)  # one that was of no use: else nobody would have asked again
-        self._stale.discard(key)
+    def _make_reply(self, key: str, prompt: str, reading: Reading) -> tuple[str, LlmCall, LlmReply]:
         # The text of the call is in the key; the cache keeps its model and prompt.
         call = LlmCall(model=self.model, prompt=prompt, system="", user="")
         reply = LlmReply(text=reading.text, served_by=reading.served_by, usage=reading.usage)
-        self._cache.put(key, call, reply)
-        self._paid.add(key)
+        return key, call, reply
+
+    def _keep(self, replies: list[tuple[str, LlmCall, LlmReply]]) -> None:
+        """Keep replies, in place of old ones of no use: else nobody would have asked again."""
+        if replies:
+            self._kept.replace_all(replies)
+        keys = {key for key, _, _ in replies}
+        self._stale -= keys
+        self._paid |= keys
+        replies.clear()
 
     def _settle_bill(self, record: BatchRecord, outcomes: Iterable[RequestOutcome]) -> None:
         """Count tokens and their cost; a reply without a count may have cost its share."""

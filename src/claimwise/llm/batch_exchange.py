@@ -103,6 +103,8 @@ class BatchExchange:
         it was not.
         """
         known = {*record.not_ours, *(other.batch_id for other in others)}
+        age = (datetime.now(UTC) - (record.sent_at or datetime.now(UTC))).total_seconds()
+        left = min(_SETTLED_SECONDS, _SETTLED_SECONDS - age)  # a clock may have been set back
         while True:
             listed = self._insist(partial(self._api.find, self._web, record))
             found = next((status for status in listed if status.id not in known), None)
@@ -111,10 +113,10 @@ class BatchExchange:
                 self.folder.write(record)
                 self._tell(f"batch {found.id}: sent by an earlier command, picked up again")
                 return True
-            left = _SETTLED_SECONDS - _measure_age(record)
             if left <= 0:
                 return False
             self._sleep(min(_FIRST_PAUSE, left))
+            left -= _FIRST_PAUSE
 
     def wait_for(
         self,
@@ -210,8 +212,3 @@ class BatchExchange:
                 self._sleep(pause if error.wait is None else min(_LONGEST_WAIT, error.wait))
                 pause = min(_LONGEST_PAUSE, 2 * pause)
         raise AssertionError("unreachable")
-
-
-def _measure_age(record: BatchRecord) -> float:
-    sent = record.sent_at or datetime.now(UTC)
-    return (datetime.now(UTC) - sent).total_seconds()

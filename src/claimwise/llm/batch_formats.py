@@ -18,7 +18,7 @@ import msgspec
 from claimwise.llm.batch_web import BatchHttpError, BatchWeb
 from claimwise.types.llm import FailureCode
 
-_SKEW = timedelta(minutes=15)  # by which a provider's clock may be behind ours
+_SKEW = timedelta(hours=26)  # by which our clock may be ahead; time zones are confused as well
 _PAGE = 100
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from claimwise.errors import make_printable
+from claimwise.errors import LlmError, make_printable
 from claimwise.llm.outcomes import find_message, read_retry_after
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _SHOWN = 300
 _PASSING = frozenset({0, 408, 409, 425, 429})
 
 
-class BatchHttpError(Exception):
+class BatchHttpError(LlmError):
     """A request about a batch failed. ``status`` is 0 where there was no response."""
 
     def __init__(self, status: int, detail: str, wait: float | None = None) -> None:

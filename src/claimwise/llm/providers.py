@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, cast
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -21,7 +22,8 @@ from claimwise.config import FILE_NAME, LlmSection, ProviderSection
 from claimwise.errors import LlmError, PluginError, describe_unknown
 from claimwise.llm import wire_anthropic, wire_openai
 from claimwise.llm.addresses import is_loopback_origin, read_origin
-from claimwise.llm.batch_formats import FORMATS, BatchApi
+from claimwise.llm.batch_formats import FORMATS, BatchApi, BatchResult, BatchStatus
+from claimwise.llm.batch_web import BatchWeb
 from claimwise.llm.wire import Features, LimitName, Reading, Wire
 from claimwise.registry import Entry, Plugin, find_entry, list_usable
 from claimwise.types.llm import LlmCall
@@ -124,7 +126,11 @@ class Endpoint:
     def batches(self) -> BatchApi | None:
         """How the provider takes batches; None: it does not."""
         found = self.provider.batches
-        return FORMATS[found] if isinstance(found, str) else found
+        if isinstance(found, str):
+            return FORMATS[found]
+        if found is None or self._entry is None:
+            return found
+        return cast("BatchApi", _ForeignBatches(self._entry, found))
 
     def make_batch_url(self, path: str) -> str:
         """Return the address of a path of the provider's batches."""
@@ -319,6 +325,7 @@ def _change(provider: Provider, said: ProviderSection) -> Provider:
         wire=wire,
         auth=auth,
         api_version=said.api_version or provider.api_version,
+        batches=said.batches or provider.batches,
     )
 
 
@@ -395,6 +402,24 @@ class _ForeignWire:
             told = f"the {self._entry} read a {type(found).__name__}, expected a Reading"
             return Reading(code="bad_reply", detail=told)
         return found
+
+
+class _ForeignBatches:
+    """A batch format of another package, whose faults are told as that package's."""
+
+    def __init__(self, entry: Entry, api: BatchApi) -> None:
+        self._entry = entry
+        self._api = api
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._api, name)
+        return partial(self._entry.call, found) if callable(found) else found
+
+    def read_results(self, web: BatchWeb, status: BatchStatus) -> Iterator[BatchResult]:
+        """Yield the results; each is asked for in foreign code."""
+        results = iter(self._entry.call(self._api.read_results, web, status))
+        while (result := self._entry.call(next, results, None)) is not None:
+            yield result
 
 
 def _find_wire(provider: Provider, entry: Entry | None) -> Wire:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -152,4 +152,12 @@ class ReplyCache(Protocol):
 
     def drop(self, key: str) -> None:
         """Forget a reply."""
+        ...
+
+
+class BulkReplyCache(ReplyCache, Protocol):
+    """Replies that also come by the thousand."""
+
+    def replace_all(self, replies: Sequence[tuple[str, LlmCall, LlmReply]]) -> None:
+        """Keep replies in place of those under the same keys; on disk when this returns."""
         ...
