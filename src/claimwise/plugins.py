@@ -10,7 +10,7 @@ one of ``claimwise.metrics`` a package with ``.sql`` files.
 from claimwise.disk.input import refuse
 from claimwise.errors import InputError, PluginError, Problem
 from claimwise.judges.outside import Judge
-from claimwise.llm.batch_formats import BatchApi, BatchResult, BatchStatus, SentBatch
+from claimwise.llm.batch_api import BatchApi, BatchResult, BatchStatus, SentBatch
 from claimwise.llm.batch_web import BatchHttpError, BatchWeb
 from claimwise.llm.providers import Provider
 from claimwise.llm.wire import Features, Reading, Wire, read_count

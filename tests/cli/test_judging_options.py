@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -97,6 +99,9 @@ def test_progress_tells_rate_cost_and_unscored(capsys: pytest.CaptureFixture[str
     progress = JudgeProgress(total=10, done=4, unscored=2)
     with open_client("vllm:m", sending=False) as client:
         assert describe_progress(progress, 2.0, client) == "2.0/s US$ 0.0000 2 unscored"
+        waiting = replace(progress, note="batch b1: 3 of 10 requests done")
+        told = "US$ 0.0000 batch b1: 3 of 10 requests done"
+        assert describe_progress(waiting, 2.0, client) == told
         with show_progress(client=client) as watch:
             watch(progress)
     assert capsys.readouterr().err == ""  # not a terminal: nothing

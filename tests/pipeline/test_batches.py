@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
 import signal
 from collections import Counter
@@ -14,9 +16,11 @@ import pytest
 
 from claimwise.checking.run import verify_rounds
 from claimwise.errors import BatchesWaitingError, LlmError
-from claimwise.llm import batch_formats
+from claimwise.llm.batch_anthropic import AnthropicBatches
+from claimwise.llm.batch_openai import OpenAIBatches
 from claimwise.store import open_store
 from claimwise.types.llm import Price
+from claimwise.types.progress import JudgeProgress
 from pipeline.batch_runs import (
     Naps,
     judge_and_die,
@@ -99,12 +103,13 @@ def test_killed_at_every_step_it_pays_for_nothing_twice(
 ) -> None:
     """One run in two rounds of batches, killed at each step and taken up again by the next."""
     shutil.copy(place, f"{place}.direct")
-    name = {"openai": "OpenAIBatches", "anthropic": "AnthropicBatches"}[provider]
+    kind = {"openai": "OpenAIBatches", "anthropic": "AnthropicBatches"}[provider]
+    name = f"claimwise.llm.batch_{provider}:{kind}"
     with BatchServer(reply_to_request) as server:
         for step in STEPS:
             if step == "after:1:FORMAT.upload" and provider == "anthropic":
                 continue  # there is no such request
-            where = step.replace("FORMAT", f"claimwise.llm.batch_formats:{name}")
+            where = step.replace("FORMAT", name)
             process = forking.Process(
                 target=judge_and_die, args=(place, server.environ, provider, where)
             )
@@ -130,7 +135,7 @@ def test_a_batch_whose_answer_was_lost_is_found_again(place: str, provider: str)
         naps = Naps()
         result, _ = judge(place, server, provider, sleep=naps, tell=told.append)
         assert (result.verdicts, len(server.batches), len(naps.seconds)) == (ALL, 1, 3)
-    assert told[1] == "batch batch_1: sent by an earlier command, picked up again"
+    assert told[1] == "batch batch_1: found again, its answer had been lost"
 
 
 def test_somebody_elses_batch_of_the_same_size_is_not_taken_for_ours(place: str) -> None:
@@ -257,11 +262,11 @@ def test_a_reply_of_little_use_is_not_paid_for_twice_by_a_kill(place: str) -> No
 
 def test_limits_split_a_batch(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with BatchServer(reply_to_request) as server:
-        monkeypatch.setattr(batch_formats.OpenAIBatches, "most_requests", 3)
+        monkeypatch.setattr(OpenAIBatches, "most_requests", 3)
         assert judge(place, server)[0].verdicts == ALL
         assert [len(batch.requests) for batch in server.batches] == [3, 1]
         size = max(map(len, server.files.values()))
-        monkeypatch.setattr(batch_formats.AnthropicBatches, "most_bytes", size)
+        monkeypatch.setattr(AnthropicBatches, "most_bytes", size)
         prepare(f"{place}.bytes", 4)
         assert judge(f"{place}.bytes", server, "anthropic")[0].verdicts == ALL
         assert [len(batch.requests) for batch in server.batches[2:]] == [2, 2]
@@ -316,7 +321,7 @@ def test_without_waiting_the_same_command_picks_it_up(place: str) -> None:
 def test_what_is_there_is_stored_while_the_rest_is_under_way(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_formats.OpenAIBatches, "most_requests", 3)
+    monkeypatch.setattr(OpenAIBatches, "most_requests", 3)
     with BatchServer(reply_to_request) as server:
         monkeypatch.setattr(server, "is_over", lambda batch: len(batch.requests) == 3)
         with pytest.raises(BatchesWaitingError, match="batch batch_2: 0 of 1 requests done"):
@@ -351,6 +356,51 @@ def test_all_repeats_go_off_together(place: str) -> None:
     assert result.verdicts == ALL
     assert flips is not None
     assert (flips.compared, flips.flipped) == (12, 0)
+
+
+def test_a_reply_that_another_process_has_dropped_is_asked_for_again(place: str) -> None:
+    """All were there; before the last answers are judged, somebody found their replies wanting."""
+    seen: list[JudgeProgress] = []
+
+    def watch(progress: JudgeProgress) -> None:
+        seen.append(progress)
+        if not progress.note and sum(not one.note for one in seen) == 2:
+            with open_store(place) as other, other.write():
+                other.execute("delete from llm_replies")
+
+    with BatchServer(reply_to_request) as server:
+        with open_batches(place, server.environ) as (store, client, asked):
+            result, _ = verify_rounds(store, "r", asked, batches=client, watch=watch)
+        assert [len(batch.requests) for batch in server.batches] == [4, 2]
+    assert (result.verdicts, seen[-1].done, seen[-1].total) == (ALL, 4, 4)
+
+
+def test_one_process_at_a_time_looks_and_submits(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: dict[str, bool] = {}
+
+    def note(method: str) -> None:
+        inner = getattr(OpenAIBatches, method)
+
+        def noted(*arguments: Any) -> Any:
+            handle = os.open(f"{place}-batches/lock", os.O_RDWR)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held[method] = False
+            except BlockingIOError:
+                held[method] = True
+            finally:
+                os.close(handle)
+            return inner(*arguments)
+
+        monkeypatch.setattr(OpenAIBatches, method, noted)
+
+    for method in ("submit", "find", "poll"):
+        note(method)
+    with BatchServer(reply_to_request, script=["POST /batches unheard"]) as server:
+        assert judge(place, server)[0].verdicts == ALL
+    assert held == {"submit": True, "find": True, "poll": False}
 
 
 def test_a_record_that_cant_be_read_stops_before_anything_is_sent(place: str) -> None:

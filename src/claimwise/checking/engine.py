@@ -315,8 +315,9 @@ class RunRound(Generic[S_co]):
     def run(self, store: Store, tally: _Tally, pool: _Pool) -> None:
         """Judge what is open and store what comes back; see :meth:`_Pool.fetch_missing`."""
         writer = _Writer(store, self.judging)
+        begin = tally.done, tally.unscored
         while not self._judge(writer, tally, pool) and pool.fetch_missing(self, tally.watch):
-            pass
+            tally.done, tally.unscored = begin
         self.added = writer.added
 
     def _judge(self, writer: _Writer, tally: _Tally, pool: _Pool) -> bool:

@@ -13,59 +13,34 @@ another prompt is a later step, whose text would come from replies that are not 
 
 from __future__ import annotations
 
-import tempfile
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from claimwise.errors import BatchesWaitingError, LlmError
+from claimwise.llm.batch_api import BatchApi, BatchResult, BatchStatus
 from claimwise.llm.batch_exchange import BatchExchange
 from claimwise.llm.batch_files import BatchFolder, BatchRecord, make_name
-from claimwise.llm.batch_formats import BatchApi, BatchResult, BatchStatus
+from claimwise.llm.batch_outbox import Outbox
 from claimwise.llm.batch_web import BatchWeb
 from claimwise.llm.client import LlmClient
 from claimwise.llm.outcomes import RequestOutcome, make_failure, read_response
-from claimwise.llm.pricing import FREE, cost_tokens, estimate_tokens
+from claimwise.llm.pricing import FREE, cost_tokens
 from claimwise.llm.providers import Endpoint, list_batching
+from claimwise.llm.replays import Replay, ReplyMemory
 from claimwise.llm.wire import Reading, adapt_features
 from claimwise.types.llm import BulkReplyCache, ListAsks, LlmCall, LlmFailure, LlmReply, Price
 from claimwise.types.progress import JudgeProgress, Watch
 
 T = TypeVar("T")
 
-_FRAME = 256  # bytes that a request has around its body, at most
 _KEPT_AT_ONCE = 500  # replies in one transaction
 _SHOWN = 3
 _COME_BACK = "run the same command again to pick up the results"
 _MISSING = LlmFailure(code="cancelled", detail="the reply waits in a batch", attempts=0)
-
-
-@dataclass(slots=True)
-class _Replay:
-    """One thing that is asked about: which replies it was given, and whether one was missing."""
-
-    asked: Counter[str] = field(default_factory=Counter)
-    stage: str | None = None  # the prompt of the first missing reply
-    rejected: list[tuple[LlmCall, LlmReply]] = field(default_factory=list)
-    new: set[str] = field(default_factory=set)
-    kept: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A request to send: where its body is, and what it may take."""
-
-    prompt: str
-    start: int
-    length: int
-    input_tokens: int
-    output_tokens: int
 
 
 class BatchClient(LlmClient):
@@ -96,43 +71,34 @@ class BatchClient(LlmClient):
         price: Price | None = None,
         **options: Any,
     ) -> None:
-        api = endpoint.batches
-        if api is None:
-            raise LlmError(
-                f"--batch-api: {endpoint.provider.name} takes no batches; leave the option out, or "
-                f"use a provider that does: {', '.join(list_batching())}; nothing was sent"
-            )
+        api = _require_batches(endpoint)
         if cache is None:
             raise LlmError("--batch-api needs a store to keep replies in; nothing was sent")
         share = None if price is None else _scale_price(price, api.price_share)
         super().__init__(model, endpoint, cache=cache, price=share, **options)
-        self._kept = cache
         self.direct_price = price
         self.under_way: list[BatchStatus] = []  # batches that nobody waits for
         self._api: BatchApi = api
         self._wait = wait
         self._tell = tell
+        web = BatchWeb(
+            self._http,
+            self._deadlines,
+            self._timeout,
+            make_url=endpoint.make_batch_url,
+            hide_key=endpoint.hide_key,
+        )
         self._exchange = BatchExchange(
             api,
-            BatchWeb(
-                self._http,
-                self._deadlines,
-                self._timeout,
-                make_url=endpoint.make_batch_url,
-                hide_key=endpoint.hide_key,
-            ),
+            web,
             BatchFolder(folder),
             provider=endpoint.provider.name,
             sleep=sleep or self._rest_until_stopped,
             tell=tell,
         )
-        self._replay: _Replay | None = None
-        self._wanted: dict[str, _Wanted] = {}
-        self._bodies: IO[bytes] = tempfile.TemporaryFile(prefix="claimwise-")  # noqa: SIM115
-        self._rejected: dict[str, list[LlmReply]] = {}  # by key, in the order of asking
-        self._stale: set[str] = set()  # keys whose kept reply was rejected
-        self._failures: dict[tuple[str, int], LlmFailure] = {}  # by key and which time of asking
-        self._paid: set[str] = set()  # keys of replies that came in here and nobody has used yet
+        self._memory = ReplyMemory(cache)
+        self._outbox = Outbox()
+        self._replay: Replay | None = None
         self._tried = {self._features}
         self._reserved: dict[str, float] = {}  # US$ that were set aside, by the name of a batch
         self._report: Callable[[str], None] = lambda note: None
@@ -140,7 +106,7 @@ class BatchClient(LlmClient):
     def close(self) -> None:
         """Close the connections; what is under way stays remembered."""
         super().close()
-        self._bodies.close()
+        self._outbox.close()
         self._exchange.folder.close()
 
     # Asking
@@ -167,12 +133,12 @@ class BatchClient(LlmClient):
         self._report = report
         self._receive_ended()
         while True:
-            self._clear_wanted()
+            self._outbox.clear()
             for name, ask in list_asks(done):
                 if self._rehearse(ask):
                     done.add(name)
                 report("collecting requests")
-            if not self._wanted or not self._send_and_receive():
+            if not self._outbox.requests or not self._send_and_receive():
                 return
 
     def replay(self, ask: Callable[[], T]) -> T | None:
@@ -182,7 +148,7 @@ class BatchClient(LlmClient):
             return None
         for call, reply in replay.rejected:
             super().reject(call, reply)
-        self._paid -= replay.new
+        self._memory.use(replay)
         self._count(cached=replay.kept)
         with self._lock:
             self._failed.update(replay.failed)
@@ -228,8 +194,8 @@ class BatchClient(LlmClient):
         """Ask, note what is missing, and tell whether nothing is."""
         return self._run(ask)[1].stage is None
 
-    def _run(self, ask: Callable[[], T]) -> tuple[T, _Replay]:
-        replay = self._replay = _Replay()
+    def _run(self, ask: Callable[[], T]) -> tuple[T, Replay]:
+        replay = self._replay = Replay()
         try:
             return ask(), replay
         finally:
@@ -242,31 +208,12 @@ class BatchClient(LlmClient):
             return self.ask_whole(partial(self.ask, call))
         key = self.key_for(call)
         replay.asked[key] += 1
-        time = replay.asked[key]
-        found = self._find(key, time)
+        found = self._memory.find(key, replay.asked[key])
         if found is None:
             self._note_missing(key, call, replay)
             return _MISSING
-        if isinstance(found, LlmFailure):
-            replay.failed[found.code] += 1
-        elif key in self._paid:
-            replay.new.add(key)
-        else:
-            replay.kept += 1
+        replay.count(key, found)
         return found
-
-    def _find(self, key: str, time: int) -> LlmReply | LlmFailure | None:
-        """Return what came of asking for the n-th time: each time has a reply of its own."""
-        rejected = self._rejected.get(key, ())
-        if time <= len(rejected):
-            return rejected[time - 1]
-        failure = self._failures.get((key, time))
-        if failure is not None or key in self._stale:
-            return failure
-        kept = self._kept.get(key)
-        if kept is None:
-            return None
-        return msgspec.structs.replace(kept, cached=key not in self._paid)
 
     def reject(self, call: LlmCall, reply: LlmReply) -> None:
         """Note that a reply is of no use: it leaves the cache when all that it is part of is done.
@@ -277,27 +224,15 @@ class BatchClient(LlmClient):
             super().reject(call, reply)
             return
         key = self.key_for(call)
-        rejected = self._rejected.setdefault(key, [])
-        if self._replay.asked[key] > len(rejected):
-            rejected.append(reply)
-            self._stale.add(key)
+        self._memory.reject(key, self._replay.asked[key], reply)
         self._replay.rejected.append((call, reply))
 
-    def _note_missing(self, key: str, call: LlmCall, replay: _Replay) -> None:
+    def _note_missing(self, key: str, call: LlmCall, replay: Replay) -> None:
         replay.stage = replay.stage or call.prompt
-        if key in self._wanted or call.prompt != replay.stage:
-            return
-        endpoint = self._endpoint
-        body = msgspec.json.encode(endpoint.wire.build_body(call, endpoint.model, self._features))
-        start = self._bodies.seek(0, 2)
-        self._bodies.write(body)
-        self._wanted[key] = _Wanted(
-            call.prompt, start, len(body), estimate_tokens(call), call.max_tokens
-        )
-
-    def _clear_wanted(self) -> None:
-        self._wanted = {}
-        self._bodies.truncate(0)
+        if key not in self._outbox.requests and call.prompt == replay.stage:
+            endpoint = self._endpoint
+            body = endpoint.wire.build_body(call, endpoint.model, self._features)
+            self._outbox.add(key, call, msgspec.json.encode(body))
 
     # Sending
 
@@ -333,7 +268,7 @@ class BatchClient(LlmClient):
                 self._receive(record, status)
 
     def _is_needed(self, record: BatchRecord) -> bool:
-        return any(key in self._wanted for key, _ in record.requests)
+        return any(key in self._outbox.requests for key, _ in record.requests)
 
     def _watch(self, under_way: list[BatchStatus]) -> bool:
         """Say how batches stand; return whether to wait for them."""
@@ -352,43 +287,21 @@ class BatchClient(LlmClient):
         nothing to wait for, it does not.
         """
         there = {key for record in under_way for key, _ in record.requests}
-        missing = [key for key in self._wanted if key not in there and self._is_missing(key)]
+        wanted = self._outbox.requests
+        missing = [key for key in wanted if key not in there and self._memory.is_missing(key)]
         sent = [key for key in missing if self._budget.reserve(self._cost([key]), wait=False)]
-        if missing and not sent and len(missing) == len(self._wanted):
+        if missing and not sent and len(missing) == len(wanted):
             for key in missing:
                 told = f"it could cost US$ {self._cost([key]):.4f}, more than is left"
-                self._note_failure(key, make_failure("cost_ceiling", told))
-        parts = list(self._cut(sent))
+                self._memory.fail(key, LlmFailure(code="cost_ceiling", detail=told))
+        parts = list(self._outbox.cut(sent, self._api.most_requests, self._api.most_bytes))
         if parts:
             self._tell(self._describe_sending(sent, len(parts)))
         return parts
 
-    def _is_missing(self, key: str) -> bool:
-        """Tell whether no other process has kept a reply meanwhile."""
-        return self._find(key, len(self._rejected.get(key, ())) + 1) is None
-
     def _cost(self, keys: Iterable[str], price: Price | None = None) -> float:
         """Return what requests may cost at most."""
-        wanted = [self._wanted[key] for key in keys]
-        given = sum(one.input_tokens for one in wanted) * self._scale
-        back = sum(one.output_tokens for one in wanted)
-        return cost_tokens(price or self.price or FREE, given, back)
-
-    def _cut(self, keys: Iterable[str]) -> Iterator[list[str]]:
-        """Yield as many requests at a time as a batch may have."""
-        part: list[str] = []
-        size = 0
-        for key in keys:
-            more = self._wanted[key].length + _FRAME
-            if len(part) == self._api.most_requests or (
-                part and size + more > self._api.most_bytes
-            ):
-                yield part
-                part, size = [], 0
-            part.append(key)
-            size += more
-        if part:
-            yield part
+        return self._outbox.cost(keys, price or self.price or FREE, self._scale)
 
     def _describe_sending(self, keys: list[str], parts: int) -> str:
         batches = "one batch" if parts == 1 else f"{parts:,} batches"
@@ -399,28 +312,24 @@ class BatchClient(LlmClient):
         return f"{told}: at most US$ {batch:,.4f} (one by one: US$ {direct:,.4f})"
 
     def _send_batch(self, keys: list[str]) -> BatchRecord:
-        wanted = [self._wanted[key] for key in keys]
+        given, back = self._outbox.count_tokens(keys)
         record = BatchRecord(
             name=make_name(),
             model=self.model,
             origin=self.destination.origin,
-            requests=[(key, one.prompt) for key, one in zip(keys, wanted, strict=True)],
+            requests=[(key, self._outbox.requests[key].prompt) for key in keys],
             features=self._features,
-            input_tokens=sum(one.input_tokens for one in wanted),
-            output_tokens=sum(one.output_tokens for one in wanted),
+            input_tokens=given,
+            output_tokens=back,
         )
         self._reserved[record.name] = self._cost(keys)
         lines = (
-            self._api.write_request(record.make_id(number), self._read_body(one))
-            for number, one in enumerate(wanted)
+            self._api.write_request(record.make_id(number), self._outbox.read_body(key))
+            for number, key in enumerate(keys)
         )
         self._exchange.send(record, b"".join(line + b"\n" for line in lines))
         self._count(sent=record.size)
         return record
-
-    def _read_body(self, wanted: _Wanted) -> bytes:
-        self._bodies.seek(wanted.start)
-        return self._bodies.read(wanted.length)
 
     def _set_aside(self, record: BatchRecord) -> None:
         """Count what an earlier command sent: its bill comes now."""
@@ -443,10 +352,11 @@ class BatchClient(LlmClient):
                 short = msgspec.structs.replace(outcome.reading, text="")
                 read[number] = msgspec.structs.replace(outcome, reading=short)
             if len(replies) >= _KEPT_AT_ONCE:
-                self._keep(replies)
+                self._memory.keep(replies)
+                replies.clear()
 
         found = self._exchange.read_results(record, status, take)
-        self._keep(replies)
+        self._memory.keep(replies)
         if not found and not record.certain:
             record.not_ours.append(record.batch_id)
             record.batch_id = ""
@@ -456,7 +366,7 @@ class BatchClient(LlmClient):
         for number, (key, _) in enumerate(record.requests):
             outcome = read.get(number) or make_failure(status.missing, status.why)
             if outcome.reading.code is not None and not self._adapt(record, outcome):
-                self._note_failure(key, outcome)
+                self._memory.fail(key, _make_failure(outcome))
         self._exchange.folder.remove(record)
 
     def _make_reply(self, key: str, prompt: str, reading: Reading) -> tuple[str, LlmCall, LlmReply]:
@@ -464,15 +374,6 @@ class BatchClient(LlmClient):
         call = LlmCall(model=self.model, prompt=prompt, system="", user="")
         reply = LlmReply(text=reading.text, served_by=reading.served_by, usage=reading.usage)
         return key, call, reply
-
-    def _keep(self, replies: list[tuple[str, LlmCall, LlmReply]]) -> None:
-        """Keep replies, in place of old ones of no use: else nobody would have asked again."""
-        if replies:
-            self._kept.replace_all(replies)
-        keys = {key for key, _, _ in replies}
-        self._stale -= keys
-        self._paid |= keys
-        replies.clear()
 
     def _settle_bill(self, record: BatchRecord, outcomes: Iterable[RequestOutcome]) -> None:
         """Count tokens and their cost; a reply without a count may have cost its share."""
@@ -500,18 +401,26 @@ class BatchClient(LlmClient):
         self._features = adapted
         return True
 
-    def _note_failure(self, key: str, outcome: RequestOutcome) -> None:
-        reading = outcome.reading
-        time = len(self._rejected.get(key, ())) + 1
-        self._failures[key, time] = LlmFailure(
-            code=reading.code or "bad_reply", detail=reading.detail, usage=reading.usage
-        )
+
+def _make_failure(outcome: RequestOutcome) -> LlmFailure:
+    reading = outcome.reading
+    code = reading.code or "bad_reply"
+    return LlmFailure(code=code, detail=reading.detail, usage=reading.usage)
 
 
 def _read_result(endpoint: Endpoint, result: BatchResult) -> RequestOutcome:
     if result.content is None:
         return make_failure(result.code, result.detail)
     return read_response(endpoint.wire, result.status, {}, result.content)
+
+
+def _require_batches(endpoint: Endpoint) -> BatchApi:
+    if endpoint.batches is None:
+        raise LlmError(
+            f"--batch-api: {endpoint.provider.name} takes no batches; leave the option out, or "
+            f"use a provider that does: {', '.join(list_batching())}; nothing was sent"
+        )
+    return endpoint.batches
 
 
 def _scale_price(price: Price, share: float) -> Price:

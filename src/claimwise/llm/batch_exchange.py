@@ -13,8 +13,8 @@ from functools import partial
 from typing import TypeVar
 
 from claimwise.errors import LlmError
+from claimwise.llm.batch_api import BatchApi, BatchResult, BatchStatus
 from claimwise.llm.batch_files import BatchFolder, BatchRecord
-from claimwise.llm.batch_formats import BatchApi, BatchResult, BatchStatus
 from claimwise.llm.batch_web import BatchHttpError, BatchWeb
 
 T = TypeVar("T")
@@ -23,6 +23,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 5.0, 300.0, 1.5  # seconds between two l
 _LONGEST_WAIT = 3600.0  # a server that asks for more is looked at sooner
 _RETRIES, _POLL_RETRIES = 6, 40  # in a row; a day's wait outlives some hours without a network
 _SETTLED_SECONDS = 120.0  # after so long, a batch that a provider does not list was never taken
+_LONGEST_SUBMIT = 3600.0  # seconds that the largest batch may be on its way to the provider
 
 
 class BatchExchange:
@@ -99,19 +100,20 @@ class BatchExchange:
     def _adopt(self, record: BatchRecord, others: Iterable[BatchRecord]) -> bool:
         """Look for a batch that the provider may have taken, and write down which it is.
 
-        What was taken a moment ago may not be listed yet: only after two minutes it is sure that
-        it was not.
+        What was taken a moment ago may not be listed yet. That it was not taken is sure when it
+        was sent long ago, or is not listed for two minutes.
         """
         known = {*record.not_ours, *(other.batch_id for other in others)}
-        age = (datetime.now(UTC) - (record.sent_at or datetime.now(UTC))).total_seconds()
-        left = min(_SETTLED_SECONDS, _SETTLED_SECONDS - age)  # a clock may have been set back
+        sent_at = record.sent_at or datetime.now(UTC)
+        is_old = (datetime.now(UTC) - sent_at).total_seconds() > _LONGEST_SUBMIT
+        left = 0.0 if is_old else _SETTLED_SECONDS
         while True:
             listed = self._insist(partial(self._api.find, self._web, record))
             found = next((status for status in listed if status.id not in known), None)
             if found is not None:
                 record.batch_id, record.certain = found.id, bool(record.upload)
                 self.folder.write(record)
-                self._tell(f"batch {found.id}: sent by an earlier command, picked up again")
+                self._tell(f"batch {found.id}: found again, its answer had been lost")
                 return True
             if left <= 0:
                 return False

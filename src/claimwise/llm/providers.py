@@ -22,7 +22,9 @@ from claimwise.config import FILE_NAME, LlmSection, ProviderSection
 from claimwise.errors import LlmError, PluginError, describe_unknown
 from claimwise.llm import wire_anthropic, wire_openai
 from claimwise.llm.addresses import is_loopback_origin, read_origin
-from claimwise.llm.batch_formats import FORMATS, BatchApi, BatchResult, BatchStatus
+from claimwise.llm.batch_anthropic import AnthropicBatches
+from claimwise.llm.batch_api import BatchApi, BatchResult, BatchStatus
+from claimwise.llm.batch_openai import OpenAIBatches
 from claimwise.llm.batch_web import BatchWeb
 from claimwise.llm.wire import Features, LimitName, Reading, Wire
 from claimwise.registry import Entry, Plugin, find_entry, list_usable
@@ -30,6 +32,11 @@ from claimwise.types.llm import LlmCall
 from claimwise.user_settings import KEYS_VARIABLE, describe_settings_file, read_user_settings
 
 _WIRES: dict[str, Wire] = {"openai": wire_openai, "anthropic": wire_anthropic}
+_BATCHES: dict[str, BatchApi] = {
+    "openai": OpenAIBatches("/v1/chat/completions"),
+    "azure": OpenAIBatches("/chat/completions"),
+    "anthropic": AnthropicBatches(),
+}
 _PATHS = {"openai": "/chat/completions", "anthropic": "/v1/messages"}
 _KEY = re.compile(r"[!-~]+")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
@@ -50,7 +57,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     returns the headers from the key, in place of what ``auth`` says.
 
     ``batches`` says how the provider takes many requests at once for less money: in the format of
-    another one, or by an object with the methods of :class:`claimwise.llm.batch_formats.BatchApi`.
+    another one, or by an object with the methods of :class:`claimwise.llm.batch_api.BatchApi`.
     Their paths are added to the base address. None: it does not.
     """
 
@@ -127,7 +134,7 @@ class Endpoint:
         """How the provider takes batches; None: it does not."""
         found = self.provider.batches
         if isinstance(found, str):
-            return FORMATS[found]
+            return _BATCHES[found]
         if found is None or self._entry is None:
             return found
         return cast("BatchApi", _ForeignBatches(self._entry, found))
