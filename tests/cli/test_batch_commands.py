@@ -139,8 +139,8 @@ def test_a_plan_shows_both_prices_and_sends_nothing(say: Say, server: BatchServe
     [
         (
             ("--judge", "openrouter:m", "--batch-api", "--store", "s.db"),
-            "error: --batch-api: openrouter takes no batches; leave the option out, or use a "
-            "provider that does: anthropic, azure, openai; nothing was sent\n",
+            "error: openrouter does not support batches; leave out --batch-api, or use a provider "
+            "that does: anthropic, azure, openai; nothing was sent\n",
         ),
         (("--judge", "openai:m", "--no-wait", "--store", "s.db"), "--no-wait needs --batch-api"),
         (("--batch-api", "--store", "s.db"), "--batch-api needs a language model"),

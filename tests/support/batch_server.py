@@ -313,7 +313,7 @@ class _Handler(BaseHTTPRequestHandler):
             "input_file_id": batch.input_file,
             "created_at": int(batch.created.timestamp()),
             "metadata": batch.metadata,
-            "request_counts": {"total": size, "completed": size if over else 0, "failed": 0},
+            "request_counts": {"total": size, "completed": size, "failed": 0} if over else None,
             "errors": None,
         }
         if over and batch.failed:

@@ -259,13 +259,13 @@ def _choose_client(
     place = str(_find_place(store) or project.store_place)
     return partial(
         BatchClient,
-        folder=_find_batch_folder(place, project),
+        folder=find_batch_folder(place, project),
         wait=not judging.no_wait,
         tell=lambda line: click.echo(make_printable(line), err=True),
     )
 
 
-def _find_batch_folder(place: str, project: Project) -> Path:
+def find_batch_folder(place: str, project: Project) -> Path:
     """Return where batches are remembered: beside a store's file, or in the project's folder."""
     if "://" not in place:
         path = Path(place)

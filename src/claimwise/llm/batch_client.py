@@ -417,8 +417,8 @@ def _read_result(endpoint: Endpoint, result: BatchResult) -> RequestOutcome:
 def _require_batches(endpoint: Endpoint) -> BatchApi:
     if endpoint.batches is None:
         raise LlmError(
-            f"--batch-api: {endpoint.provider.name} takes no batches; leave the option out, or "
-            f"use a provider that does: {', '.join(list_batching())}; nothing was sent"
+            f"{endpoint.provider.name} does not support batches; leave out --batch-api, or use a "
+            f"provider that does: {', '.join(list_batching())}; nothing was sent"
         )
     return endpoint.batches
 

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
+import msgspec
+
 from claimwise.errors import LlmError
 from claimwise.llm.batch_api import BatchApi, BatchResult, BatchStatus
 from claimwise.llm.batch_files import BatchFolder, BatchRecord
@@ -78,7 +80,9 @@ class BatchExchange:
                 self._tell(f"batch {record.batch_id}: {record.size:,} requests")
                 return
         self.folder.remove(record)
-        raise LlmError(f"{self._provider} took no batch after {_RETRIES} tries; try again later")
+        raise LlmError(
+            f"{self._provider} did not accept a batch after {_RETRIES} tries; try again later"
+        )
 
     def _submit(self, record: BatchRecord, lines: bytes) -> bool:
         """Do what is paid for, once; False: it was surely not taken, and may be another time."""
@@ -113,7 +117,7 @@ class BatchExchange:
             if found is not None:
                 record.batch_id, record.certain = found.id, bool(record.upload)
                 self.folder.write(record)
-                self._tell(f"batch {found.id}: found again, its answer had been lost")
+                self._tell(f"batch {found.id}: found again; the provider's answer had been lost")
                 return True
             if left <= 0:
                 return False
@@ -149,7 +153,9 @@ class BatchExchange:
                 elif status.ended:
                     take(record, status)
                 else:
-                    under_way[record.name] = status
+                    # A batch that is being looked through may not know its size yet.
+                    total = status.total or record.size
+                    under_way[record.name] = msgspec.structs.replace(status, total=total)
             needed = [under_way[r.name] for r in left if r.name in under_way and is_needed(r)]
             if len(under_way) < len(left) or not needed or not watch(needed):
                 return
@@ -174,8 +180,8 @@ class BatchExchange:
         """Forget a batch that is gone, if nobody needs it."""
         if is_needed:
             raise LlmError(
-                f"{self._provider} knows no batch {record.batch_id}: use the key that sent it, or "
-                f"delete {self.folder.find(record)} to ask again and pay again"
+                f"{self._provider} has no batch {record.batch_id} for this key; use the key that "
+                f"submitted it, or delete {self.folder.find(record)} to ask again and pay again"
             )
         self.folder.remove(record)
 
