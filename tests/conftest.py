@@ -43,8 +43,8 @@ _MEMORY, _DISK = Path("/dev/shm"), Path("/tmp")
 _MEASURED = pytest.StashKey[bool]()
 _LEASH = pytest.StashKey[subprocess.Popen[str]]()
 _PRELOADED = [
-    "llm.killed", "pipeline.corpus_runs", "pipeline.instruments", "pipeline.judged_processes",
-    "store.workers",
+    "llm.killed", "pipeline.batch_runs", "pipeline.corpus_runs", "pipeline.instruments",
+    "pipeline.judged_processes", "store.workers",
 ]  # fmt: skip
 _ROOM = 8 * 2**30  # a PostgreSQL store takes some megabytes, and there are many hundreds
 

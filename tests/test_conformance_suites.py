@@ -11,6 +11,7 @@ import pytest
 
 from claimwise.judges import built_in as judges
 from claimwise.llm import built_in as providers
+from claimwise.llm.batch_openai import OpenAIBatches
 from claimwise.llm.wire import Reading
 from claimwise.plugins import ClaimVerdict, Plugin, Problem, Provider, Scores, Source, Span
 from claimwise.readers import built_in as readers
@@ -218,6 +219,15 @@ class Lenient(Wire):
         return Reading(text="139 m")
 
 
+class Gratis(OpenAIBatches):
+    """Batches that would cost nothing."""
+
+    price_share = 0.0
+
+    def __init__(self) -> None:
+        super().__init__("/v1/chat/completions")
+
+
 def make_provider(**given: Any) -> Provider:
     usual: dict[str, Any] = {
         "name": "own",
@@ -248,6 +258,7 @@ def test_the_anthropic_provider_conforms() -> None:
         ({"base_url": None}, "a provider needs base_url"),
         ({"key_env": None}, "must name key_env"),
         ({"make_headers": lambda key: {}}, "no header carries the key"),
+        ({"batches": Gratis()}, "price_share 0.0: expected above 0, up to 1"),
         ({"make_url": lambda base, model: "https://evil.example"}, "make_url left the host"),
     ],
 )

@@ -58,6 +58,7 @@ class ProviderSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key_env: str | None = None  # the environment variable that holds the key, never the key
     wire: Literal["openai", "anthropic"] | None = None
     api_version: str | None = None  # Azure's
+    batches: Literal["openai", "anthropic"] | None = None  # the format in which it takes batches
 
 
 class LlmSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

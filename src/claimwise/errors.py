@@ -4,6 +4,8 @@
     ├── ConfigError           claimwise.toml or the user's own settings are wrong
     ├── InputError            a file is wrong: a list of problems, each with its place
     ├── LlmError              a language model can't be asked: no key, no price, unknown provider
+    │   ├── BatchesWaitingError  a provider works on batches, and nobody waits for them
+    │   └── BatchHttpError    a request about a batch failed (in llm/batch_web.py)
     ├── MetricError           unknown metric or slice, or SQL that breaks the contract
     ├── MissingExtraError     an optional package is not installed
     ├── PluginError           an installed plug-in is refused, or does not work
@@ -95,6 +97,10 @@ class InputError(ClaimwiseError):
 
 class LlmError(ClaimwiseError):
     """A language model can't be asked; nothing was sent."""
+
+
+class BatchesWaitingError(LlmError):
+    """Calls are in batches that the provider has not finished; what is there was stored."""
 
 
 class MetricError(ClaimwiseError):

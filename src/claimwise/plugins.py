@@ -10,6 +10,8 @@ one of ``claimwise.metrics`` a package with ``.sql`` files.
 from claimwise.disk.input import refuse
 from claimwise.errors import InputError, PluginError, Problem
 from claimwise.judges.outside import Judge
+from claimwise.llm.batch_api import BatchApi, BatchResult, BatchStatus, SentBatch
+from claimwise.llm.batch_web import BatchHttpError, BatchWeb
 from claimwise.llm.providers import Provider
 from claimwise.llm.wire import Features, Reading, Wire, read_count
 from claimwise.readers.outside import Reader, Record, RecordKind, Records
@@ -35,6 +37,11 @@ from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Sc
 __all__ = [
     "Answer",
     "AnswerClaim",
+    "BatchApi",
+    "BatchHttpError",
+    "BatchResult",
+    "BatchStatus",
+    "BatchWeb",
     "CheckRequest",
     "Citation",
     "Claim",
@@ -64,6 +71,7 @@ __all__ = [
     "Row",
     "Run",
     "Scores",
+    "SentBatch",
     "Source",
     "Span",
     "ToolCall",

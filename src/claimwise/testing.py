@@ -181,6 +181,19 @@ def check_provider(provider: Provider | Plugin[Provider], reply: bytes, text: st
         carried = any(_SAMPLE_KEY in value for value in headers.values())
         _require(carried or not checked.key_needed, "no header carries the key")
         _check_wire(endpoint, reply, text)
+        _check_batches(endpoint)
+
+
+def _check_batches(endpoint: Endpoint) -> None:
+    """Check what a provider says of batches without asking it: limits, price, and one request."""
+    api = endpoint.batches
+    if api is None:
+        return
+    _require(api.most_requests > 0 and api.most_bytes > 0, "a batch must take a request")
+    _require(0 < api.price_share <= 1, f"price_share {api.price_share}: expected above 0, up to 1")
+    line = api.write_request("name-1", b'{"model":"model-1"}')
+    whole = b"name-1" in line and b"\n" not in line
+    _require(whole, "write_request must return one line with the id in it")
 
 
 def _check_address(provider: Provider) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import click
 import pytest
 from click.testing import CliRunner
 
 from claimwise.command import progress as progress_module
-from claimwise.command.judge import JudgeOptions, judge_options, plan_calls
+from claimwise.command.judge import JudgeOptions, find_batch_folder, judge_options, plan_calls
 from claimwise.command.progress import describe_progress, show_progress
+from claimwise.config import Project
 from claimwise.llm.client import open_client
 from claimwise.types.llm import LlmCall, LlmReply, Price
 from claimwise.types.progress import JudgeProgress
@@ -97,6 +101,9 @@ def test_progress_tells_rate_cost_and_unscored(capsys: pytest.CaptureFixture[str
     progress = JudgeProgress(total=10, done=4, unscored=2)
     with open_client("vllm:m", sending=False) as client:
         assert describe_progress(progress, 2.0, client) == "2.0/s US$ 0.0000 2 unscored"
+        waiting = replace(progress, note="batch b1: 3 of 10 requests done")
+        told = "US$ 0.0000 batch b1: 3 of 10 requests done"
+        assert describe_progress(waiting, 2.0, client) == told
         with show_progress(client=client) as watch:
             watch(progress)
     assert capsys.readouterr().err == ""  # not a terminal: nothing
@@ -127,3 +134,13 @@ def test_progress_of_a_patient_command_appears_when_the_work_takes_long(
         clock.advance(2.0)
         watch(JudgeProgress(total=10, done=5))
     assert "5/10" in capsys.readouterr().err
+
+
+def test_the_folder_of_batches_shows_no_password(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    place = "postgresql://me:secret@db.example/claims"
+    folder = find_batch_folder(place, project)
+    assert folder.parent == tmp_path / ".claimwise-batches"
+    assert "secret" not in str(folder)
+    assert folder != find_batch_folder(f"{place}?schema=other", project)
+    assert find_batch_folder("a/store.db", project) == Path("a/store.db-batches")

@@ -84,6 +84,26 @@ def test_the_first_reply_stays_until_it_is_dropped(made: str) -> None:
 
 
 @pytest.mark.each_engine
+def test_many_replies_replace_those_under_their_keys(made: str) -> None:
+    keys = [make_key(make_call(name)) for name in ("a", "b")]
+    with open_replies(made) as replies:
+        replies.put(keys[0], make_call("a"), make_reply("old"))
+        new = [(key, make_call("x"), make_reply(key[:4])) for key in keys]
+        replies.replace_all(new)
+        replies.replace_all(new)
+    with open_replies(made, fresh=True) as fresh:
+        assert fresh.get(keys[0]) is None
+        fresh.replace_all(new[:1])
+        for key, found in zip(keys, map(fresh.get, keys), strict=True):
+            assert (found is None) == (key == keys[1])
+    with open_replies(made) as replies:
+        for key in keys:
+            found = replies.get(key)
+            assert found is not None
+            assert found.text == make_reply(key[:4]).text
+
+
+@pytest.mark.each_engine
 def test_killed_in_the_moment_after_put_it_is_there(made: str, forking: ForkServerContext) -> None:
     for name in ("a", "b", "c"):
         process = forking.Process(target=put_and_die, args=(made, name))

@@ -174,7 +174,7 @@ class FaultyServer:
     def begin(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> Asked:
         """Record a request and decide what becomes of it."""
         wire = "anthropic" if path.endswith("/messages") else "openai"
-        system, user = _read_messages(wire, body)
+        system, user = read_messages(wire, body)
         with self._lock:
             number = len(self.requests)
             fault = self._choose_fault(number)
@@ -244,14 +244,14 @@ class _Handler(BaseHTTPRequestHandler):
             if asked.fault == "slow":
                 for _ in range(3):  # the client waits for one read longer than one look lasts
                     server.let_pass(server.slow / 3)
-            self._send(200, _make_envelope(asked, server.reply))
+            self._send(200, make_envelope(asked, server.reply))
 
     def _send(self, status: int, content: bytes, more: Mapping[str, str] = {}) -> None:
         self.wfile.write(_make_response(status, content, more))
 
     def _break(self, server: FaultyServer, asked: Asked) -> None:
         self.close_connection = True
-        content = _make_envelope(asked, server.reply)
+        content = make_envelope(asked, server.reply)
         if asked.fault == "hang":
             server.let_pass(3600)
             server.stopped.wait()
@@ -276,7 +276,8 @@ def _make_response(status: int, content: bytes, more: Mapping[str, str]) -> byte
     return ("\r\n".join(lines) + "\r\n\r\n").encode() + content
 
 
-def _read_messages(wire: str, body: dict[str, Any]) -> tuple[str, str]:
+def read_messages(wire: str, body: dict[str, Any]) -> tuple[str, str]:
+    """Return the system and the user text of a request."""
     said = {message["role"]: message["content"] for message in body.get("messages", [])}
     system = body.get("system", "") if wire == "anthropic" else said.get("system", "")
     return system, said.get("user", "")
@@ -299,7 +300,8 @@ def _make_error(asked: Asked, message: str) -> bytes:
     return json.dumps(envelope).encode()
 
 
-def _make_envelope(asked: Asked, reply: Reply) -> bytes:
+def make_envelope(asked: Asked, reply: Reply) -> bytes:
+    """Return a reply as its wire format has it."""
     if asked.fault == "garbage":
         return b"<html>Bad gateway, but 200"
     text = reply(asked)

@@ -19,7 +19,13 @@ from claimwise.command.grounded import (
     make_judge,
     to_judge_document,
 )
-from claimwise.command.judge import JudgeOptions, open_judge_client, plan_calls, print_call_plan
+from claimwise.command.judge import (
+    JudgeOptions,
+    find_batches,
+    open_judge_client,
+    plan_calls,
+    print_call_plan,
+)
 from claimwise.command.options import (
     console,
     current_project,
@@ -34,7 +40,8 @@ from claimwise.errors import make_printable
 from claimwise.judges.judge import Verifier
 from claimwise.report.format import pluralize, show_interval, show_number, show_rate
 from claimwise.types.accuracy import Accuracy, AccuracyGain, BenchResult, Bounds, VerifierAccuracy
-from claimwise.types.progress import JudgeProgress, Watch
+from claimwise.types.llm import Batches
+from claimwise.types.progress import Watch
 
 FEW_GROUPS = 30
 
@@ -92,7 +99,7 @@ def count_workers() -> int:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the scores to this file, one JSON object per claim and line.",
 )
-@grounding_options(repeats=False)
+@grounding_options(repeats=False, batches=True)
 @store_option
 @format_option("text", "json")
 def command(
@@ -158,7 +165,14 @@ class _Wanted:
     resamples: int
     seed: int
 
-    def measure(self, verifier: str | Verifier, *, threads: int = 1, watch: Watch) -> BenchResult:
+    def measure(
+        self,
+        verifier: str | Verifier,
+        *,
+        threads: int = 1,
+        watch: Watch,
+        batches: Batches | None = None,
+    ) -> BenchResult:
         return bench_verifier(
             self.folder,
             verifier,
@@ -169,9 +183,8 @@ class _Wanted:
             threads=threads,
             resamples=self.resamples,
             seed=self.seed,
-            progress=lambda done, total, unscored: watch(
-                JudgeProgress(total=total, done=done, unscored=unscored)
-            ),
+            watch=watch,
+            batches=batches,
         )
 
 
@@ -199,7 +212,9 @@ def _measure_judge(
             print_call_plan(plan_calls(calls, client), form)
             return None
         with show_progress("claims", client) as watch:
-            result = wanted.measure(judge, threads=client.concurrency, watch=watch)
+            result = wanted.measure(
+                judge, threads=client.concurrency, watch=watch, batches=find_batches(client)
+            )
         return _Measured(result, describe_spent(client), to_judge_document(client, judge))
 
 

@@ -7,7 +7,16 @@ import multiprocessing
 import signal
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -31,7 +40,8 @@ from claimwise.metrics.accuracy import (
     rate_claims,
 )
 from claimwise.types.accuracy import BenchClaim, BenchResult, ScoredClaim, VerifierAccuracy
-from claimwise.types.llm import LlmCall
+from claimwise.types.llm import Batches, LlmCall
+from claimwise.types.progress import JudgeProgress, Watch
 from claimwise.types.verdicts import Scores
 
 if TYPE_CHECKING:
@@ -44,10 +54,6 @@ BASELINE = "overlap"
 # Fixed: --seed changes intervals, and never which claims are looked at.
 _SAMPLE_SEED = 3
 _TASKS_AT_ONCE = 8
-
-OnProgress = Callable[[int, int, int], None]
-"""Told how many claims are done by now, how many there are, and how many of the done the verifier
-left unscored."""
 
 
 class DocumentTask(NamedTuple):
@@ -74,7 +80,8 @@ def bench_verifier(
     threads: int = 1,
     resamples: int = 2000,
     seed: int = 0,
-    progress: OnProgress | None = None,
+    watch: Watch | None = None,
+    batches: Batches | None = None,
 ) -> BenchResult:
     """Score every labelled claim of a folder with a verifier and a baseline, and measure both.
 
@@ -93,18 +100,20 @@ def bench_verifier(
         threads: Documents at once in this process: for a judge that waits for a server.
         resamples: Resamples of the groups behind every interval.
         seed: Seed of the resamples.
-        progress: Called after every document.
+        watch: Called with the progress in claims, after every document.
+        batches: The judge's client, where it asks in batches; in place of ``threads``.
 
     Raises:
         InputError: the folder can't be used, or a row is broken.
         ClaimwiseError: a process died.
+        BatchesWaitingError: replies are in batches under way.
     """
     # Here first, and not in a worker alone: a name that nobody knows is then one clear error.
     measured = load_verifier(verifier) if isinstance(verifier, str) else verifier
     instruments = measured, load_verifier(baseline)
     labelled, skipped = read_labelled_sets(folder, sets, limit)
-    pool = _Pool(jobs=jobs if isinstance(verifier, str) else 1, threads=threads)
-    pairs = _score_sets(labelled, instruments, pool, progress or _ignore)
+    pool = _Pool(jobs if isinstance(verifier, str) else 1, threads, batches)
+    pairs = _score_sets(labelled, instruments, pool, watch or _ignore)
     judged, reference = _measure(labelled, pairs, instruments, resamples, seed)
     return BenchResult(
         verifier=judged,
@@ -131,7 +140,7 @@ def plan_bench(
             yield from judge.plan_scores(task.claims, task.document)
 
 
-def _ignore(done: int, total: int, unscored: int) -> None:
+def _ignore(progress: JudgeProgress) -> None:
     """Tell nobody."""
 
 
@@ -202,26 +211,47 @@ class _Pool(NamedTuple):
 
     jobs: int
     threads: int
+    batches: Batches | None = None
 
 
 def _score_sets(
-    labelled: Labelled, instruments: tuple[Verifier, Verifier], pool: _Pool, progress: OnProgress
+    labelled: Labelled, instruments: tuple[Verifier, Verifier], pool: _Pool, watch: Watch
 ) -> dict[str, list[Pair]]:
     """Return the scores of every claim of every set, in the sets' order."""
     tasks = [task for name, claims in labelled.items() for task in group_by_document(name, claims)]
     scores: dict[str, list[Pair]] = {
         name: [(None, None)] * len(claims) for name, claims in labelled.items()
     }
+    if pool.batches is not None:
+        _fetch_replies(tasks, instruments[0], pool.batches, watch)
     total = sum(map(len, labelled.values()))
     done = unscored = 0
-    progress(done, total, unscored)
+    watch(JudgeProgress(total=total, done=done))
     for task, pairs in zip(tasks, _run(tasks, instruments, pool), strict=True):
         for row, pair in zip(task.rows, pairs, strict=True):
             scores[task.set][row] = pair
         done += len(pairs)
         unscored += sum(verifier is None for verifier, _ in pairs)
-        progress(done, total, unscored)
+        watch(JudgeProgress(total=total, done=done, unscored=unscored))
     return scores
+
+
+def _fetch_replies(
+    tasks: Sequence[DocumentTask], judge: Verifier, batches: Batches, watch: Watch
+) -> None:
+    """Fetch the replies about all documents in batches.
+
+    Raises:
+        BatchesWaitingError: they are under way, and nobody waits for them.
+    """
+
+    def list_asks(done: Container[Hashable]) -> Iterator[tuple[Hashable, Callable[[], object]]]:
+        for number, task in enumerate(tasks):
+            if number not in done:
+                yield number, partial(judge.score_claims, task.claims, task.document)
+
+    batches.fetch(list_asks, len(tasks), watch)
+    batches.check_complete()
 
 
 def group_by_document(name: str, claims: Sequence[BenchClaim]) -> list[DocumentTask]:
@@ -239,7 +269,11 @@ def _run(
     tasks: Sequence[DocumentTask], instruments: tuple[Verifier, Verifier], pool: _Pool
 ) -> Iterator[list[Pair]]:
     """Yield the scores of every task, in order."""
-    if pool.threads > 1:
+    if pool.batches is not None:
+        for task in tasks:
+            found = pool.batches.replay(partial(_score, task, instruments))
+            yield found or [(None, None)] * len(task.claims)
+    elif pool.threads > 1:
         yield from map_in_threads(partial(_score, instruments=instruments), tasks, pool.threads)
     elif pool.jobs > 1:
         yield from _run_in_processes(tasks, instruments, pool.jobs)

@@ -19,7 +19,7 @@ import signal
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     Future,
@@ -30,6 +30,7 @@ from concurrent.futures import (
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from multiprocessing import get_context, parent_process
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -51,7 +52,7 @@ from claimwise.checking.queries import (
 )
 from claimwise.errors import ClaimwiseError, PromptError, StoreError
 from claimwise.store import Store
-from claimwise.types.llm import LlmCall
+from claimwise.types.llm import Batches, LlmCall
 from claimwise.types.progress import JudgeProgress, Watch
 from claimwise.types.rows import ClosedBookLabel, Judgement, Label, Labeler, Placed, Row, Unscored
 
@@ -193,6 +194,7 @@ def judge_run(
     jobs: int = 1,
     again: bool = False,
     watch: Watch | None = None,
+    batches: Batches | None = None,
 ) -> JudgedRun[S_co]:
     """Judge every claim of a run that the judge has not judged yet, and store its labels.
 
@@ -214,10 +216,13 @@ def judge_run(
         again: re-judge claims that have a label of this judge. The new label is added, dated
             after all earlier ones; of two the later one counts.
         watch: called with the progress after every answer, or every few.
+        batches: the judge's client, where it asks in batches: all replies are fetched first, those
+            of all rounds together. In place of ``threads`` and ``jobs``.
 
     Raises:
         StoreError: there is no such run, or it has no answers.
         PromptError: the judge's labels were made with other settings, and ``again`` is not given.
+        BatchesWaitingError: replies are in batches under way; what is there has been stored.
     """
     begin = time.monotonic()
     judges = [judge.repeat_as(number) for number in range(repeats, 1, -1)] + [judge]
@@ -225,7 +230,8 @@ def judge_run(
     for each in rounds:
         each.register(store, again=again)
     tally = _Tally(total=sum(each.open_answers for each in rounds), watch=watch)
-    pool = _Pool(threads=threads, jobs=jobs)
+    pool = _Pool(threads=threads, jobs=jobs, batches=batches)
+    pool.prepare(rounds, watch)
     *others, first = rounds
     for each in others:
         each.run(store, tally, pool)
@@ -233,11 +239,14 @@ def judge_run(
         tally.total -= first.open_answers
         first = open_round(store, run_id, judge, again=True)
         tally.total += first.open_answers
+        pool.prepare([first], watch)
     first.run(store, tally, pool)
     warnings = [line for each in (*others, first) for line in each.finish(store)]
     result = first.sum_up(store, time.monotonic() - begin)
     split = sum(each.added["claims"] for each in (*others, first))
     flips = _count_flips(store, first.judging, repeats) if others else None
+    if batches is not None:
+        batches.check_complete()
     result = replace(result, split=split, flips=flips, warnings=tuple(dict.fromkeys(warnings)))
     return JudgedRun(result, first.judging, [each.session for each in (*others, first)])
 
@@ -304,9 +313,20 @@ class RunRound(Generic[S_co]):
         return changes
 
     def run(self, store: Store, tally: _Tally, pool: _Pool) -> None:
-        """Judge what is open and store what comes back."""
+        """Judge what is open and store what comes back; see :meth:`_Pool.fetch_missing`."""
         writer = _Writer(store, self.judging)
+        begin = tally.done, tally.unscored
+        while not self._judge(writer, tally, pool) and pool.fetch_missing(self, tally.watch):
+            tally.done, tally.unscored = begin
+        self.added = writer.added
+
+    def _judge(self, writer: _Writer, tally: _Tally, pool: _Pool) -> bool:
+        """Judge what is open; return whether no reply was missing."""
+        complete = True
         for work, outcome in pool.ask(self._read_units(tally), self.session):
+            if outcome is None:
+                complete = False
+                continue
             rows = list(self.session.make_rows(work, outcome, self.judging.stamp()))
             scored = sum(isinstance(row, Label | ClosedBookLabel) for row in rows)
             unscored = sum(isinstance(row, Unscored) for row in rows)
@@ -314,7 +334,7 @@ class RunRound(Generic[S_co]):
             writer.add(rows)
             tally.count(1, unscored)
         writer.flush()
-        self.added = writer.added
+        return complete
 
     def _read_units(self, tally: _Tally) -> Iterator[Sequence[Any]]:
         """Yield the work in some neighbouring answers; what others did meanwhile is done."""
@@ -455,15 +475,55 @@ class _Pool:
 
     threads: int
     jobs: int
+    batches: Batches | None = None
+
+    def prepare(self, rounds: Sequence[RunRound[Any]], watch: Watch | None) -> None:
+        """Fetch the replies that rounds need, where they come in batches."""
+        if self.batches is not None:
+            total = sum(each.open_answers for each in rounds)
+            self.batches.fetch(partial(_list_asks, rounds), total, watch)
+
+    def fetch_missing(self, each: RunRound[Any], watch: Watch | None) -> bool:
+        """Fetch replies that a round lacks after all; False: they are under way.
+
+        Claims that another round has just stored may be asked about in other words.
+        """
+        if self.batches is None or self.batches.waiting:
+            return False
+        self.prepare([each], watch)
+        return True
 
     def ask(
         self, units: Iterable[Sequence[W]], session: JudgingSession[W, O]
-    ) -> Iterator[tuple[W, O]]:
+    ) -> Iterator[tuple[W, O | None]]:
+        """Yield each work with what came of asking; None where a reply is missing so far."""
+        if self.batches is not None:
+            return _ask_in_replays(units, session, self.batches)
         if self.jobs > 1:
             return _ask_in_processes(units, session, self.jobs)  # type: ignore[arg-type]
         if self.threads > 1:
             return _ask_in_threads(units, session, self.threads)
         return ((work, session.ask(work)) for unit in units for work in unit)
+
+
+def _list_asks(
+    rounds: Sequence[RunRound[Any]], done: Container[Hashable]
+) -> Iterator[tuple[Hashable, Callable[[], object]]]:
+    """Yield what every round asks about but what is done, read a few answers at a time."""
+    for number, each in enumerate(rounds):
+        for unit in _cut_units(each.states):
+            keys = [key for key in unit if (number, key) not in done]
+            for work in each.session.read(keys) if keys else ():
+                yield (number, work.key), partial(each.session.ask, work)
+
+
+def _ask_in_replays(
+    units: Iterable[Sequence[W]], session: JudgingSession[W, O], batches: Batches
+) -> Iterator[tuple[W, O | None]]:
+    """Judge by the replies that are there; an answer that lacks one stays open."""
+    for unit in units:
+        for work in unit:
+            yield work, batches.replay(partial(session.ask, work))
 
 
 def _ask_in_threads(

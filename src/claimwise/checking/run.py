@@ -22,7 +22,7 @@ from claimwise.checking.tasks import (
 )
 from claimwise.judges.judge import Verifier, load_verifier
 from claimwise.store import Store
-from claimwise.types.llm import LlmCall
+from claimwise.types.llm import Batches, LlmCall
 from claimwise.types.progress import Watch
 from claimwise.types.rows import Judgement, Labeler, Row
 
@@ -94,6 +94,7 @@ def verify_rounds(
     threads: int = 1,
     again: bool = False,
     watch: Watch | None = None,
+    batches: Batches | None = None,
 ) -> tuple[VerifyResult, Flips | None]:
     """Judge a run with a language model, in several rounds if asked to: see ``judge_run``.
 
@@ -102,7 +103,14 @@ def verify_rounds(
     """
     run = GroundedRun(judge)
     judged = judge_run(
-        store, run_id, run, repeats=repeats, threads=threads, again=again, watch=watch
+        store,
+        run_id,
+        run,
+        repeats=repeats,
+        threads=threads,
+        again=again,
+        watch=watch,
+        batches=batches,
     )
     result = make_verify_result(judge, run.row, judged.result, judged.deciding.seen)
     return result, judged.result.flips

@@ -22,7 +22,13 @@ from claimwise.command.grounded import (
     make_judge,
     to_judge_document,
 )
-from claimwise.command.judge import JudgeOptions, check_replied, open_judge_client, print_call_plan
+from claimwise.command.judge import (
+    JudgeOptions,
+    check_replied,
+    find_batches,
+    open_judge_client,
+    print_call_plan,
+)
 from claimwise.command.options import (
     choose_run,
     current_project,
@@ -63,7 +69,7 @@ _BASES: dict[Basis, str] = {
     help="Number of processes.",
 )
 @click.option("--again", is_flag=True, help="Re-judge claims already judged.")
-@grounding_options()
+@grounding_options(batches=True)
 @store_option
 @format_option("text", "json")
 def command(
@@ -130,6 +136,7 @@ def _verify_with_judge(
                 threads=client.concurrency,
                 again=again,
                 watch=watch,
+                batches=find_batches(client),
             )
         result = replace(result, agreement=measure_agreement(opened, judge.labeler))
         probabilities = _measure(opened, result)

@@ -17,9 +17,10 @@ import click
 
 from claimwise.cli.commands import COMMANDS, HEADINGS
 from claimwise.command.encoding import prepare_streams
-from claimwise.errors import ClaimwiseError, make_printable
+from claimwise.errors import BatchesWaitingError, ClaimwiseError, make_printable
 
 USER_ERROR = 1
+UNFINISHED = 3
 OUR_FAULT = 70
 INTERRUPTED = 130
 
@@ -119,6 +120,9 @@ def _run(arguments: list[str] | None) -> int:
         if isinstance(error, click.UsageError) and error.ctx:
             click.echo(f"help: {error.ctx.command_path} --help", err=True)
         return USER_ERROR
+    except BatchesWaitingError as error:
+        click.echo(make_printable(str(error)), err=True)
+        return UNFINISHED
     except ClaimwiseError as error:
         _complain(str(error))
         return USER_ERROR

@@ -42,10 +42,10 @@ _OPTIONS = (
 
 
 def grounding_options(
-    *, repeats: bool = True
+    *, repeats: bool = True, batches: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds a grounded judge's options, as ``judging`` and ``grounding``."""
-    shared = judge_options(required=False, repeats=repeats)
+    shared = judge_options(required=False, repeats=repeats, batches=batches)
     return lambda function: shared(_add_options(function))
 
 
@@ -84,8 +84,10 @@ def describe_spent(client: LlmClient) -> str:
     """Say what a judge's calls came to."""
     tally = client.tally
     failed = sum(tally.failed.values())
+    before = tally.replied - tally.sent
     parts = [
         f"{pluralize(tally.sent, 'request')} sent",
+        f"{pluralize(before, 'reply')} from batches sent before" if before > 0 else "",
         f"{pluralize(tally.cached, 'reply')} from the cache",
         f"{tally.retried:,} retried" if tally.retried else "",
         f"{pluralize(failed, 'call')} without a reply" if failed else "",

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from functools import wraps
+from functools import partial, wraps
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from claimwise.types.llm import LlmCall, Tally
 from claimwise.user_settings import allow_host, is_host_allowed
 
 if TYPE_CHECKING:
+    from claimwise.llm.batch_client import BatchClient
     from claimwise.llm.client import LlmClient
     from claimwise.llm.providers import Destination
     from claimwise.store.replies import StoredReplies
@@ -44,6 +46,8 @@ class JudgeOptions:
     timeout: float | None  # seconds for one call
     concurrency: int | None
     allow_host: tuple[str, ...]  # origins that claimwise.toml may send to
+    batch_api: bool = False  # ask in the provider's batches
+    no_wait: bool = False  # leave them under way
 
     @property
     def prompt_place(self) -> str | Path | None:
@@ -54,6 +58,10 @@ class JudgeOptions:
         return path if path.suffix and path.exists() else self.prompt
 
 
+_USUAL = {
+    "repeats": 1, "fresh": False, "dry_run": False, "allow_host": (),
+    "batch_api": False, "no_wait": False,
+}  # fmt: skip
 _REPEATS = click.option(
     "--repeats",
     type=click.IntRange(1),
@@ -107,14 +115,29 @@ _SENDING = (
 )
 
 
+_BATCHES = (
+    click.option(
+        "--batch-api",
+        is_flag=True,
+        help="Ask in the provider's batches: about half the price, up to a day.",
+    ),
+    click.option(
+        "--no-wait",
+        is_flag=True,
+        help="With --batch-api: submit and leave; the same command later picks up the results.",
+    ),
+)
+
+
 def judge_options(
-    *, required: bool, repeats: bool = True, dry_run: bool = True
+    *, required: bool, repeats: bool = True, dry_run: bool = True, batches: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds the options of a judge; they arrive as ``judging``.
 
     Where the judge is optional, options that need one are refused without it, and a name without
-    a colon is that of a judge without a model, as ``--verifier`` takes it. ``repeats`` and
-    ``dry_run`` say whether the command has these options, in the sense that judges give them.
+    a colon is that of a judge without a model, as ``--verifier`` takes it. ``repeats``,
+    ``dry_run`` and ``batches`` say whether the command has these options, in the sense that judges
+    give them.
     """
     options = (
         click.option(
@@ -128,19 +151,22 @@ def judge_options(
         ),
         *((_REPEATS,) if repeats else ()),
         *(_SENDING if dry_run else _SENDING[:1] + _SENDING[2:]),
+        *(_BATCHES if batches else ()),
     )
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)
         def gather(**arguments: Any) -> None:
             names = [field.name for field in fields(JudgeOptions)]
-            given = {"repeats": 1, "dry_run": False, **arguments}
+            given = {**_USUAL, **arguments}
             judging = JudgeOptions(**{name: given[name] for name in names})
             rest = {name: value for name, value in arguments.items() if name not in names}
             if not required and ":" not in (judging.judge or ":") and "verifier" in rest:
                 judging, rest = _take_named_judge(judging, rest)
             if judging.judge is None:
                 _refuse_without_judge(judging)
+            if judging.no_wait and not judging.batch_api:
+                raise click.UsageError("--no-wait needs --batch-api: only batches can be left")
             function(judging=judging, **rest)
 
         for option in reversed(options):
@@ -161,9 +187,8 @@ def _take_named_judge(
 
 def _refuse_without_judge(judging: JudgeOptions) -> None:
     given = asdict(judging)
-    usual = {"repeats": 1, "fresh": False, "dry_run": False, "allow_host": ()}
     for name, value in given.items():
-        if value != usual.get(name):
+        if value != _USUAL.get(name):
             option = f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{option} needs a language model: name one with --judge")
 
@@ -205,10 +230,68 @@ def open_judge_client(
             timeout=judging.timeout,
             allowed_hosts=hosts,
             sending=not judging.dry_run,
+            make=_choose_client(judging, project, store, cache),
         )
         stack.enter_context(client)
         stack.enter_context(stop_on_interrupt(client))
+        stack.enter_context(_describe_left_batches(client))
         yield client
+
+
+def _choose_client(
+    judging: JudgeOptions, project: Project, store: str | None, cache: StoredReplies | None
+) -> Callable[..., LlmClient]:
+    """Return what makes the client: one that asks call by call, or in batches.
+
+    Raises:
+        UsageError: there is no store for the replies of batches, and paid ones would be lost.
+    """
+    from claimwise.llm.batch_client import BatchClient
+    from claimwise.llm.client import LlmClient
+
+    if not judging.batch_api:
+        return LlmClient
+    if cache is None:
+        raise click.UsageError(
+            "--batch-api keeps replies in a store, and there is none here: run `claimwise init`, "
+            "or name one with --store"
+        )
+    place = str(_find_place(store) or project.store_place)
+    return partial(
+        BatchClient,
+        folder=find_batch_folder(place, project),
+        wait=not judging.no_wait,
+        tell=lambda line: click.echo(make_printable(line), err=True),
+    )
+
+
+def find_batch_folder(place: str, project: Project) -> Path:
+    """Return where batches are remembered: beside a store's file, or in the project's folder."""
+    if "://" not in place:
+        path = Path(place)
+        return path.with_name(f"{path.name}-batches")
+    name = sha256(place.encode()).hexdigest()[:16]  # an address may hold a password
+    return project.folder / ".claimwise-batches" / name
+
+
+@contextmanager
+def _describe_left_batches(client: LlmClient) -> Iterator[None]:
+    """After Ctrl-C, say which batches stay where they are: they are paid for."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        batches = find_batches(client)
+        left = None if batches is None else batches.describe_left()
+        if left:
+            click.echo(make_printable(left), err=True)
+        raise
+
+
+def find_batches(client: LlmClient) -> BatchClient | None:
+    """Return a client as one that asks in batches; None where it asks call by call."""
+    from claimwise.llm.batch_client import BatchClient
+
+    return client if isinstance(client, BatchClient) else None
 
 
 def _settle_hosts(judging: JudgeOptions, judge: str, project: Project) -> tuple[str, ...]:
@@ -258,13 +341,19 @@ def _allow_destination(destination: Destination, project: Project) -> None:
 def _open_cache(project: Project, store: str | None, *, fresh: bool) -> StoredReplies | None:
     from claimwise.store.replies import open_replies
 
-    given = store or click.get_current_context().find_root().obj
+    given = _find_place(store)
     try:
         return open_replies(given or project.store_place, fresh=fresh)
     except NotAStoreError:
         if given:
             raise
         return None
+
+
+def _find_place(store: str | None) -> str | None:
+    """Return the store that the command line names, before or after the command."""
+    found: str | None = store or click.get_current_context().find_root().obj
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -276,6 +365,7 @@ class CallPlan:
     input_tokens: int
     output_tokens: int  # at most
     cost: float | None  # US$, at most
+    direct_cost: float | None = None  # with batches: what the same calls would cost one by one
 
 
 def plan_calls(calls: Iterable[LlmCall], client: LlmClient, *, repeats: int = 1) -> CallPlan:
@@ -294,8 +384,16 @@ def plan_calls(calls: Iterable[LlmCall], client: LlmClient, *, repeats: int = 1)
         cached += known
         given += sent * estimate_tokens(call)
         back += sent * call.max_tokens
-    cost = None if client.price is None else cost_tokens(client.price, given, back)
-    return CallPlan(calls=count, cached=cached, input_tokens=given, output_tokens=back, cost=cost)
+    batches = find_batches(client)
+    direct = None if batches is None else batches.direct_price
+    return CallPlan(
+        calls=count,
+        cached=cached,
+        input_tokens=given,
+        output_tokens=back,
+        cost=None if client.price is None else cost_tokens(client.price, given, back),
+        direct_cost=None if direct is None else cost_tokens(direct, given, back),
+    )
 
 
 def print_call_plan(plan: CallPlan, form: str, *, note: str = "") -> None:
@@ -307,7 +405,8 @@ def print_call_plan(plan: CallPlan, form: str, *, note: str = "") -> None:
     click.echo(f"calls           {plan.calls:>12,}  ({plan.cached:,} of them in the cache: free)")
     click.echo(f"tokens to send  {plan.input_tokens:>12,}  (estimate)")
     click.echo(f"tokens back     {plan.output_tokens:>12,}  (at most)")
-    click.echo(f"cost            {cost}")
+    beside = "" if plan.direct_cost is None else f" (one by one: US$ {plan.direct_cost:,.4f})"
+    click.echo(f"cost            {cost}{beside}")
     if note:
         click.echo(make_printable(note))
     click.echo("nothing was sent", err=True)

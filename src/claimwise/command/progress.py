@@ -64,10 +64,13 @@ def show_progress(
 def describe_progress(
     progress: JudgeProgress, seconds: float, client: LlmClient | None = None
 ) -> str:
-    """Return rate, cost so far and unscored claims as one line."""
+    """Return rate, cost so far and unscored claims as one line; or what is waited for."""
+    cost = "" if client is None else describe_cost(client.tally.cost)
+    if progress.note:
+        return f"{cost} {progress.note}".strip()
     parts = [
         f"{progress.done / seconds:,.1f}/s" if seconds > 1 else "",
-        "" if client is None else describe_cost(client.tally.cost),
+        cost,
         f"{progress.unscored:,} unscored",
     ]
     return " ".join(part for part in parts if part)

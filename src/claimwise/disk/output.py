@@ -61,6 +61,38 @@ def work_folder(parent: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def hold_lock(path: Path) -> Iterator[None]:
+    """Wait until no other process is inside with the same file; a killed one is inside no more.
+
+    The file and its folder are made, and may be removed by whoever is inside. Where a disk knows
+    no locks, nobody waits.
+    """
+    while True:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except FileNotFoundError:
+            continue  # the folder was removed a moment ago
+        try:
+            if fcntl is not None:
+                with suppress(OSError):
+                    fcntl.flock(handle, fcntl.LOCK_EX)
+            # Whoever was inside may have removed the file: then it is nobody's lock any more.
+            if _is_same_file(handle, path):
+                yield
+                return
+        finally:
+            os.close(handle)
+
+
+def _is_same_file(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
 def _work_in(parent: Path, *, folder: bool) -> Iterator[Path]:
     _remove_leftovers(parent)
     work, handle = _make_locked(parent, folder=folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from claimwise.command.judge import (
     JudgeOptions,
     describe_cost,
     find_agreement,
+    find_batches,
     judge_options,
     open_judge_client,
     plan_calls,
@@ -88,7 +90,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--untrusted-ok", is_flag=True, help="Use a judge even if it failed `claimwise probe-judge`."
 )
-@judge_options(required=True)
+@judge_options(required=True, batches=True)
 @store_option
 @format_option("text", "json")
 def command(
@@ -167,13 +169,16 @@ def _judge_answer(
         calls = [judge.make_call(pieces, wanted.frame)] if pieces else []
         wanted.print_plan(plan_calls(calls, client, repeats=wanted.judging.repeats))
         return
-    result = factcheck_answer(
+    ask = partial(
+        factcheck_answer,
         text,
         judge,
         wanted.frame,
         resplit=wanted.resplit,
         repeats=wanted.judging.repeats,
     )
+    batches = find_batches(client)
+    result = ask() if batches is None else batches.ask_whole(ask)
     result = msgspec.structs.replace(result, agreement=agreement)
     cost = client.tally.cost
     if wanted.form == "json":
@@ -208,6 +213,7 @@ def _judge_run(
             threads=client.concurrency,
             again=again,
             watch=watch,
+            batches=find_batches(client),
         )
     cost = client.tally.cost
     if wanted.form == "json":

@@ -37,7 +37,7 @@ from claimwise.types.closed_book import (
     QueuedClaim,
     Spent,
 )
-from claimwise.types.llm import LlmCall
+from claimwise.types.llm import Batches, LlmCall
 from claimwise.types.progress import Watch
 from claimwise.types.rows import (
     Citation,
@@ -61,6 +61,7 @@ def factcheck_run(
     threads: int = 1,
     again: bool = False,
     watch: Watch | None = None,
+    batches: Batches | None = None,
 ) -> FactcheckRunResult:
     """Label every claim of a run that the judge has not labelled yet: see ``judge_run``.
 
@@ -69,7 +70,14 @@ def factcheck_run(
         PromptError: the labels were made with another prompt, and ``again`` is not given.
     """
     judged = judge_run(
-        store, run_id, judge, repeats=repeats, threads=threads, again=again, watch=watch
+        store,
+        run_id,
+        judge,
+        repeats=repeats,
+        threads=threads,
+        again=again,
+        watch=watch,
+        batches=batches,
     )
     agreement = measure_agreement(store, judge.judge.labeler)
     return _sum_up(judged, agreement, repeats)

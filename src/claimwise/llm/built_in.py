@@ -25,6 +25,7 @@ OPENAI = Provider(
     base_env="OPENAI_BASE_URL",
     key_env="OPENAI_API_KEY",
     limit_name="max_completion_tokens",
+    batches="openai",
 )
 AZURE = Provider(
     name="azure",
@@ -34,6 +35,7 @@ AZURE = Provider(
     auth="api-key",
     api_version="2024-10-21",
     version_env="OPENAI_API_VERSION",
+    batches="azure",
 )
 ANTHROPIC = Provider(
     name="anthropic",
@@ -43,6 +45,7 @@ ANTHROPIC = Provider(
     key_env="ANTHROPIC_API_KEY",
     wire="anthropic",
     auth="x-api-key",
+    batches="anthropic",
 )
 OPENROUTER = Provider(
     name="openrouter",

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from hashlib import sha256
@@ -310,7 +310,11 @@ class LlmClient:
         if self._stopped.is_set() and outcome.status == 0:
             told = "the command was stopped while the call was under way"
             outcome = make_failure("cancelled", told, sent=outcome.unsure)
-        reading = outcome.reading
+        return self._hide_key(outcome)
+
+    def _hide_key(self, outcome: RequestOutcome) -> RequestOutcome:
+        """Return an outcome in which no server can show the key again."""
+        reading, endpoint = outcome.reading, self._endpoint
         told = reading.detail[: 10 * _SHOWN]
         clean = msgspec.structs.replace(
             reading,
@@ -393,6 +397,7 @@ def open_client(
     environ: Mapping[str, str] | None = None,
     allowed_hosts: Collection[str] = (),
     sending: bool = True,
+    make: Callable[..., LlmClient] = LlmClient,
 ) -> LlmClient:
     """Return a client for ``provider:model``; nothing is sent yet.
 
@@ -408,6 +413,7 @@ def open_client(
         allowed_hosts: origins that the user allows ``section`` to send to, as
             ``https://models.example.com``.
         sending: False for a dry run: no key is needed, and every call returns ``cancelled``.
+        make: makes the client; one that asks call by call by default.
 
     Raises:
         LlmError: unknown provider, missing key or address, a host that the user has not allowed,
@@ -421,7 +427,7 @@ def open_client(
             f"--max-cost needs the price of {model}: give --price IN,OUT in US$ per million "
             f'tokens, or add [llm.prices."{model}"] to claimwise.toml; nothing was sent'
         )
-    return LlmClient(
+    return make(
         model,
         endpoint,
         cache=cache,

@@ -84,8 +84,11 @@ class Budget:
         self._stopped = False
         self._changed = threading.Condition()
 
-    def reserve(self, worst: float) -> bool:
-        """Set money aside; wait while calls under way may leave enough. False: there is none."""
+    def reserve(self, worst: float, *, wait: bool = True) -> bool:
+        """Set money aside; False: there is none.
+
+        Calls under way may leave enough: they are waited for, unless ``wait`` is False.
+        """
         with self._changed:
             while not self._stopped:
                 left = self._ceiling - self.billed - self.unsure + _GIVE
@@ -94,6 +97,8 @@ class Budget:
                 if worst <= left - self._set_aside:
                     self._set_aside += worst
                     return True
+                if not wait:
+                    return False
                 self._changed.wait()
             self._set_aside += worst
         return True  # stopped: the gate says so

@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, cast
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -21,12 +22,21 @@ from claimwise.config import FILE_NAME, LlmSection, ProviderSection
 from claimwise.errors import LlmError, PluginError, describe_unknown
 from claimwise.llm import wire_anthropic, wire_openai
 from claimwise.llm.addresses import is_loopback_origin, read_origin
+from claimwise.llm.batch_anthropic import AnthropicBatches
+from claimwise.llm.batch_api import BatchApi, BatchResult, BatchStatus
+from claimwise.llm.batch_openai import OpenAIBatches
+from claimwise.llm.batch_web import BatchWeb
 from claimwise.llm.wire import Features, LimitName, Reading, Wire
 from claimwise.registry import Entry, Plugin, find_entry, list_usable
 from claimwise.types.llm import LlmCall
 from claimwise.user_settings import KEYS_VARIABLE, describe_settings_file, read_user_settings
 
 _WIRES: dict[str, Wire] = {"openai": wire_openai, "anthropic": wire_anthropic}
+_BATCHES: dict[str, BatchApi] = {
+    "openai": OpenAIBatches("/v1/chat/completions"),
+    "azure": OpenAIBatches("/chat/completions"),
+    "anthropic": AnthropicBatches(),
+}
 _PATHS = {"openai": "/chat/completions", "anthropic": "/v1/messages"}
 _KEY = re.compile(r"[!-~]+")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
@@ -45,6 +55,10 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     :class:`claimwise.llm.wire.Wire`. ``base_url`` is then the whole address, unless ``make_url``
     returns it from the base and the model's name; it must stay on the base's host. ``make_headers``
     returns the headers from the key, in place of what ``auth`` says.
+
+    ``batches`` says how the provider takes many requests at once for less money: in the format of
+    another one, or by an object with the methods of :class:`claimwise.llm.batch_api.BatchApi`.
+    Their paths are added to the base address. None: it does not.
     """
 
     name: str
@@ -62,6 +76,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     version_env: str | None = None  # the variable that overrides it
     make_url: Callable[[str, str], str] | None = None
     make_headers: Callable[[str | None], Mapping[str, str]] | None = None
+    batches: Literal["openai", "azure", "anthropic"] | BatchApi | None = None
 
 
 class Destination(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +110,8 @@ class Endpoint:
         key: str | None,
         destination: Destination,
         entry: Entry | None = None,
+        base: str = "",
+        version: str | None = None,
     ) -> None:
         self.provider = provider
         self._entry = entry
@@ -106,9 +123,31 @@ class Endpoint:
         self.wire = _find_wire(provider, entry)
         self.features = Features(limit_name=provider.limit_name)
         self._key = key
+        self._base = base
+        self._version = version
 
     def __repr__(self) -> str:
         return f"Endpoint({self.provider.name}:{self.model} at {self.url})"
+
+    @property
+    def batches(self) -> BatchApi | None:
+        """How the provider takes batches; None: it does not."""
+        found = self.provider.batches
+        if isinstance(found, str):
+            return _BATCHES[found]
+        if found is None or self._entry is None:
+            return found
+        return cast("BatchApi", _ForeignBatches(self._entry, found))
+
+    def make_batch_url(self, path: str) -> str:
+        """Return the address of a path of the provider's batches."""
+        if self.provider.api_version:
+            version = quote(self._version or self.provider.api_version, safe="")
+            mark = "&" if "?" in path else "?"
+            return f"{self._base}/openai{path}{mark}api-version={version}"
+        if self.provider.wire == "anthropic" and self._base.endswith("/v1"):
+            path = path.removeprefix("/v1")
+        return self._base + path
 
     def make_headers(self) -> dict[str, str]:
         """Return the headers of every request, the key among them."""
@@ -185,6 +224,8 @@ def find_endpoint(
         key=key,
         destination=destination,
         entry=entry,
+        base=base.rstrip("/"),
+        version=version,
     )
 
 
@@ -282,7 +323,7 @@ def _change(provider: Provider, said: ProviderSection) -> Provider:
     auth = provider.auth
     if said.wire and said.wire != provider.wire:
         auth = "x-api-key" if said.wire == "anthropic" else "bearer"
-        provider = msgspec.structs.replace(provider, make_url=None, make_headers=None)
+        provider = msgspec.structs.replace(provider, make_url=None, make_headers=None, batches=None)
     return msgspec.structs.replace(
         provider,
         base_url=said.base_url or provider.base_url,
@@ -291,6 +332,7 @@ def _change(provider: Provider, said: ProviderSection) -> Provider:
         wire=wire,
         auth=auth,
         api_version=said.api_version or provider.api_version,
+        batches=said.batches or provider.batches,
     )
 
 
@@ -367,6 +409,24 @@ class _ForeignWire:
             told = f"the {self._entry} read a {type(found).__name__}, expected a Reading"
             return Reading(code="bad_reply", detail=told)
         return found
+
+
+class _ForeignBatches:
+    """A batch format of another package, whose faults are told as that package's."""
+
+    def __init__(self, entry: Entry, api: BatchApi) -> None:
+        self._entry = entry
+        self._api = api
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._api, name)
+        return partial(self._entry.call, found) if callable(found) else found
+
+    def read_results(self, web: BatchWeb, status: BatchStatus) -> Iterator[BatchResult]:
+        """Yield the results; each is asked for in foreign code."""
+        results = iter(self._entry.call(self._api.read_results, web, status))
+        while (result := self._entry.call(next, results, None)) is not None:
+            yield result
 
 
 def _find_wire(provider: Provider, entry: Entry | None) -> Wire:
@@ -484,6 +544,11 @@ def _list_known() -> Iterator[Provider]:
             yield load_provider(entry)
         except PluginError:
             continue
+
+
+def list_batching() -> list[str]:
+    """Return the names of the providers that take batches."""
+    return sorted(provider.name for provider in _list_known() if provider.batches is not None)
 
 
 def _describe_missing_address(provider: Provider) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from shutil import get_terminal_size
@@ -15,6 +18,7 @@ from claimwise.command.grounded import describe_spent, make_judge
 from claimwise.command.judge import (
     JudgeOptions,
     check_replied,
+    find_batches,
     judge_options,
     open_judge_client,
 )
@@ -29,11 +33,13 @@ from claimwise.command.options import (
 )
 from claimwise.command.progress import show_progress
 from claimwise.config import Project
-from claimwise.errors import ClaimwiseError, make_printable
+from claimwise.errors import BatchesWaitingError, ClaimwiseError, make_printable
 from claimwise.measuring.gather import ReadAnswers, read_answers
 from claimwise.measuring.measure import (
     ask_model,
+    choose_judgement,
     describe_reading,
+    keep_run,
     measure_runs,
     name_runs,
     refuse_without_contexts,
@@ -44,7 +50,7 @@ from claimwise.measuring.report import (
     write_preview,
     write_screen,
 )
-from claimwise.measuring.rows import make_runs
+from claimwise.measuring.rows import MeasuredRun, make_runs
 from claimwise.measuring.values import Measurement
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
@@ -78,7 +84,7 @@ _PATIENCE = 2.0  # seconds before a progress display appears
     metavar="NAME",
     help="Built-in judge: embedded, lexical, or auto (the best one installed).",
 )
-@judge_options(required=False, repeats=False, dry_run=False)
+@judge_options(required=False, repeats=False, dry_run=False, batches=True)
 @store_option
 @format_option("text", "json")
 def command(
@@ -123,6 +129,8 @@ def command(
     columns = None if by is None else read_columns(by, ())
     with open_project_store(project, store, create=True) as opened:
         judge_open = _Judge(project, judging, verifier, store)
+        if judging.batch_api:
+            judge_open.submit_all(opened, runs)
         measured = measure_runs(
             opened, project, found, runs, judge_open, judge=judging.judge, by=columns
         )
@@ -177,16 +185,27 @@ class _Judge:
         else:
             self._ask_model(store, run_id, judgement)
 
+    def submit_all(self, store: Store, runs: Sequence[MeasuredRun]) -> None:
+        """Have the batches of all runs under way before any of them is waited for."""
+        for run in runs if len(runs) > 1 else ():
+            keep_run(store, run)
+            judgement = choose_judgement(run, self._judging.judge)
+            with suppress(BatchesWaitingError):
+                self._ask_model(store, run.run_id, judgement, wait=False)
+
     def _judge_offline(self, store: Store, run_id: str) -> None:
         from claimwise.checking.run import verify_run
 
         with show_progress(after=_PATIENCE) as watch:
             verify_run(store, run_id, self._verifier, watch=watch)
 
-    def _ask_model(self, store: Store, run_id: str, judgement: Judgement) -> None:
+    def _ask_model(
+        self, store: Store, run_id: str, judgement: Judgement, *, wait: bool = True
+    ) -> None:
         from claimwise.fact_check.options import check_trust, make_closed_judge
 
-        with open_judge_client(self._judging, self._project, self._place) as client:
+        options = replace(self._judging, no_wait=self._judging.no_wait or not wait)
+        with open_judge_client(options, self._project, self._place) as client:
             judge: Any
             if judgement == "grounded":
                 judge = make_judge(client, self._judging, {})
@@ -194,7 +213,10 @@ class _Judge:
                 judge = make_closed_judge(client, self._judging)
                 check_trust(self._project, judge, untrusted_ok=False)
             with show_progress(client=client, after=_PATIENCE) as watch:
-                ask_model(store, run_id, judgement, client, judge=judge, watch=watch)
+                batches = find_batches(client)
+                ask_model(
+                    store, run_id, judgement, client, judge=judge, watch=watch, batches=batches
+                )
             self.spent.append(describe_spent(client))
             check_replied(client.tally)
 

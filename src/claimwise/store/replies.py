@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -83,18 +83,7 @@ class StoredReplies:
 
         One that is there already stays, unless it is an old one and new ones are wanted.
         """
-        mine = _Waiting(
-            {
-                "key": key,
-                "model": call.model,
-                "prompt": call.prompt,
-                "served_by": reply.served_by,
-                "reply": reply.text,
-                "input_tokens": reply.usage.input_tokens,
-                "output_tokens": reply.usage.output_tokens,
-                "created_at": datetime.now(UTC).replace(tzinfo=None),
-            }
-        )
+        mine = _Waiting(_make_params(key, call, reply))
         with self._queue_lock:
             self._queue.append(mine)
         with self._lock:
@@ -102,6 +91,14 @@ class StoredReplies:
                 self._write_queue()
         if mine.error is not None:
             raise mine.error
+
+    def replace_all(self, replies: Sequence[tuple[str, LlmCall, LlmReply]]) -> None:
+        """Keep replies in place of those under the same keys, all or none; on disk afterwards."""
+        old = [(_SQL["drop"], {"key": key}) for key, _, _ in replies]
+        new = [(_SQL["put"], _make_params(*one)) for one in replies]
+        with self._lock:
+            self._store.execute_all([*old, *new])
+            self._own |= {key for key, _, _ in replies}
 
     def drop(self, key: str) -> None:
         """Forget a reply."""
@@ -125,6 +122,19 @@ class StoredReplies:
 
     def _is_old(self, key: str) -> bool:
         return self._fresh and key not in self._own
+
+
+def _make_params(key: str, call: LlmCall, reply: LlmReply) -> dict[str, Any]:
+    return {
+        "key": key,
+        "model": call.model,
+        "prompt": call.prompt,
+        "served_by": reply.served_by,
+        "reply": reply.text,
+        "input_tokens": reply.usage.input_tokens,
+        "output_tokens": reply.usage.output_tokens,
+        "created_at": datetime.now(UTC).replace(tzinfo=None),
+    }
 
 
 def open_replies(place: str | Path, *, fresh: bool = False) -> StoredReplies:

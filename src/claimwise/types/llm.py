@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
+
+from claimwise.types.progress import Watch
+
+T = TypeVar("T")
 
 # Why there is no reply. An answer's claims are then unscored with this code.
 FailureCode = Literal[
@@ -18,7 +23,8 @@ FailureCode = Literal[
     "content_filter",  # the provider withheld the reply
     "unparsable",  # a whole reply, but not the JSON that was asked for; asked twice
     "cost_ceiling",  # not sent: it could have cost more than was left
-    "cancelled",  # not sent: the command was stopped
+    "cancelled",  # not sent: the command was stopped; or a batch was, before it came to this one
+    "expired",  # a batch ran out of time before it came to this one
 ]
 
 
@@ -108,6 +114,31 @@ class Asker(Protocol):
         ...
 
 
+# All that is to be asked about but what is in the container, each under a name of its own.
+ListAsks = Callable[[Container[Hashable]], Iterable[tuple[Hashable, Callable[[], object]]]]
+
+
+class Batches(Protocol):
+    """What runs need of a client that asks in batches, beside asking."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether batches are under way that nobody waits for."""
+        ...
+
+    def fetch(self, list_asks: ListAsks, total: int, watch: Watch | None = None) -> None:
+        """Get all replies that asking needs: as many rounds of batches as it takes."""
+        ...
+
+    def replay(self, ask: Callable[[], T]) -> T | None:
+        """Return what asking comes to, now that the replies are there; None: some are missing."""
+        ...
+
+    def check_complete(self) -> None:
+        """Raise an error while batches are under way that nobody waits for."""
+        ...
+
+
 class ReplyCache(Protocol):
     """Replies by key; safe to use from many threads and processes at once."""
 
@@ -121,4 +152,12 @@ class ReplyCache(Protocol):
 
     def drop(self, key: str) -> None:
         """Forget a reply."""
+        ...
+
+
+class BulkReplyCache(ReplyCache, Protocol):
+    """Replies that also come by the thousand."""
+
+    def replace_all(self, replies: Sequence[tuple[str, LlmCall, LlmReply]]) -> None:
+        """Keep replies in place of those under the same keys; on disk when this returns."""
         ...

@@ -13,6 +13,7 @@ class JudgeProgress:
     total: int
     done: int
     unscored: int = 0  # claims without a verdict so far
+    note: str = ""  # what is waited for, as “batch: 3 of 10 requests done”
 
 
 Watch = Callable[[JudgeProgress], None]
