@@ -163,7 +163,7 @@ def test_a_subject_from_another_sentence_is_no_foreign_claim() -> None:
         piece("s2", ("The Great Pyramid of Giza stands 200 meters tall", "false")),
     )
     result, _ = run(PYRAMID, said)
-    assert result.unscored == ()
+    assert [claim.unscored for claim in result.claims] == [None, None]
 
 
 def test_the_question_is_told_and_its_words_are_no_foreign_ones() -> None:
@@ -217,12 +217,16 @@ def test_a_failure_leaves_every_claim_unscored_with_its_code(code: Any) -> None:
     assert len(asker.calls) == 1
 
 
-def test_a_piece_left_empty_is_shown_beside_the_rate() -> None:
+def test_a_piece_left_empty_leaves_the_bounds_open() -> None:
     result, asker = run(TWO, reply(piece("s1", PARIS), piece("s2")))
     assert [each.piece for each in result.skipped] == ["s2"]
     assert "skipped_piece" in result.flags
-    assert result.factual_precision == 1.0
-    assert result.unscored == ()
+    assert (result.factual_precision, result.bounds) == (1.0, (0.5, 1.0))
+    assert [(each.unscored, each.detail) for each in result.unscored] == [
+        ("skipped_piece", "the judge labelled nothing of it")
+    ]
+    document = to_factcheck_document(result)["claimwise"]
+    assert (document["counts"]["unscored"], document["unscored"][0]["piece"]) == (1, "s2")
     assert len(asker.rejected) == 1  # not kept: in a stored run the claim is unscored
     opinion = "I think it is lovely."
     result, _ = run(f"{PARIS[0]} {opinion}", reply(piece("s1", PARIS), piece("s2")))
@@ -239,8 +243,9 @@ def test_a_half_that_is_left_out_is_shown() -> None:
 
 
 def test_no_rate_without_true_or_false() -> None:
-    said = reply(piece("s1", (PARIS[0], "unverifiable")), piece("s2", (BERLIN[0], "non_factual")))
-    result, _ = run(TWO, said)
+    opinion = "I think it is lovely."
+    said = reply(piece("s1", (PARIS[0], "unverifiable")), piece("s2", (opinion, "non_factual")))
+    result, _ = run(f"{PARIS[0]} {opinion}", said)
     assert result.factual_precision is None
     assert to_factcheck_document(result)["factual_precision"] is None
     assert result.bounds is None
@@ -301,15 +306,15 @@ def test_a_compound_claim_is_sent_back_once() -> None:
         LlmFailure(code="timeout", detail=""),
     ],
 )
-def test_what_comes_back_unusable_leaves_the_claim_flagged(second: Any) -> None:
+def test_what_comes_back_unusable_leaves_the_claim_out_of_the_rate(second: Any) -> None:
     result, asker = run(COMPOUND, reply(piece("s1", (COMPOUND, "true"))), second)
     [claim] = result.claims
     if not isinstance(second, LlmFailure):
         assert asker.calls[1] in asker.rejected  # not kept: the next attempt may be better
-    assert claim.label == "true"
-    assert "compound" in claim.flags
-    assert result.factual_precision == 1.0
-    assert result.precision_unflagged is None
+    assert (claim.label, claim.said, claim.unscored) == (None, "true", "compound")
+    assert claim.detail.startswith("the judge says true, but it still joins two facts")
+    assert (result.factual_precision, result.precision_as_labelled) == (None, 1.0)
+    assert (result.set_aside, result.bounds) == ({"compound": 1}, (0.0, 1.0))
     assert any("hide a wrong half" in warning for warning in result.warnings)
 
 
@@ -325,16 +330,25 @@ def test_no_resplit_sends_nothing_back() -> None:
     assert "compound" in result.claims[0].flags
 
 
-def test_opinions_count_and_are_shown_apart() -> None:
+def test_opinions_are_shown_and_do_not_count() -> None:
     answer = "Hamlet is the most important play in English. Shakespeare wrote Hamlet."
     said = reply(
         piece("s1", ("Hamlet is the most important play in English.", "true")),
         piece("s2", ("Shakespeare wrote Hamlet.", "false")),
     )
     result, _ = run(answer, said)
-    assert result.claims[0].flags == ("opinion",)
-    assert result.factual_precision == 0.5
-    assert result.precision_unflagged == 0.0
+    assert (result.claims[0].unscored, result.claims[0].said) == ("opinion", "true")
+    assert (result.factual_precision, result.precision_as_labelled) == (0.0, 0.5)
+    assert to_factcheck_document(result)["claimwise"]["set_aside"] == {"opinion": 1}
+
+
+def test_a_fact_called_non_factual_does_not_leave_the_denominator() -> None:
+    result, _ = run(TWO, reply(piece("s1", PARIS), piece("s2", (BERLIN[0], "non_factual"))))
+    assert (result.claims[1].unscored, result.claims[1].said) == (
+        "called_non_factual",
+        "non_factual",
+    )
+    assert (result.factual_precision, result.bounds) == (1.0, (0.5, 1.0))
 
 
 def test_a_fact_found_in_an_opinion_is_flagged() -> None:
@@ -499,7 +513,8 @@ def test_every_piece_is_labelled_unscored_or_skipped(pieces: list[dict[str, Any]
     if rate is not None:
         assert bounds is not None
         assert bounds[0] <= rate <= bounds[1]
-    assert sum(result.counts.values()) + len(result.unscored) == len(result.claims)
+    shown = len(result.claims) + len(result.skipped)
+    assert sum(result.counts.values()) + len(result.unscored) == shown
 
 
 @given(st.text())

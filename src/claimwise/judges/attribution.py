@@ -9,8 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from claimwise.text.words import COMMON_STEMS, read_stems
+from claimwise.text.words import COMMON_STEMS, find_stem, read_stems
 
+_NUMBERS = frozenset(
+    map(
+        find_stem,
+        "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty "
+        "seventy eighty ninety hundred thousand million billion dozen percent".split(),
+    )
+)
 # The least share of a claim's content words that must stand in the answer.
 _OWN_WORDS = 0.5
 
@@ -38,9 +45,14 @@ class Wordings:
         if told.isdisjoint(own):
             return not told and not own
         known = told & self._all
-        if len(known) < _OWN_WORDS * len(told):
+        if len(known) < _OWN_WORDS * len(leave_out_numbers(told, known)):
             return False
         return known <= own or not any(known <= other for other in self._own.values())
+
+    def takes_in(self, claim: str, piece: str) -> bool:
+        """Tell whether a claim says another piece, too, of which its own says less."""
+        own, told = self._own[piece], read_telling(claim)
+        return any(other and other <= told and not other <= own for other in self._own.values())
 
     def allow(self, piece: str, claims: int) -> bool:
         """Tell whether a piece may hold so many claims: no more than it has content words."""
@@ -58,4 +70,10 @@ def find_share(text: str, said: Iterable[str]) -> float:
     own, others = read_telling(text), [read_telling(each) for each in said]
     if not own:
         return float(bool(others))
-    return len(own.intersection(frozenset().union(*others))) / len(own)
+    known = own.intersection(frozenset().union(*others))
+    return len(known) / (len(leave_out_numbers(own, known)) or 1)
+
+
+def leave_out_numbers(stems: frozenset[str], known: frozenset[str]) -> frozenset[str]:
+    """Return words without numbers that others write differently: “two thousand”, “2,000”."""
+    return frozenset(s for s in stems if s in known or not (s in _NUMBERS or s[0].isdigit()))

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from claimwise.judges.attribution import Wordings, find_share
+from claimwise.judges.kept_facts import CHANGED_FACT, KeptFacts
 from claimwise.llm.fencing import neutralise_text
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
@@ -38,6 +39,15 @@ _MOST_TOKENS = 16_000
 # what falls below was left out.
 _TOLD_WORDS = 0.5
 _PART_WORDS = 0.8
+# Why a claim has no label, in words, for codes that say nothing else.
+_WHY = {
+    "missing_id": "the judge's reply leaves it out",
+    "duplicate_id": "the judge's reply has its sentence twice",
+    "skipped_piece": "the judge labelled nothing of it",
+    "too_many_claims": "the judge made more claims of it than it has words",
+    "empty_claim": "the judge's claim has no text",
+    "foreign_claim": "the answer's sentence does not say this",
+}
 _NO_FRAME = Frame()
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
@@ -58,10 +68,18 @@ class ReplyPiece(msgspec.Struct):
 
 
 class ClosedBookReply(msgspec.Struct):
-    """What the prompts ask for. Other fields, as a rate of the model's own, are not read."""
+    """What the prompts ask for: claims under the ids of pieces, or all claims in one list.
 
-    pieces: list[ReplyPiece]
+    Other fields, as a rate of the model's own, are not read.
+    """
+
+    pieces: list[ReplyPiece] | None = None
+    claims: list[ReplyClaim] | None = None
     summary_basis: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.pieces is None) == (self.claims is None):
+            raise ValueError("expected either “pieces” or “claims”")
 
 
 class JudgedReply(NamedTuple):
@@ -132,6 +150,7 @@ class ClosedBookJudge:
         length = sum(map(len, texts.values()))
         inputs = prompt.select_inputs(
             pieces=write_pieces(texts),
+            model_output="\n".join(texts.values()),
             domain_hint=_show(frame.domain_hint),
             question=_show(frame.question),
         )
@@ -156,13 +175,18 @@ class ClosedBookJudge:
             lost = [c for piece in pieces for c in _give_up(piece, heard.code, heard.detail)]
             return JudgedReply(lost, meter.spent)
         reply, raw = heard
-        found = Counter(piece.id for piece in reply.pieces)
-        given = {piece.id: piece.claims for piece in reply.pieces}
-        words = Wordings((piece.text for piece in pieces), frame.question or "")
-        claims = [c for piece in pieces for c in _read_piece(piece, found, given, words)]
-        skipped = tuple(
-            c for p in pieces if found[p.id] == 1 for c in _find_skipped(p, given[p.id])
-        )
+        reader = _PieceReader(pieces, frame.question or "")
+        listed = reader.gather(reply)
+        found = Counter(piece.id for piece in listed)
+        given = {piece.id: piece.claims for piece in listed}
+        claims: list[FactClaim] = []
+        skipped: list[FactClaim] = []
+        for piece in pieces:
+            read = reader.read(piece, found, given)
+            claims += read
+            skipped += (
+                reader.find_skipped(piece, given[piece.id], read) if found[piece.id] == 1 else ()
+            )
         if skipped or any(claim.unscored for claim in claims):
             # Only replies that serve in full are kept: the next attempt may get one.
             self.client.reject(call, raw)
@@ -173,7 +197,7 @@ class ClosedBookJudge:
             summary,
             shortened,
             raw.served_by,
-            skipped=skipped,
+            skipped=tuple(skipped),
             invented=tuple(sorted(found.keys() - {piece.id for piece in pieces})),
         )
 
@@ -193,14 +217,18 @@ class ClosedBookJudge:
         if isinstance(heard, LlmFailure):
             return [[claim] for claim in claims], meter.spent
         reply, raw = heard
-        found = Counter(piece.id for piece in reply.pieces)
-        given = {piece.id: piece.claims for piece in reply.pieces}
+        wholes = [
+            AnswerPiece(id=name, text=claim.text, start=claim.start, end=claim.end)
+            for name, claim in zip(ids, claims, strict=True)
+        ]
+        listed = _PieceReader(wholes).gather(reply)
+        found = Counter(piece.id for piece in listed)
+        given = {piece.id: piece.claims for piece in listed}
         parts, whole_reply = [], True
-        for name, claim in zip(ids, claims, strict=True):
-            whole = AnswerPiece(id=name, text=claim.text, start=claim.start, end=claim.end)
-            read = _read_piece(whole, found, given, Wordings([whole.text]))
-            told = find_share(claim.text, (part.text for part in read))
-            usable = told >= _PART_WORDS and all(part.label for part in read)
+        for whole, claim in zip(wholes, claims, strict=True):
+            reader = _PieceReader([whole])
+            read = reader.read(whole, found, given)
+            usable = all(part.label for part in read) and reader.is_covered(whole.text, read)
             parts.append([_move(part, claim.piece) for part in read] if usable else [claim])
             whole_reply = whole_reply and usable
         if not whole_reply:
@@ -257,63 +285,122 @@ def _give_up(piece: AnswerPiece, code: str, detail: str = "") -> list[FactClaim]
             start=claim.start,
             end=claim.end,
             unscored=code,
-            detail=detail,
+            detail=detail or _WHY.get(code, ""),
         )
         for claim in piece.factual
     ]
 
 
-def _find_skipped(piece: AnswerPiece, given: Sequence[ReplyClaim]) -> list[FactClaim]:
-    """Return the piece's own claims that the model's hardly mention: it passed over them."""
-    return [
-        lost
-        for claim, lost in zip(piece.factual, _give_up(piece, "skipped_piece"), strict=True)
-        if find_share(claim.text, (said.text for said in given)) < _TOLD_WORDS
-    ]
+class _PieceReader:
+    """Reads a reply claim by claim, and holds every claim against the piece that it stands for."""
+
+    def __init__(self, pieces: Sequence[AnswerPiece], question: str = "") -> None:
+        texts = [piece.text for piece in pieces]
+        self._pieces = pieces
+        self._words = Wordings(texts, question)
+        self._facts = KeptFacts("\n".join([*texts, question]))
+
+    def gather(self, reply: ClosedBookReply) -> list[ReplyPiece]:
+        """Return what a reply has for every piece.
+
+        Claims in one list go to the piece that says them: the one whose facts they keep, and of
+        several the one with most of their words. A piece to which none goes has no claim.
+        """
+        if reply.pieces is not None:
+            return reply.pieces
+        listed = {piece.id: ReplyPiece(piece.id, []) for piece in self._pieces}
+        for claim in reply.claims or ():
+            listed[self._find_piece(claim.text).id].claims.append(claim)
+        return list(listed.values())
+
+    def _find_piece(self, text: str) -> AnswerPiece:
+        def rank(piece: AnswerPiece) -> tuple[bool, bool, float]:
+            owns = self._words.own(text, piece.text)
+            return owns, owns and self._find_change(text, piece, ()) is None, _share(text, piece)
+
+        return max(self._pieces, key=rank)
+
+    def read(
+        self, piece: AnswerPiece, found: Counter[str], given: dict[str, list[ReplyClaim]]
+    ) -> list[FactClaim]:
+        """Return the claims of a piece, or its own ones as unscored if its id is not there once."""
+        if found[piece.id] == 0:
+            return _give_up(piece, "missing_id")
+        if found[piece.id] > 1:
+            return _give_up(piece, "duplicate_id") or [_fail(piece, piece.text, "duplicate_id")]
+        claims = given[piece.id]
+        if not self._words.allow(piece.text, len(claims)):
+            code = "too_many_claims"
+            return _give_up(piece, code) or [_fail(piece, piece.text, code)]
+        said = [claim.text for claim in claims]
+        return merge_repeated(self._read_claim(claim, piece, said) for claim in claims)
+
+    def _read_claim(self, claim: ReplyClaim, piece: AnswerPiece, said: Sequence[str]) -> FactClaim:
+        text = " ".join(claim.text.split())
+        if not text:
+            return _fail(piece, piece.text, "empty_claim")
+        if claim.label not in FACT_LABELS:
+            return _fail(piece, text, "bad_label", f"found {claim.label[:40]!r}")
+        if not self._words.own(text, piece.text):
+            return _fail(piece, text, "foreign_claim")
+        change = self._find_change(text, piece, said)
+        if change is not None:
+            return _fail(piece, text, CHANGED_FACT, change)
+        basis, shortened = cut_words(claim.decision_basis, BASIS_WORDS)
+        flags: tuple[ClaimFlag, ...] = ("shortened",) if shortened else ()
+        label: FactLabel = claim.label
+        return FactClaim(
+            text=text,
+            label=label,
+            decision_basis=basis,
+            piece=piece.id,
+            start=piece.start,
+            end=piece.end,
+            flags=flags,
+        )
+
+    def _find_change(self, text: str, piece: AnswerPiece, said: Sequence[str]) -> str | None:
+        own = [claim.wording for claim in piece.factual]
+        return self._facts.find_change(text, piece.text, own, said)
+
+    def find_skipped(
+        self, piece: AnswerPiece, given: Sequence[ReplyClaim], read: Sequence[FactClaim]
+    ) -> list[FactClaim]:
+        """Return the piece's own claims that the model passed over.
+
+        Its claims hardly mention them, or lack a number, date or name of them. A claim that was
+        rejected stands for what it is about, which is not counted a second time.
+        """
+        texts = [claim.text for claim in given]
+        rejected = [claim.text for claim in read if claim.unscored]
+        skipped = []
+        for claim, lost in zip(piece.factual, _give_up(piece, "skipped_piece"), strict=True):
+            if find_share(claim.text, texts) < _TOLD_WORDS:
+                skipped.append(lost)
+            elif not rejected or find_share(claim.text, rejected) < _TOLD_WORDS:
+                why = self._facts.find_lost(claim.wording, texts)
+                skipped += [] if why is None else [msgspec.structs.replace(lost, detail=why)]
+        return skipped
+
+    def is_covered(self, text: str, parts: Sequence[FactClaim]) -> bool:
+        """Tell whether parts say together what the whole says."""
+        said = [part.text for part in parts]
+        told = find_share(text, said) >= _PART_WORDS
+        return told and self._facts.find_lost(text, said) is None
 
 
-def _read_piece(
-    piece: AnswerPiece,
-    found: Counter[str],
-    given: dict[str, list[ReplyClaim]],
-    words: Wordings,
-) -> list[FactClaim]:
-    """Return the claims of a piece, or its own ones as unscored when its id is not there once."""
-    if found[piece.id] == 0:
-        return _give_up(piece, "missing_id")
-    if found[piece.id] > 1:
-        return _give_up(piece, "duplicate_id") or [_fail(piece, piece.text, "duplicate_id")]
-    claims = given[piece.id]
-    if not words.allow(piece.text, len(claims)):
-        return _give_up(piece, "too_many_claims") or [_fail(piece, piece.text, "too_many_claims")]
-    return merge_repeated(_read_claim(claim, piece, words) for claim in claims)
-
-
-def _read_claim(claim: ReplyClaim, piece: AnswerPiece, words: Wordings) -> FactClaim:
-    text = " ".join(claim.text.split())
-    if not text:
-        return _fail(piece, piece.text, "empty_claim")
-    if claim.label not in FACT_LABELS:
-        return _fail(piece, text, "bad_label", f"found {claim.label[:40]!r}")
-    if not words.own(text, piece.text):
-        return _fail(piece, text, "foreign_claim")
-    basis, shortened = cut_words(claim.decision_basis, BASIS_WORDS)
-    flags: tuple[ClaimFlag, ...] = ("shortened",) if shortened else ()
-    label: FactLabel = claim.label
-    return FactClaim(
-        text=text,
-        label=label,
-        decision_basis=basis,
-        piece=piece.id,
-        start=piece.start,
-        end=piece.end,
-        flags=flags,
-    )
+def _share(text: str, piece: AnswerPiece) -> float:
+    return find_share(text, [piece.text, *(claim.wording for claim in piece.factual)])
 
 
 def _fail(piece: AnswerPiece, text: str, code: str, detail: str = "") -> FactClaim:
     return FactClaim(
-        text=text, piece=piece.id, start=piece.start, end=piece.end, unscored=code, detail=detail
+        text=text,
+        piece=piece.id,
+        start=piece.start,
+        end=piece.end,
+        unscored=code,
+        detail=detail or _WHY.get(code, ""),
     )
 
 
