@@ -102,6 +102,12 @@ def test_word_limits_hold_in_scripts_without_spaces() -> None:
     assert cut_words("建于公元前2560年", 5) == ("建于公元前2560年", False)
 
 
+@pytest.mark.parametrize("letter", ["ข", "ລ", "မ", "ក", "ང", "ｱ", "\U00020000", "한 "])
+def test_word_limits_count_letters_where_no_space_ends_a_word(letter: str) -> None:
+    assert cut_words(letter * 400, 20)[1]
+    assert cut_words(letter * 20, 20) == ((letter * 20).strip(), False)
+
+
 @given(st.dictionaries(st.from_regex(r"\As[1-9]\d?\Z"), st.text(), min_size=1))
 def test_written_pieces_read_back_under_their_ids(texts: dict[str, str]) -> None:
     found = read_pieces(write_pieces(texts))

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from claimwise.decompose.answers import split_sentences
 from claimwise.decompose.joins import joins_facts
 from claimwise.decompose.kinds import classify, is_opinion
-from claimwise.judges.closed_book import ClosedBookJudge, JudgedReply, merge_repeated
+from claimwise.judges.closed_book import ClosedBookJudge, JudgedReply
+from claimwise.judges.closed_book_replies import merge_repeated
 from claimwise.judges.doubts import find_field, has_specifics, has_value_words
 from claimwise.report.format import pluralize
 from claimwise.types.closed_book import (

@@ -9,15 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from claimwise.text.words import COMMON_STEMS, find_stem, read_stems
+from claimwise.judges.kept_words import load_kept_words
+from claimwise.text.words import COMMON_STEMS, read_stems
 
-_NUMBERS = frozenset(
-    map(
-        find_stem,
-        "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty "
-        "seventy eighty ninety hundred thousand million billion dozen percent".split(),
-    )
-)
+_NUMBERS = load_kept_words("numbers")
 # The least share of a claim's content words that must stand in the answer.
 _OWN_WORDS = 0.5
 
@@ -45,7 +40,7 @@ class Wordings:
         if told.isdisjoint(own):
             return not told and not own
         known = told & self._all
-        if len(known) < _OWN_WORDS * len(leave_out_numbers(told, known)):
+        if len(known) < _OWN_WORDS * (len(known) + count_words(told - known)):
             return False
         return known <= own or not any(known <= other for other in self._own.values())
 
@@ -71,9 +66,10 @@ def find_share(text: str, said: Iterable[str]) -> float:
     if not own:
         return float(bool(others))
     known = own.intersection(frozenset().union(*others))
-    return len(known) / (len(leave_out_numbers(own, known)) or 1)
+    missing = count_words(own - known)
+    return len(known) / (len(known) + missing) if missing else 1.0
 
 
-def leave_out_numbers(stems: frozenset[str], known: frozenset[str]) -> frozenset[str]:
-    """Return words without numbers that others write differently: “two thousand”, “2,000”."""
-    return frozenset(s for s in stems if s in known or not (s in _NUMBERS or s[0].isdigit()))
+def count_words(stems: frozenset[str]) -> int:
+    """Return how many of some stems are no number: numbers have several forms (“two”, “2”)."""
+    return sum(not (stem in _NUMBERS or stem[0].isdigit()) for stem in stems)

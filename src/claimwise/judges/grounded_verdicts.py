@@ -36,8 +36,8 @@ def settle_verdict(
 
     A verdict that should rest on a quote and has none that a source says is unscored, or unlinked
     if that was asked for: also when a source says something similar. One whose quote is too thin
-    to carry the claim, or says the reverse of what the verdict says, is unscored. A supported claim is stale when no source that still holds has
-    its quote.
+    to carry the claim, or says the reverse of what the verdict says, is unscored. A supported
+    claim is stale when no source that still holds has its quote.
     """
     basis = _cut_words(entry.basis)
     if entry.verdict == "unlinked":

@@ -1,8 +1,8 @@
 """Writes numbers and dates in one way, so that two wordings of a fact read alike.
 
 “Two hundred and fifty” is 250, “the third” the 3rd, “two-thirds” 2/3, “20/07/1969” 1969-07-20,
-“EUR 5” €5 and “1 000” 1000. English words alone; a bare “one” is mostly a pronoun and stays. A
-date of which both day and month may be either (03/05/2024) stays as it is.
+“EUR 5” €5, “half of” 50% of and “1 000” 1000. English words alone; a bare “one” is mostly a
+pronoun and stays. A date of which both day and month may be either (03/05/2024) stays as it is.
 """
 
 from __future__ import annotations
@@ -58,8 +58,24 @@ _SLASHED = re.compile(r"(?<![\w/.-])(\d{1,4})([/.])(\d{1,2})\2(\d{2,4})(?![\w/-]
 _CODED = re.compile(r"\b(eur|usd|us\$|gbp|jpy)\s?(?=\d)", re.IGNORECASE)
 _DEGREES = re.compile(r"(?<=\d)\s?(?:degrees?|°)\s?(c|f)(?:elsius|entigrade|ahrenheit)?\b", re.I)
 _MINUS = re.compile(r"\b(?:minus|negative)\s(?=\d)", re.IGNORECASE)
+_SPEEDS = (
+    (
+        re.compile(r"(?<=\d)\s?(?:kilomet(?:re|er)s?|km) (?:per|an|a) hour\b", re.IGNORECASE),
+        " km/h",
+    ),
+    (re.compile(r"(?<=\d)\s?miles? (?:per|an|a) hour\b", re.IGNORECASE), " mph"),
+)
+_SHARES = {"half": "50%", "1/2": "50%", "1/4": "25%", "a quarter": "25%", "3/4": "75%"}
+_SHARE = re.compile(r"\b(1/2|1/4|3/4|half|a quarter) of\b", re.IGNORECASE)
+_QUARTER = re.compile(r"\bQ([1-4])\b")
+_DECADE = re.compile(r"\b(the )(twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies\b", re.IGNORECASE)
+_DECADES = ("twent", "thirt", "fort", "fift", "sixt", "sevent", "eight", "ninet")
 _SIGN = re.compile(f"[{''.join(_SIGNS)}]")
 _NUMERAL = re.compile(r"(?<=[a-z] )(?:XVIII|XVI|XIV|XIII|XII|XI|XV|VIII|VII|VI|IV|IX|III|II)\b")
+
+
+# “World War I”, not “Yesterday I went”.
+_FIRST = re.compile(r"(?<=\w )([A-Z][a-z]+) I\b(?!['’])")
 
 
 def write_figures(text: str) -> str:
@@ -73,8 +89,14 @@ def write_figures(text: str) -> str:
         text = _CODED.sub(lambda found: _CODES[found[1].lower()], text)
         text = _DEGREES.sub(lambda found: f" °{found[1].upper()}", text)
         text = _MINUS.sub("-", text)
+        text = _QUARTER.sub(lambda found: f"{_write_ordinal(int(found[1]))} quarter", text)
+        for pattern, unit in _SPEEDS:
+            text = pattern.sub(unit, text)
+    text = _SHARE.sub(lambda found: f"{_SHARES[found[1].lower()]} of", text)
+    text = _DECADE.sub(lambda found: f"{found[1]}19{_DECADES.index(found[2].lower()) + 2}0s", text)
     if not text.isascii():
         text = _SIGN.sub(lambda found: _SIGNS[found.group()], text)
+    text = _FIRST.sub(r"\1 1", text)
     return _NUMERAL.sub(lambda found: str(_ROMAN[found.group()]), text)
 
 
