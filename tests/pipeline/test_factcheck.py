@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import claimwise
 from claimwise.fact_check.answer import cut_pieces, factcheck_answer
 from claimwise.fact_check.report import to_factcheck_document
 from claimwise.judges.closed_book import ClosedBookJudge
+from claimwise.llm.prompts import load_prompt
 from claimwise.types.closed_book import FACT_LABELS, FactCheckResult, Frame
 from claimwise.types.llm import LlmCall, LlmFailure
 from support.closed_book import ScriptedAsker, label_pieces, read_pieces
@@ -103,6 +105,73 @@ def test_the_worked_example_of_the_spec() -> None:
     for claim in ours["claims"]:
         assert PYRAMID[claim["start"] : claim["end"]].endswith(".")
     json.dumps(document)
+
+
+CARD = """Split the model output into atomic claims and label each of them.
+
+Model output:
+{{model_output}}
+
+Field (may be empty):
+{{domain_hint}}
+
+Return ONLY {"claims": [{"text": …, "label": …, "decision_basis": …}], "factual_precision": …,
+"summary_basis": …}
+"""
+
+
+def test_a_prompt_card_and_its_reply_work_as_they_stand(tmp_path: Path) -> None:
+    path = tmp_path / "Per-claim judge.txt"
+    path.write_text(CARD, encoding="utf-8")
+    asker = ScriptedAsker(EXPECTED)
+    judge = ClosedBookJudge(asker, prompt=load_prompt(path))
+    result = factcheck_answer(PYRAMID, judge, Frame(domain_hint="Egyptology"))
+    document = to_factcheck_document(result)
+    ours = document.pop("claimwise")
+    assert document == EXPECTED
+    assert ours["judge"] == "judge:per-claim-judge@1:scripted:one"
+    assert [claim["piece"] for claim in ours["claims"]] == ["s1", "s1", "s1", "s2", "s2"]
+    [call] = asker.calls
+    assert "stands 200 meters tall" in call.user
+    assert "Egyptology" in call.user
+    assert "{{" not in call.user
+
+
+def test_a_list_of_claims_is_held_against_the_answer_too() -> None:
+    claims = [
+        EXPECTED["claims"][0],
+        {"text": "The Great Pyramid stands 146 meters tall", "label": "true"},
+        {"text": "The Sphinx has a broken nose", "label": "true"},
+    ]
+    result, asker = run(PYRAMID, {"claims": claims, "summary_basis": ""})
+    assert [(claim.piece, claim.label, claim.unscored) for claim in result.claims] == [
+        ("s1", "true", None),
+        ("s1", None, "foreign_claim"),
+        ("s2", None, "changed_fact"),
+    ]
+    assert [(claim.text[-15:], claim.detail) for claim in result.skipped] == [
+        ("r Pharaoh Khufu", "no claim names Pharaoh Khufu"),
+        ("still standing.", "the judge labelled nothing of it"),
+        ("imestone blocks", "the judge labelled nothing of it"),
+    ]
+    assert result.bounds == (1 / 6, 1.0)
+    assert asker.rejected == asker.calls
+
+
+@pytest.mark.parametrize("said", [{}, {"pieces": [], "claims": []}])
+def test_a_reply_has_either_form(said: dict[str, Any]) -> None:
+    result, asker = run(TWO, {**said, "summary_basis": ""})
+    assert {claim.unscored for claim in result.claims} == {"unparsable"}
+    assert len(asker.calls) == 3
+
+
+def test_parts_of_a_compound_claim_keep_its_facts() -> None:
+    corrected = (PARTS[0], ("Marie Curie won the Nobel Prize in 1903.", "true"))
+    for parts in (corrected, ((PARTS[0][0], "true"), ("Marie Curie won the Nobel Prize.", "true"))):
+        result, _ = run(
+            COMPOUND, reply(piece("s1", (COMPOUND, "true"))), reply(piece("c1", *parts))
+        )
+        assert [claim.unscored for claim in result.claims] == ["compound"]
 
 
 def test_from_python_with_a_judge_of_ones_own() -> None:

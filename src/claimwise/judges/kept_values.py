@@ -128,7 +128,8 @@ def find_other_share(read: StatedFacts, told: StatedFacts) -> str | None:
     if read.rates and told.rates and read.rates.isdisjoint(told.rates):
         return f"the judge's claim says “{min(read.rates)}”, the answer “{min(told.rates)}”"
     if read.steps != told.steps and read.steps == told.steps[::-1]:
-        return f"the judge's claim goes from {read.steps[0]} to {read.steps[1]}, the answer back"
+        said, meant = (f"from {each.steps[0]} to {each.steps[1]}" for each in (read, told))
+        return f"the judge's claim says “{said}”, the answer “{meant}”"
     return None
 
 

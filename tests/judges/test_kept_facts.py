@@ -1,0 +1,74 @@
+"""A model that judges may not change what it judges: replies by hand, hostile and harmless."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from claimwise.judges.kept_facts import KeptFacts
+from judges.reply_cases import find_refused, judge_case, read_cases
+
+HOSTILE = read_cases("hostile")
+HARMLESS = read_cases("harmless")
+ASKED_KINDS = {
+    "figure corrected", "negation dropped", "negation added", "name exchanged", "unit changed",
+    "piece empty", "claim missing", "claim merged", "opinion called true",
+    "fact called non_factual", "quote reversed",
+}  # fmt: skip
+
+
+def test_the_cases_cover_every_kind_in_every_mode() -> None:
+    assert len(HOSTILE) >= 60
+    assert {case["kind"] for case in HOSTILE} >= ASKED_KINDS
+    modes = Counter(case["mode"] for case in HOSTILE)
+    assert min(modes[mode] for mode in ("closed-book", "single", "two-pass", "batch")) >= 10
+    assert len(HARMLESS) >= 100
+    assert len({case["kind"] for case in HARMLESS}) >= 10
+
+
+@pytest.mark.parametrize("case", HOSTILE, ids=lambda case: f"{case['mode']}: {case['kind']}")
+def test_a_hostile_reply_counts_in_no_headline(case: dict[str, Any]) -> None:
+    found = judge_case(case)
+    assert set(found.counted) <= set(case["honest"])
+    assert sorted({code for _, code, _ in found.unscored}) == case["codes"]
+    assert all(reason for _, _, reason in found.unscored)
+    assert found.bounds is not None
+    assert found.bounds[0] < found.bounds[1]
+
+
+@pytest.mark.parametrize("mode", ["closed-book", "single", "two-pass"])
+def test_harmless_rephrasings_are_accepted(mode: str) -> None:
+    refused = [why for case in HARMLESS for why in find_refused(case, mode)]
+    assert len(refused) <= 0.1 * len(HARMLESS), "\n".join(refused)
+
+
+def test_the_reason_names_what_differs() -> None:
+    facts = KeptFacts()
+    told = facts.find_change("It stands 146 m tall.", "It stands 200 m tall.")
+    assert told == "the judge's claim says 146 m, the answer 200 m"
+    told = facts.find_change("Khufu built it.", "Khafre built it.")
+    assert told == "the judge's claim names Khufu, the answer Khafre"
+    told = facts.find_change("It is not open.", "It is open.")
+    assert told == "the judge's claim denies what the answer says"
+
+
+def test_a_name_may_come_from_the_answer_unless_it_replaces_one() -> None:
+    facts = KeptFacts("Apollo 11 and Apollo 12 flew to the Moon. It carried three men for NASA.")
+    piece = "It carried three men for NASA."
+    assert facts.find_change("Apollo 11 carried three men for NASA.", piece) is None
+    assert facts.find_change("Apollo 13 carried three men for NASA.", piece) is not None
+    assert facts.find_change("It carried three men for Apollo.", piece) is not None
+
+
+def test_what_no_claim_says_is_lost() -> None:
+    facts = KeptFacts()
+    whole = "Ann Lee moved to Oslo on 3 May 2020 with 2 cats."
+    assert (
+        facts.find_lost(whole, ["Ann Lee moved to Oslo with two cats.", "It was 2020-05-03."])
+        is None
+    )
+    assert facts.find_lost(whole, ["Ann moved to Oslo on 3 May 2020."]) == "no claim says 2"
+    assert facts.find_lost(whole, ["Ann moved with 2 cats on 3 May 2020."]) == "no claim names Oslo"
+    assert facts.find_lost(whole, ["Ann moved to Oslo with 2 cats."]) == "no claim says 3 May 2020"
