@@ -18,6 +18,8 @@ _REFUSING = re.compile(
     r"prevent|reject|absen|exclud|rarely|seldom|hardly|scarcely|barely)\w*(?!\s+to\b)"
 )
 _ONLY = re.compile(r"\b(?:only|solely|exclusively|unique|sole)\b")
+_FREE = re.compile(r"\bfree\b")
+_PRICE = re.compile(r"\b(?:cost|charge|fee|pay|price)\w*")
 _DENYING = frozenset(("never", "no", "not", "none"))  # read as denials
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "non-")
 _NO_DENIALS = load_kept_words("no denials")
@@ -55,7 +57,7 @@ def find_reversal(read: StatedFacts, told: StatedFacts) -> str | None:
     turned = _find_turned_word(read, told)
     if (mine != theirs) == (turned is not None):
         return None
-    if mine != theirs and _says_only(read.facts, told.facts):
+    if mine != theirs and _is_made_up_for(read.facts, told.facts):
         return None
     if turned is not None:
         return _describe_turn(*turned)
@@ -81,7 +83,8 @@ def _denies(told: TextFacts, claim: TextFacts) -> bool:
     for start, _ in told.denials:
         low, high = told.clause_of(start)
         inside = {w.stem for w in told.telling if low <= w.start < high}
-        denied = {w.stem for w in told.telling if start <= w.start < high}
+        # “but tuples are not” denies what stands before it.
+        denied = {w.stem for w in told.telling if start <= w.start < high} or inside
         others = {w.stem for w in told.telling} - inside
         if not (denied - others).isdisjoint(claim.stem_set) or others.isdisjoint(claim.stem_set):
             return True
@@ -104,7 +107,7 @@ def _find_turned_word(read: StatedFacts, told: StatedFacts) -> tuple[str, str] |
     Of a verb such as “lack”, which only one of them has, the other's is "".
     """
     mine, theirs = read.facts, told.facts
-    found = _find_opposite(mine, theirs)
+    found = find_opposite(mine, theirs)
     if found is not None:
         return None if _are_reversed(read, told) else found
     for one, other in ((mine, theirs), (theirs, mine)):
@@ -121,7 +124,8 @@ def _find_turned_word(read: StatedFacts, told: StatedFacts) -> tuple[str, str] |
     return said, meant
 
 
-def _find_opposite(claim: TextFacts, told: TextFacts) -> tuple[str, str] | None:
+def find_opposite(claim: TextFacts, told: TextFacts) -> tuple[str, str] | None:
+    """Return a word of a claim that another text says the opposite of, with that; or None."""
     for place, rivals in claim.opposites:
         found = rivals & told.stem_set - _DENYING
         if claim.stems[place] in _DENYING:
@@ -163,7 +167,12 @@ def _are_reversed(read: StatedFacts, told: StatedFacts) -> bool:
     return places != sorted(places) if compares else places[:1] > places[-1:]
 
 
-def _says_only(mine: TextFacts, theirs: TextFacts) -> bool:
-    """Tell whether “only” on one side makes up for the other's denial: “no other …”."""
+def _is_made_up_for(mine: TextFacts, theirs: TextFacts) -> bool:
+    """Tell whether other words say what a denial on the other side does.
+
+    “Only” for “no other …”; “free” for “no charge”.
+    """
     said, denied = (theirs, mine) if mine.denials else (mine, theirs)
-    return _ONLY.search(said.small) is not None and _ONLY.search(denied.small) is None
+    if _ONLY.search(said.small) is not None and _ONLY.search(denied.small) is None:
+        return True
+    return _FREE.search(said.small) is not None and _PRICE.search(denied.small) is not None

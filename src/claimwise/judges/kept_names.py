@@ -39,7 +39,7 @@ def find_other_name(
         strange = [stem for stem in name.stems if stem not in known]
         if not strange or may_mean(name, told):
             continue
-        if name.start == 0 and len(name.stems) == 1 and _is_form_of(name.text, told):
+        if name.start == 0 and " " not in name.text and _is_form_of(name.text, told):
             continue
         gone = [own for own in told.names if not read.facts.stem_set.issuperset(own.stems)]
         lost = [own for own in gone if read.facts.stem_set.isdisjoint(own.stems)]
@@ -130,8 +130,10 @@ def _find_rival_name(
 
 
 def _find_slot(name: Name, facts: TextFacts) -> str:
-    """Return the small word that a name stands behind; "" for a subject."""
+    """Return the small word that a name stands behind, or a comma; "" for a subject."""
     before = facts.small[: name.start].split("\n")[-1].split()
+    if before and before[-1].endswith(","):
+        return ","
     if before and before[-1] in ("the", "a", "an"):
         before.pop()
     return before[-1] if before and find_stem(before[-1]) in _ROLE_WORDS else ""

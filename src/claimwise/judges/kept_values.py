@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from claimwise.judges.binding import find_misbinding
 from claimwise.judges.evidence import EvidenceIndex, weigh_part
 from claimwise.judges.facts import same_day
+from claimwise.judges.kept_denials import find_opposite
 from claimwise.judges.kept_words import load_kept_words
 from claimwise.judges.stated_facts import StatedFacts, Surroundings, Value, gives, has_value
 from claimwise.text.words import find_stem, is_common
@@ -58,7 +59,8 @@ def _is_same_value(value: Value, other: Value, read: StatedFacts, told: StatedFa
         bare, text = (value, told) if not mine else (other, read)
         return bare.noun is None or bare.noun in text.facts.stem_set
     nouns = {value.noun, other.noun}
-    return len(nouns) == 1 or nouns.isdisjoint(_MEASURES) or None in nouns
+    measured = any(noun and (noun in _MEASURES or " " in noun) for noun in nouns)
+    return len(nouns) == 1 or not measured or None in nouns
 
 
 def _list_adjoining(value: Value, read: StatedFacts) -> frozenset[str]:
@@ -144,7 +146,13 @@ def find_mixture(read: StatedFacts, parts: Sequence[StatedFacts]) -> str | None:
     known = frozenset().union(*(part.labels for part in parts))
     found = [_list_mixed(read, part, known) for part in parts]
     best = min(found, key=len)
-    return f"the judge's claim exchanges {best[0]} of the answer" if best else None
+    if best:
+        return f"the judge's claim exchanges {best[0]} of the answer"
+    fitting = [part for part in parts if all(gives(part, value) for value in read.values)]
+    turned = [find_opposite(read.facts, part.facts) for part in fitting if read.values]
+    if turned and all(turned):
+        return "the judge's claim says “{}” where the answer says “{}”".format(*turned[0])
+    return None
 
 
 def _list_mixed(read: StatedFacts, part: StatedFacts, known: frozenset[str]) -> list[str]:

@@ -18,6 +18,7 @@ from claimwise.text.figures import write_figures
 from claimwise.text.words import find_stem, is_common, read_stems
 
 _UNREAD = "unread"
+_POWERS = ("squar", "cubic")  # as stems
 _DIGITS = re.compile(r"[^\W_]*\d(?:[\w.,:/-]*\w)?")
 _MONTH = re.compile(rf"\b(?:{'|'.join(m.title() for m in MONTHS if len(m) > 4 or m == 'june')})\b")
 _ERA_WORDS = frozenset(("bc", "bce", "ad", "ce"))
@@ -155,12 +156,21 @@ class StatedFacts:
 
 
 def _read_values(amount: Amount, facts: TextFacts) -> list[Value]:
-    noun = facts.counted_by(amount.end)
+    noun = _find_noun(amount, facts)
     if amount.given is None:
         ends = dict.fromkeys((amount.low, amount.high))
         return [Value(amount, end, noun, "") for end in ends]
     after_from = facts.small[: amount.start].rstrip(" $€£¥").endswith("from")
     return [Value(amount, amount.given.value, noun, "" if after_from else amount.hedge)]
+
+
+def _find_noun(amount: Amount, facts: TextFacts) -> str | None:
+    """Return what a number counts; “square” and “cubic” with the unit behind them."""
+    noun = facts.counted_by(amount.end)
+    if noun not in _POWERS:
+        return noun
+    following = facts.text[amount.end :].split()[1:2]
+    return " ".join([noun, *map(find_stem, read_stems(following[0]) if following else [])])
 
 
 def _list_names(facts: TextFacts) -> list[Name]:
@@ -181,7 +191,8 @@ def _trim_name(name: Name) -> Name | None:
     words = name.text.split()
     stems = [s for s in name.stems if s not in _TITLES and s not in _ERA_WORDS and len(s) > 1]
     stems = [s for s in stems if not s[0].isdigit() and s not in MONTHS]
-    if name.start == 0 and words and _COMMON_FORM.search(words[0].lower()):
+    lone = len(words) == 1 or words[1].islower()  # not “Venus Williams”
+    if name.start == 0 and lone and _COMMON_FORM.search(words[0].lower()):
         stems = [s for s in stems if s != find_stem(words[0])]
     return Name(tuple(stems), name.text, name.start, name.end) if stems else None
 

@@ -58,7 +58,9 @@ _SLASHED = re.compile(r"(?<![\w/.-])(\d{1,4})([/.])(\d{1,2})\2(\d{2,4})(?![\w/-]
 _CODED = re.compile(r"\b(eur|usd|us\$|gbp|jpy)\s?(?=\d)", re.IGNORECASE)
 _DEGREES = re.compile(r"(?<=\d)\s?(?:degrees?|°)\s?(c|f)(?:elsius|entigrade|ahrenheit)?\b", re.I)
 _MINUS = re.compile(r"\b(?:minus|negative)\s(?=\d)", re.IGNORECASE)
-_SPEEDS = (
+_WRITTEN = (
+    (re.compile(r"(?<=[mt])re(?=s?\b)"), "er"),  # metre, litre
+    (re.compile(r"\bas (?:much|many|high|long) as (?=[$€£¥]?\d)", re.IGNORECASE), "up to "),
     (
         re.compile(r"(?<=\d)\s?(?:kilomet(?:re|er)s?|km) (?:per|an|a) hour\b", re.IGNORECASE),
         " km/h",
@@ -90,8 +92,8 @@ def write_figures(text: str) -> str:
         text = _DEGREES.sub(lambda found: f" °{found[1].upper()}", text)
         text = _MINUS.sub("-", text)
         text = _QUARTER.sub(lambda found: f"{_write_ordinal(int(found[1]))} quarter", text)
-        for pattern, unit in _SPEEDS:
-            text = pattern.sub(unit, text)
+        for pattern, written in _WRITTEN:
+            text = pattern.sub(written, text)
     text = _SHARE.sub(lambda found: f"{_SHARES[found[1].lower()]} of", text)
     text = _DECADE.sub(lambda found: f"{found[1]}19{_DECADES.index(found[2].lower()) + 2}0s", text)
     if not text.isascii():
