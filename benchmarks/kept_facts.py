@@ -7,7 +7,9 @@ synonyms, “two” for 2, dates in other formats, a name for “it”). Accepte
 it is. Rivals: the package as it was in 0.9.0, from the repository's history (half of a claim's
 words had to be the answer's), and taking nothing but the answer's own words, letter by letter.
 Asked: every hostile reply caught, 90% of the harmless ones accepted. Whoever wrote the rule wrote
-the replies: read the figures as what it does with replies as plain as these.
+the replies: read the figures as what it does with replies as plain as these. The facts that were
+labelled by hand for ``splitting.py``, long before, are a set that nobody wrote for it: each is said
+as its subject and its words, as a model would; a few of them do leave out a denial.
 """
 
 from __future__ import annotations
@@ -100,6 +102,29 @@ def measure_release() -> dict[str, Any] | str:
     return found
 
 
+def measure_labelled() -> dict[str, int]:
+    """Return how many labelled facts of real-looking answers are taken for the answer's."""
+    from claimwise.fact_check.answer import cut_pieces
+    from claimwise.judges.kept_facts import KeptFacts
+
+    accepted = asked = 0
+    lines = (ROOT / "benchmarks" / "data" / "splitting.jsonl").read_text("utf-8").splitlines()
+    for case in map(json.loads, lines):
+        answer, question = case["answer"], case.get("question") or ""
+        pieces, facts = cut_pieces(answer, question), KeptFacts(f"{answer}\n{question}")
+        for fact in case["claims"]:
+            place = answer.find(fact["says"])
+            piece = next((p for p in pieces if p.start <= place < p.end), None)
+            subject = (fact["subject"] or "").split("|")[0]
+            named = subject.casefold() in fact["says"].casefold()
+            claim = fact["says"] if named else f"{subject} {fact['says']}"
+            if piece is not None:
+                own = [one.wording for one in piece.factual]
+                asked += 1
+                accepted += facts.find_change(claim, piece.text, own, [claim]) is None
+    return {"facts": asked, "accepted": accepted}
+
+
 def count(found: Found) -> tuple[int, int]:
     flat = [one for kind in found.values() for one in kind]
     return sum(flat), len(flat)
@@ -135,6 +160,8 @@ def main() -> None:
     print_tables(rows)
     for line in ours["refused"]:
         print(f"refused: {line}")
+    labelled = measure_labelled()
+    print(f"labelled facts accepted: {labelled['accepted']} of {labelled['facts']}")
     caught, hostile = count(ours["hostile"])
     accepted, harmless = count(ours["harmless"])
     found = {
@@ -145,6 +172,7 @@ def main() -> None:
         "hostile": hostile,
         "harmless": harmless,
         "found": found,
+        "labelled": labelled,
         "cpu_ms_per_answer": round(ours["cpu_ms"], 3),
         "holds": caught == hostile and accepted >= ACCEPTED * harmless,
     }

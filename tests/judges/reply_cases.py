@@ -26,6 +26,12 @@ from claimwise.types.verdicts import CheckRequest
 FOLDER = Path(__file__).parent / "kept_facts"
 _CLAIM = re.compile(r"⟦(?P<id>c\d+) (?P<mark>\w+)⟧\n(?P<text>.*?)\n⟦end (?P=id) ", re.S)
 
+_SETTINGS = {
+    "single": GroundedSettings(mode="single"),
+    "two-pass": GroundedSettings(mode="two-pass"),
+    "batch": GroundedSettings(mode="claims", batch=2),
+}
+
 Said = dict[str, list[dict[str, str]]]
 
 
@@ -119,8 +125,7 @@ def _check_facts(answer: str, model: _Model) -> Outcome:
 
 
 def _check_sources(answer: str, source: str, model: _Model, mode: str) -> Outcome:
-    known = mode == "batch"
-    settings = GroundedSettings(mode="claims" if known else mode, batch=2 if known else None)
+    settings = _SETTINGS[mode]
     document = Source(source_id="source", corpus_ver="-", source_text=source)
     request = CheckRequest(answer=answer, sources=(document,))
     result = check_answer(request, GroundedJudge(model, settings))

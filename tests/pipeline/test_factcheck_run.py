@@ -128,7 +128,7 @@ def test_labels_that_say_little_are_stored_as_unscored_with_what_was_said(store:
     codes = {"changed_fact": 1, "compound": 1, "opinion": 1, "called_non_factual": 1}
     assert result.unscored == codes
     assert (result.factual_precision, result.bounds) == (0.0, (0.0, 0.8))
-    details = dict(store.query("select reason, detail from unscored_claims"))
+    details: dict[str, str] = dict(store.query("select reason, detail from unscored_claims"))
     assert details["changed_fact"] == "the judge's claim says 146 m, the answer 200 m"
     assert details["opinion"].startswith("the judge says true, but it reads like a value judgement")
     told = list(describe_run(result))

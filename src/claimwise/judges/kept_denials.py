@@ -60,13 +60,14 @@ def find_reversal(read: StatedFacts, told: StatedFacts) -> str | None:
     if mine != theirs and _is_made_up_for(read.facts, told.facts):
         return None
     if turned is not None:
-        return _describe_turn(*turned)
+        return describe_turn(*turned)
     if mine:
         return "the judge's claim denies what the answer says"
     return "the judge's claim says what the answer denies"
 
 
-def _describe_turn(said: str, meant: str) -> str:
+def describe_turn(said: str, meant: str) -> str:
+    """Say which words of a claim and of the answer are opposites; one of them may be missing."""
     if not meant:
         return f"the judge's claim says “{said}”, which the answer does not"
     if not said:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from claimwise.judges.binding import find_misbinding
 from claimwise.judges.evidence import EvidenceIndex, weigh_part
 from claimwise.judges.facts import same_day
-from claimwise.judges.kept_denials import find_opposite
+from claimwise.judges.kept_denials import describe_turn, find_opposite
 from claimwise.judges.kept_words import load_kept_words
 from claimwise.judges.stated_facts import StatedFacts, Surroundings, Value, gives, has_value
 from claimwise.text.words import find_stem, is_common
@@ -29,12 +29,11 @@ def find_other_number(read: StatedFacts, told: StatedFacts, around: Surroundings
             return f"the judge's claim says “{said}”, the answer “{meant}”"
         if value.amount.what == "year" and int(value.value) in told.years:
             continue
-        rivals = [other for other in told.values if not gives(read, other)]
-        if value.is_one and not rivals:
-            continue
-        if not rivals and _is_in_a_name(value, read, around.facts):
-            continue
-        return _describe_number(value, rivals)
+        lost = [other for other in told.values if not gives(read, other)]
+        rivals = [other for other in lost if other.amount.what == value.amount.what]
+        excused = not rivals and _is_in_a_name(value, read, around.facts)
+        if not excused and not (value.is_one and not lost):
+            return _describe_number(value, rivals or lost)
     return None
 
 
@@ -81,10 +80,9 @@ def _show(value: Value, read: StatedFacts) -> str:
 
 
 def _describe_number(value: Value, rivals: Sequence[Value]) -> str:
-    alike = [r for r in rivals if r.amount.what == value.amount.what] or list(rivals)
-    if not alike:
+    if not rivals:
         return f"the judge's claim says {value.text}, which the answer does not say here"
-    return f"the judge's claim says {value.text}, the answer {alike[0].text}"
+    return f"the judge's claim says {value.text}, the answer {rivals[0].text}"
 
 
 def find_other_date(read: StatedFacts, told: StatedFacts) -> str | None:
@@ -150,9 +148,8 @@ def find_mixture(read: StatedFacts, parts: Sequence[StatedFacts]) -> str | None:
         return f"the judge's claim exchanges {best[0]} of the answer"
     fitting = [part for part in parts if all(gives(part, value) for value in read.values)]
     turned = [find_opposite(read.facts, part.facts) for part in fitting if read.values]
-    if turned and all(turned):
-        return "the judge's claim says “{}” where the answer says “{}”".format(*turned[0])
-    return None
+    words = turned[0] if turned and None not in turned else None
+    return None if words is None else describe_turn(*words)
 
 
 def _list_mixed(read: StatedFacts, part: StatedFacts, known: frozenset[str]) -> list[str]:

@@ -53,12 +53,14 @@ _MAY_SPELL = re.compile(
     r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twel|teen|ty\b|ty-|fir|sec|thir|"
     r"fif|nin|tieth|dozen|hundred|thousand|illion"
 )
-_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]*\d)")
+_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]*\d)")
 _SLASHED = re.compile(r"(?<![\w/.-])(\d{1,4})([/.])(\d{1,2})\2(\d{2,4})(?![\w/-])")
 _CODED = re.compile(r"\b(eur|usd|us\$|gbp|jpy)\s?(?=\d)", re.IGNORECASE)
 _DEGREES = re.compile(r"(?<=\d)\s?(?:degrees?|°)\s?(c|f)(?:elsius|entigrade|ahrenheit)?\b", re.I)
 _MINUS = re.compile(r"\b(?:minus|negative)\s(?=\d)", re.IGNORECASE)
 _WRITTEN = (
+    (re.compile(r"\*+"), ""),  # Markdown's emphasis: “**1998:**”
+    (re.compile(r"(?<=\d):(?!\d)"), " :"),  # which would be taken for a part of a time
     (re.compile(r"(?<=[mt])re(?=s?\b)"), "er"),  # metre, litre
     (re.compile(r"\bas (?:much|many|high|long) as (?=[$€£¥]?\d)", re.IGNORECASE), "up to "),
     (
