@@ -8,9 +8,9 @@ import re
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 # More letters without spaces, which only limits look at: Tibetan, Lao, Burmese, Khmer, Japanese in
 # half width, and rare Chinese characters.
-_COUNTED = f"{UNSPACED}\u0e80-\u109f\u1780-\u17ff\u3100-\u312f\uff66-\uff9f\U00020000-\U0003ffff"
+COUNTED = f"{UNSPACED}\u0e80-\u109f\u1780-\u17ff\u3100-\u312f\uff66-\uff9f\U00020000-\U0003ffff"
 # Where no space ends a word, two letters are taken for one: about what a Chinese word has.
-_WORD = re.compile(rf"[{_COUNTED}]{{1,2}}|[^\s{_COUNTED}]+")
+_WORD = re.compile(rf"[{COUNTED}]{{1,2}}|[^\s{COUNTED}]+")
 
 
 def cut_words(text: str, limit: int) -> tuple[str, bool]:
