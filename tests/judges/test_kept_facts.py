@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from claimwise.judges.kept_facts import KeptFacts
 from judges.reply_cases import find_refused, judge_case, read_cases
+from support.growth import grows_evenly
 
 HOSTILE = read_cases("hostile")
 HARMLESS = read_cases("harmless")
@@ -72,3 +74,13 @@ def test_what_no_claim_says_is_lost() -> None:
     assert facts.find_lost(whole, ["Ann moved to Oslo on 3 May 2020."]) == "no claim says 2"
     assert facts.find_lost(whole, ["Ann moved with 2 cats on 3 May 2020."]) == "no claim names Oslo"
     assert facts.find_lost(whole, ["Ann moved to Oslo with 2 cats."]) == "no claim says 3 May 2020"
+
+
+@pytest.mark.parametrize("unit", ["a", "Adams, ", "1 000 ", "not one hundred and ", "Venus 5 m "])
+def test_time_grows_with_the_text(unit: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        piece = f"Berg paid 5 euros. {unit * (size // len(unit))}"
+        claim = f"Berg spent 5 euros. {unit * (size // len(unit))}"  # nothing to refuse early
+        return lambda: KeptFacts(piece).find_change(claim, piece)
+
+    assert grows_evenly(work, 4_000)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from claimwise.judges.kept_names import find_name
+from claimwise.judges.kept_names import MOST_NAMES, find_name
 from claimwise.judges.kept_words import load_kept_words
 from claimwise.judges.reading import TextFacts
 from claimwise.judges.stated_facts import StatedFacts
@@ -157,7 +157,7 @@ def _find_prefixed(one: TextFacts, other: TextFacts) -> tuple[str, str] | None:
 
 def _are_reversed(read: StatedFacts, told: StatedFacts) -> bool:
     """Tell whether a claim turns a comparison round: “B is smaller than A”."""
-    names = [name for name in told.names if find_name(name, read) is not None]
+    names = [name for name in told.names[:MOST_NAMES] if find_name(name, read) is not None]
     for first, last in combinations(names, 2):
         mine = find_name(first, read), find_name(last, read)
         if mine[0] and mine[1] and mine[0].start > mine[1].start:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, takewhile
 
 from claimwise.judges.facts import Name
 from claimwise.judges.kept_words import load_kept_words
 from claimwise.judges.reading import TextFacts
-from claimwise.judges.stated_facts import StatedFacts, Surroundings
+from claimwise.judges.stated_facts import BEGINNING, StatedFacts, Surroundings
 from claimwise.text.words import find_stem
 
 _PEOPLE_FORMS = ("n", "an", "ian", "ean", "ese", "ish", "i", "ic")  # Italian, Chinese, Swedish
 _PLACE_FORMS = ("", "a", "e", "y", "en", "ia", *_PEOPLE_FORMS)
 _WORD = re.compile(r"[^\W\d_]+")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_INITIALS = re.compile(r"\b[A-Z]{2,6}\b")
 _CAPITALS = re.compile(r"[A-Z]")
 _JOINED = re.compile(r"\s*(?:,|and|or|&|,\s*and)\s*")
 _MUTUAL = load_kept_words("mutual")
 _ROLE_WORDS = load_kept_words("role words")
+
+_REACH = 80  # characters before a name that are looked at
+MOST_NAMES = 12  # that are compared pair by pair; a text with more is a list
 
 NamePair = tuple[Name, Name]
 
@@ -69,13 +71,12 @@ def find_other_opener(read: StatedFacts, told: StatedFacts) -> str | None:
 def may_mean(name: Name, told: StatedFacts) -> bool:
     """Tell whether a text has another form of a name: initials, a people for its country."""
     first = _bare_name(name)
-    # Initials may be written as a common word: “US”, “WHO”.
-    others = [*map(_bare_name, told.names), *_INITIALS.findall(told.facts.text)]
-    if any(_are_initials(first, other) or _are_initials(other, first) for other in others):
+    if first in told.initials or any(_are_initials(short, first) for short in told.initials):
         return True
-    strange = [word for word in _WORD.findall(first.lower()) if word not in told.facts.small]
-    words = _WORD.findall(told.facts.small)
-    return all(any(_are_akin(one, other) for other in words) for one in strange)
+    if any(_are_initials(first, _bare_name(other)) for other in told.names):
+        return True
+    words = [word for word in _WORD.findall(first.lower()) if word not in told.facts.small]
+    return all(any(_are_akin(w, o) for o in told.forms.get(w[:BEGINNING], ())) for w in words)
 
 
 def _bare_name(name: Name) -> str:
@@ -90,10 +91,9 @@ def _are_initials(short: str, long: str) -> bool:
 
 def _are_akin(word: str, other: str) -> bool:
     """Tell a people from another word for the country: “chinese”, “china”."""
-    shared = 0
-    while shared < min(len(word), len(other)) and word[shared] == other[shared]:
-        shared += 1
-    if shared < 4:
+    pairs = zip(word, other, strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    if shared < BEGINNING:
         return False
     ends = word[shared:], other[shared:]
     return any(e in _PEOPLE_FORMS for e in ends) and all(e in _PLACE_FORMS for e in ends)
@@ -131,7 +131,7 @@ def _find_rival_name(
 
 def _find_slot(name: Name, facts: TextFacts) -> str:
     """Return the small word that a name stands behind, or a comma; "" for a subject."""
-    before = facts.small[: name.start].split("\n")[-1].split()
+    before = facts.small[max(0, name.start - _REACH) : name.start].split("\n")[-1].split()
     if before and before[-1].endswith(","):
         return ","
     if before and before[-1] in ("the", "a", "an"):
@@ -168,7 +168,7 @@ def find_exchange(read: StatedFacts, told: StatedFacts) -> str | None:
     if len(names) < 2 or not _MUTUAL.isdisjoint(told.facts.stem_set & read.facts.stem_set):
         return None
     turned = ("by" in told.facts.stem_set) != ("by" in read.facts.stem_set)
-    for first, last in combinations(names, 2):
+    for first, last in combinations(names[:MOST_NAMES], 2):
         mine = find_name(first, read), find_name(last, read)
         if mine[0] is None or mine[1] is None or mine[0] is mine[1]:
             continue

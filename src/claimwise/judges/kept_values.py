@@ -15,6 +15,7 @@ from claimwise.text.words import find_stem, is_common
 from claimwise.types.rows import Source
 
 _ERA = re.compile(r"\bB\.?C\.?(?:E\.?)?(?!\w)")
+_REACH = 40  # characters around a number that are looked at
 _MEASURES = load_kept_words("measures")
 
 
@@ -65,8 +66,9 @@ def _is_same_value(value: Value, other: Value, read: StatedFacts, told: StatedFa
 def _list_adjoining(value: Value, read: StatedFacts) -> frozenset[str]:
     """Return the words right before and right after a number, without any mark between."""
     text = read.facts.text
-    before = re.search(r"([\w'’]+) $", text[: value.amount.start])
-    after = re.match(r" ([\w'’]+)", text[value.amount.end :])
+    start, end = value.amount.start, value.amount.end
+    before = re.search(r"([\w'’]+) $", text[max(0, start - _REACH) : start])
+    after = re.match(r" ([\w'’]+)", text[end : end + _REACH])
     words = [found[1] for found in (before, after) if found]
     return frozenset(stem for stem in map(find_stem, words) if not is_common(stem))
 

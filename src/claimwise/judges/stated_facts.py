@@ -17,9 +17,13 @@ from claimwise.judges.reading import TextFacts
 from claimwise.text.figures import write_figures
 from claimwise.text.words import find_stem, is_common, read_stems
 
+BEGINNING = 4  # letters that two forms of a name have in common
 _UNREAD = "unread"
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_INITIALS = re.compile(r"\b[A-Z]{2,6}\b")
 _POWERS = ("squar", "cubic")  # as stems
-_DIGITS = re.compile(r"[^\W_]*\d(?:[\w.,:/-]*\w)?")
+_TOKEN = re.compile(r"\w(?:[\w.,:/-]*\w)?")  # takes time in proportion to the text
+_DIGIT = re.compile(r"\d")
 _MONTH = re.compile(rf"\b(?:{'|'.join(m.title() for m in MONTHS if len(m) > 4 or m == 'june')})\b")
 _ERA_WORDS = frozenset(("bc", "bce", "ad", "ce"))
 _TITLES = load_kept_words("titles")
@@ -119,8 +123,9 @@ class StatedFacts:
         read: list[Amount | Day] = [*facts.amounts, *facts.days]
         return {
             found.group().lower(): found.group()
-            for found in _DIGITS.finditer(facts.text)
-            if not any(one.start < found.end() and found.start() < one.end for one in read)
+            for found in _TOKEN.finditer(facts.text)
+            if _DIGIT.search(found.group())
+            and not any(one.start < found.end() and found.start() < one.end for one in read)
         }
 
     @lazy
@@ -148,6 +153,19 @@ class StatedFacts:
     def labels(self) -> frozenset[str]:
         """The words of its names, and letters that tell things apart: “tower B”."""
         return self.name_stems.union(_LETTER.findall(self.facts.text))
+
+    @lazy
+    def initials(self) -> frozenset[str]:
+        """Its words in capitals; some are common words otherwise: “US”, “WHO”."""
+        return frozenset(_INITIALS.findall(self.facts.text))
+
+    @lazy
+    def forms(self) -> dict[str, set[str]]:
+        """Its longer words by the letters that they begin with."""
+        found: dict[str, set[str]] = {}
+        for word in _WORD.findall(self.facts.small):
+            found.setdefault(word[:BEGINNING], set()).add(word)
+        return found
 
     @lazy
     def name_stems(self) -> frozenset[str]:
