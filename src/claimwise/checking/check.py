@@ -214,9 +214,10 @@ def judge_pieces(
     if not filled or not isinstance(verifier, Splitter) or not verifier.splits:
         return judge_claims(pieces, request, verifier, unscored=unscored)
     verdicts, warnings = verifier.judge_pieces(pieces, request)
-    return [
-        v if _makes_no_claim(v) else _set_aside(_complete(v, v.claim)) for v in verdicts
-    ], warnings
+    # What our splitter left whole without a doubt need not be looked at again.
+    single = {piece.wording for piece in pieces if not piece.compound}
+    completed = (v if _makes_no_claim(v) else _complete(v, v.claim) for v in verdicts)
+    return [v if v.claim.wording in single else _set_aside(v) for v in completed], warnings
 
 
 def _set_aside(judged: ClaimVerdict) -> ClaimVerdict:

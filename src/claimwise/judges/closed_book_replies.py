@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from claimwise.judges.attribution import Wordings, find_share
-from claimwise.judges.kept_facts import CHANGED_FACT, KeptFacts
+from claimwise.judges.kept_facts import CHANGED_FACT, KeptFacts, is_same_text
 from claimwise.text.word_limits import cut_words
 from claimwise.types.closed_book import FACT_LABELS, AnswerPiece, ClaimFlag, FactClaim
 from claimwise.types.rows import FactLabel
@@ -132,6 +132,8 @@ class PieceReader:
         )
 
     def _find_change(self, text: str, piece: AnswerPiece, said: Sequence[str]) -> str | None:
+        if is_same_text(text, piece.text):
+            return None
         own = [claim.wording for claim in piece.factual]
         return self._facts.find_change(text, piece.text, own, said)
 
@@ -144,6 +146,8 @@ class PieceReader:
         rejected stands for what it is about, which is not counted a second time.
         """
         texts = [claim.text for claim in given]
+        if any(is_same_text(text, piece.text) for text in texts):
+            return []
         rejected = [claim.text for claim in read if claim.unscored]
         skipped = []
         for claim, lost in zip(piece.factual, give_up(piece, "skipped_piece"), strict=True):

@@ -365,6 +365,8 @@ class _Hearing:
         if any(isinstance(one, ClaimVerdict) and one.claim is piece for one in made):
             return []
         said = [(one.claim if isinstance(one, ClaimVerdict) else one).wording for one in made]
+        if piece.wording in said:
+            return []
         if find_share(piece.wording, said) < _TOLD_WORDS:
             return [_skip(piece)]
         lost = self._facts.find_lost(piece.wording, said)

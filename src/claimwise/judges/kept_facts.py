@@ -55,7 +55,7 @@ class KeptFacts:
             own: the statements that our splitter finds in the piece, with pronouns resolved.
             said: all claims that the model wrote for the piece.
         """
-        if any(_is_same_text(claim, one) for one in (piece, *own)):
+        if any(is_same_text(claim, one) for one in (piece, *own)):
             return None
         whole = self._read_piece(piece)
         told = self._read_piece("\n".join(dict.fromkeys((piece, *own))))
@@ -76,7 +76,7 @@ class KeptFacts:
 
     def find_lost(self, own: str, said: Sequence[str]) -> str | None:
         """Return a number, date or name of a statement that no claim about it gives, or None."""
-        if any(_is_same_text(text, own) for text in said):
+        if any(is_same_text(text, own) for text in said):
             return None
         wanted = self._read_piece(own)
         given = [self._read_claim(text, wanted) for text in said]
@@ -95,7 +95,8 @@ class KeptFacts:
         return found
 
 
-def _is_same_text(claim: str, piece: str) -> bool:
+def is_same_text(claim: str, piece: str) -> bool:
+    """Tell whether a claim is its piece to the letter, but for case and the last stop."""
     return claim == piece or claim.rstrip(".").casefold() == piece.rstrip(".").casefold()
 
 
