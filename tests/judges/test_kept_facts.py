@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from claimwise.judges.kept_facts import KeptFacts
 from judges.reply_cases import find_refused, judge_case, read_cases
@@ -62,6 +64,30 @@ def test_a_name_may_come_from_the_answer_unless_it_replaces_one() -> None:
     assert facts.find_change("Apollo 11 carried three men for NASA.", piece) is None
     assert facts.find_change("Apollo 13 carried three men for NASA.", piece) is not None
     assert facts.find_change("It carried three men for Apollo.", piece) is not None
+
+
+def test_months_without_a_day_are_dates_too() -> None:
+    for piece, claim in (("June", "July"), ("July", "June"), ("April", "May"), ("May", "March")):
+        told = KeptFacts().find_change(f"It ends in {claim}.", f"It ends in {piece}.")
+        assert told is not None
+    assert KeptFacts().find_change("It ends in May here.", "It will end in May here.") is None
+
+
+SOME_WORDS = """Ann Lee Oslo not never no isn't 5 five 1,000 20/07/1969 May 2020 km % $ unsafe safe
+open
+closed by from to than all some lacks only free BC II A380 the is was hired Bob . , 米 高 ½"""
+WORDS = st.lists(
+    st.sampled_from([*SOME_WORDS.split(), "\n"]) | st.text(max_size=5), max_size=14
+).map(" ".join)
+
+
+@given(WORDS, WORDS, WORDS)
+def test_any_texts_can_be_compared(piece: str, claim: str, other: str) -> None:
+    facts = KeptFacts(f"{piece} {other}")
+    assert facts.find_change(piece, piece) is None
+    assert facts.find_change(claim, piece, [piece, other], [claim]) != ""
+    assert facts.find_lost(piece, [claim, piece]) is None
+    assert facts.find_lost(piece, [claim, other]) != ""
 
 
 def test_what_no_claim_says_is_lost() -> None:

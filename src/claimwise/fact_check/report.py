@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -106,7 +107,7 @@ def _place(claim: FactClaim) -> dict[str, Any]:
 
 def print_factcheck(result: FactCheckResult, console: Console) -> None:
     """Print the claims with their labels, and what they add up to."""
-    shown = (*result.claims, *result.skipped)
+    shown = sorted((*result.claims, *result.skipped), key=attrgetter("start"))
     for number, claim in enumerate(shown, start=1):
         _print_claim(number, claim, console)
     if shown:
@@ -153,7 +154,7 @@ def _describe_more(result: FactCheckResult) -> Iterator[str]:
     if result.set_aside:
         named = ", ".join(f"{count} {flag}" for flag, count in result.set_aside.items())
         rate = _show_rate(result.precision_as_labelled)
-        yield f"set aside: {named}; counted as the judge labelled them: {rate}"
+        yield f"set aside: {named}; with them, as the judge labelled them: {rate}"
     if result.second_look:
         yield _describe_queue(len(result.second_look))
     if result.repeats is not None:

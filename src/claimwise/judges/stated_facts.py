@@ -24,7 +24,8 @@ _INITIALS = re.compile(r"\b[A-Z]{2,6}\b")
 _POWERS = ("squar", "cubic")  # as stems
 _TOKEN = re.compile(r"\w(?:[\w.,:/-]*\w)?")  # takes time in proportion to the text
 _DIGIT = re.compile(r"\d")
-_MONTH = re.compile(rf"\b(?:{'|'.join(m.title() for m in MONTHS if len(m) > 4 or m == 'june')})\b")
+_LONG_MONTHS = "|".join(month.title() for month in MONTHS if len(month) > 3 and month != "sept")
+_MONTH = re.compile(rf"\b(?:{_LONG_MONTHS}|(?<=\w )May)\b")
 _ERA_WORDS = frozenset(("bc", "bce", "ad", "ce"))
 _TITLES = load_kept_words("titles")
 # A lone word that opens a sentence is a name unless its form shows a common noun or an adverb.
