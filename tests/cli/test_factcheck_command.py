@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -116,7 +117,7 @@ def test_text_of_answer_and_model_cannot_steer_the_terminal(
                     "id": "s1",
                     "claims": [
                         {
-                            "text": "Paris is red \x1b]0;owned\x07 today [bold]",
+                            "text": "Paris is red \x1b]owned\x07 today [bold]",
                             "label": "true",
                             "decision_basis": "\x1b[2J",
                         }
@@ -204,7 +205,7 @@ def test_a_run_is_labelled_measured_and_cached(demo: Say, server: FaultyServer) 
     assert first["judge"] == LABELER
     # The judge calls everything true, also the 25 sentences that claim nothing.
     assert first["judged"] - 25 == sum(first["labels"].values()) > 100
-    assert first["unscored"] == {}
+    assert list(first["unscored"]) == ["compound"]  # without resplit they stay so
     second = json.loads(demo(*command)[1])
     assert (second["judged"], second["spent"]["calls"]) == (0, 0)
     again = json.loads(demo(*command, "--again")[1])
@@ -274,7 +275,7 @@ def test_a_run_of_which_nothing_could_be_scored(demo: Say, server: FaultyServer)
     server.faults = {}
     code, out, err = demo("factcheck", "--run", "baseline", "--judge", MODEL)
     assert code == 0
-    assert "unscored" not in out
+    assert re.findall(r"unscored +\d+ +(\w+)", out) == ["compound"]
 
 
 # probe-judge

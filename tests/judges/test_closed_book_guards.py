@@ -14,7 +14,7 @@ from claimwise.judges.doubts import find_field, has_specifics, has_value_words
 from claimwise.judges.facts import find_facts
 from claimwise.llm.fencing import neutralise_text
 from claimwise.llm.prompts import load_prompt
-from claimwise.text.word_limits import UNSPACED, cut_words
+from claimwise.text.word_limits import COUNTED, cut_words
 from claimwise.types.closed_book import combine_labels
 from support.closed_book import read_pieces
 
@@ -92,7 +92,7 @@ def test_value_words_rank_by_worth(text: str, value: bool) -> None:
 def test_cut_words_keeps_to_its_limit(text: str, limit: int) -> None:
     short, cut = cut_words(text, limit)
     assert len(short.split()) <= limit
-    if not re.search(f"[{UNSPACED}]", text):
+    if not re.search(f"[{COUNTED}]", text):
         assert cut == (len(text.split()) > limit)
     assert "\n" not in short
 
@@ -100,6 +100,12 @@ def test_cut_words_keeps_to_its_limit(text: str, limit: int) -> None:
 def test_word_limits_hold_in_scripts_without_spaces() -> None:
     assert cut_words("大金字塔" * 80, 20) == ("大金字塔" * 10 + "…", True)
     assert cut_words("建于公元前2560年", 5) == ("建于公元前2560年", False)
+
+
+@pytest.mark.parametrize("letter", ["ข", "ລ", "မ", "ក", "ང", "ｱ", "\U00020000", "한 "])
+def test_word_limits_count_letters_where_no_space_ends_a_word(letter: str) -> None:
+    assert cut_words(letter * 400, 20)[1]
+    assert cut_words(letter * 20, 20) == ((letter * 20).strip(), False)
 
 
 @given(st.dictionaries(st.from_regex(r"\As[1-9]\d?\Z"), st.text(), min_size=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import claimwise
 from claimwise.fact_check.answer import cut_pieces, factcheck_answer
 from claimwise.fact_check.report import to_factcheck_document
 from claimwise.judges.closed_book import ClosedBookJudge
+from claimwise.llm.prompts import load_prompt
 from claimwise.types.closed_book import FACT_LABELS, FactCheckResult, Frame
 from claimwise.types.llm import LlmCall, LlmFailure
 from support.closed_book import ScriptedAsker, label_pieces, read_pieces
@@ -105,6 +107,73 @@ def test_the_worked_example_of_the_spec() -> None:
     json.dumps(document)
 
 
+CARD = """Split the model output into atomic claims and label each of them.
+
+Model output:
+{{model_output}}
+
+Field (may be empty):
+{{domain_hint}}
+
+Return ONLY {"claims": [{"text": …, "label": …, "decision_basis": …}], "factual_precision": …,
+"summary_basis": …}
+"""
+
+
+def test_a_prompt_card_and_its_reply_work_as_they_stand(tmp_path: Path) -> None:
+    path = tmp_path / "Per-claim judge.txt"
+    path.write_text(CARD, encoding="utf-8")
+    asker = ScriptedAsker(EXPECTED)
+    judge = ClosedBookJudge(asker, prompt=load_prompt(path))
+    result = factcheck_answer(PYRAMID, judge, Frame(domain_hint="Egyptology"))
+    document = to_factcheck_document(result)
+    ours = document.pop("claimwise")
+    assert document == EXPECTED
+    assert ours["judge"] == "judge:per-claim-judge@1:scripted:one"
+    assert [claim["piece"] for claim in ours["claims"]] == ["s1", "s1", "s1", "s2", "s2"]
+    [call] = asker.calls
+    assert "stands 200 meters tall" in call.user
+    assert "Egyptology" in call.user
+    assert "{{" not in call.user
+
+
+def test_a_list_of_claims_is_held_against_the_answer_too() -> None:
+    claims = [
+        EXPECTED["claims"][0],
+        {"text": "The Great Pyramid stands 146 meters tall", "label": "true"},
+        {"text": "The Sphinx has a broken nose", "label": "true"},
+    ]
+    result, asker = run(PYRAMID, {"claims": claims, "summary_basis": ""})
+    assert [(claim.piece, claim.label, claim.unscored) for claim in result.claims] == [
+        ("s1", "true", None),
+        ("s1", None, "foreign_claim"),
+        ("s2", None, "changed_fact"),
+    ]
+    assert [(claim.text[-15:], claim.detail) for claim in result.skipped] == [
+        ("r Pharaoh Khufu", "no claim names Pharaoh Khufu"),
+        ("still standing.", "the judge labelled nothing of it"),
+        ("imestone blocks", "the judge labelled nothing of it"),
+    ]
+    assert result.bounds == (1 / 6, 1.0)
+    assert asker.rejected == asker.calls
+
+
+@pytest.mark.parametrize("said", [{}, {"pieces": [], "claims": []}])
+def test_a_reply_has_either_form(said: dict[str, Any]) -> None:
+    result, asker = run(TWO, {**said, "summary_basis": ""})
+    assert {claim.unscored for claim in result.claims} == {"unparsable"}
+    assert len(asker.calls) == 3
+
+
+def test_parts_of_a_compound_claim_keep_its_facts() -> None:
+    corrected = (PARTS[0], ("Marie Curie won the Nobel Prize in 1903.", "true"))
+    for parts in (corrected, ((PARTS[0][0], "true"), ("Marie Curie won the Nobel Prize.", "true"))):
+        result, _ = run(
+            COMPOUND, reply(piece("s1", (COMPOUND, "true"))), reply(piece("c1", *parts))
+        )
+        assert [claim.unscored for claim in result.claims] == ["compound"]
+
+
 def test_from_python_with_a_judge_of_ones_own() -> None:
     asker = ScriptedAsker(reply(piece("s1", ("Paris is in France.", "true"))))
     result = claimwise.factcheck("Paris is in France.", ClosedBookJudge(asker))
@@ -163,7 +232,7 @@ def test_a_subject_from_another_sentence_is_no_foreign_claim() -> None:
         piece("s2", ("The Great Pyramid of Giza stands 200 meters tall", "false")),
     )
     result, _ = run(PYRAMID, said)
-    assert result.unscored == ()
+    assert [claim.unscored for claim in result.claims] == [None, None]
 
 
 def test_the_question_is_told_and_its_words_are_no_foreign_ones() -> None:
@@ -217,12 +286,16 @@ def test_a_failure_leaves_every_claim_unscored_with_its_code(code: Any) -> None:
     assert len(asker.calls) == 1
 
 
-def test_a_piece_left_empty_is_shown_beside_the_rate() -> None:
+def test_a_piece_left_empty_leaves_the_bounds_open() -> None:
     result, asker = run(TWO, reply(piece("s1", PARIS), piece("s2")))
     assert [each.piece for each in result.skipped] == ["s2"]
     assert "skipped_piece" in result.flags
-    assert result.factual_precision == 1.0
-    assert result.unscored == ()
+    assert (result.factual_precision, result.bounds) == (1.0, (0.5, 1.0))
+    assert [(each.unscored, each.detail) for each in result.unscored] == [
+        ("skipped_piece", "the judge labelled nothing of it")
+    ]
+    document = to_factcheck_document(result)["claimwise"]
+    assert (document["counts"]["unscored"], document["unscored"][0]["piece"]) == (1, "s2")
     assert len(asker.rejected) == 1  # not kept: in a stored run the claim is unscored
     opinion = "I think it is lovely."
     result, _ = run(f"{PARIS[0]} {opinion}", reply(piece("s1", PARIS), piece("s2")))
@@ -239,8 +312,9 @@ def test_a_half_that_is_left_out_is_shown() -> None:
 
 
 def test_no_rate_without_true_or_false() -> None:
-    said = reply(piece("s1", (PARIS[0], "unverifiable")), piece("s2", (BERLIN[0], "non_factual")))
-    result, _ = run(TWO, said)
+    opinion = "I think it is lovely."
+    said = reply(piece("s1", (PARIS[0], "unverifiable")), piece("s2", (opinion, "non_factual")))
+    result, _ = run(f"{PARIS[0]} {opinion}", said)
     assert result.factual_precision is None
     assert to_factcheck_document(result)["factual_precision"] is None
     assert result.bounds is None
@@ -301,15 +375,15 @@ def test_a_compound_claim_is_sent_back_once() -> None:
         LlmFailure(code="timeout", detail=""),
     ],
 )
-def test_what_comes_back_unusable_leaves_the_claim_flagged(second: Any) -> None:
+def test_what_comes_back_unusable_leaves_the_claim_out_of_the_rate(second: Any) -> None:
     result, asker = run(COMPOUND, reply(piece("s1", (COMPOUND, "true"))), second)
     [claim] = result.claims
     if not isinstance(second, LlmFailure):
         assert asker.calls[1] in asker.rejected  # not kept: the next attempt may be better
-    assert claim.label == "true"
-    assert "compound" in claim.flags
-    assert result.factual_precision == 1.0
-    assert result.precision_unflagged is None
+    assert (claim.label, claim.said, claim.unscored) == (None, "true", "compound")
+    assert claim.detail.startswith("the judge says true, but it still joins two facts")
+    assert (result.factual_precision, result.precision_as_labelled) == (None, 1.0)
+    assert (result.set_aside, result.bounds) == ({"compound": 1}, (0.0, 1.0))
     assert any("hide a wrong half" in warning for warning in result.warnings)
 
 
@@ -325,16 +399,25 @@ def test_no_resplit_sends_nothing_back() -> None:
     assert "compound" in result.claims[0].flags
 
 
-def test_opinions_count_and_are_shown_apart() -> None:
+def test_opinions_are_shown_and_do_not_count() -> None:
     answer = "Hamlet is the most important play in English. Shakespeare wrote Hamlet."
     said = reply(
         piece("s1", ("Hamlet is the most important play in English.", "true")),
         piece("s2", ("Shakespeare wrote Hamlet.", "false")),
     )
     result, _ = run(answer, said)
-    assert result.claims[0].flags == ("opinion",)
-    assert result.factual_precision == 0.5
-    assert result.precision_unflagged == 0.0
+    assert (result.claims[0].unscored, result.claims[0].said) == ("opinion", "true")
+    assert (result.factual_precision, result.precision_as_labelled) == (0.0, 0.5)
+    assert to_factcheck_document(result)["claimwise"]["set_aside"] == {"opinion": 1}
+
+
+def test_a_fact_called_non_factual_does_not_leave_the_denominator() -> None:
+    result, _ = run(TWO, reply(piece("s1", PARIS), piece("s2", (BERLIN[0], "non_factual"))))
+    assert (result.claims[1].unscored, result.claims[1].said) == (
+        "called_non_factual",
+        "non_factual",
+    )
+    assert (result.factual_precision, result.bounds) == (1.0, (0.5, 1.0))
 
 
 def test_a_fact_found_in_an_opinion_is_flagged() -> None:
@@ -499,7 +582,8 @@ def test_every_piece_is_labelled_unscored_or_skipped(pieces: list[dict[str, Any]
     if rate is not None:
         assert bounds is not None
         assert bounds[0] <= rate <= bounds[1]
-    assert sum(result.counts.values()) + len(result.unscored) == len(result.claims)
+    shown = len(result.claims) + len(result.skipped)
+    assert sum(result.counts.values()) + len(result.unscored) == shown
 
 
 @given(st.text())

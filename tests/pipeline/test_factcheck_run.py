@@ -16,10 +16,13 @@ import pytest
 from claimwise.checking.engine import plan_run
 from claimwise.config import LlmSection
 from claimwise.errors import PromptError, StoreError
+from claimwise.fact_check.report import describe_run
 from claimwise.fact_check.run import ClosedBookRun, factcheck_run
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.llm.client import LlmClient, open_client
 from claimwise.llm.prompts import load_prompt
+from claimwise.metrics.catalogue import load_metrics
+from claimwise.metrics.estimate import estimate_metric
 from claimwise.store import Store, open_store
 from claimwise.store.replies import open_replies
 from claimwise.types.closed_book import FactcheckRunResult
@@ -98,6 +101,40 @@ def test_stored_claims_are_labelled_as_they_are(store: Store) -> None:
         "select labeler_kind, model, prompt_ver from labelers where labeler = :l", {"l": JUDGE}
     )
     assert known == ("verifier", MODEL, "closed-book@2")
+
+
+def test_labels_that_say_little_are_stored_as_unscored_with_what_was_said(store: Store) -> None:
+    """No rate of the store counts them, and its bounds are open."""
+    texts = {
+        "The tower is 200 m tall.": ("The tower is 146 m tall.", "true"),
+        "The tower is old and it has a lift.": (None, "true"),
+        "It is the best tower in Europe.": (None, "true"),
+        "The lift is red.": (None, "non_factual"),
+        "The lift is slow.": (None, "false"),
+    }
+    load(store, source(), item("a"), run(), answer("a", *texts))
+
+    def reply(asked: Asked) -> str:
+        found = []
+        for name, text in read_pieces(asked.user).items():
+            said, label = texts[text]
+            entry = {"text": said or text, "label": label, "decision_basis": "known"}
+            found.append({"id": name, "claims": [entry]})
+        return json.dumps({"pieces": found, "summary_basis": ""})
+
+    with FaultyServer(reply) as server, connect(server) as client:
+        result = judge_run(store, client)
+    assert labels(store) == [("The lift is slow.", "false")]
+    codes = {"changed_fact": 1, "compound": 1, "opinion": 1, "called_non_factual": 1}
+    assert result.unscored == codes
+    assert (result.factual_precision, result.bounds) == (0.0, (0.0, 0.8))
+    details: dict[str, str] = dict(store.query("select reason, detail from unscored_claims"))
+    assert details["changed_fact"] == "the judge's claim says 146 m, the answer 200 m"
+    assert details["opinion"].startswith("the judge says true, but it reads like a value judgement")
+    told = list(describe_run(result))
+    assert "labelled and not counted: 1 compound, 1 opinion, 1 called_non_factual" in told
+    [overall] = estimate_metric(store, load_metrics()["factual_precision"], "r").overall
+    assert (overall.micro, overall.bound_low, overall.bound_high) == (0.0, 0.0, 0.8)
 
 
 def test_what_is_no_claim_counts_in_no_rate_whatever_the_judge_says_of_it(store: Store) -> None:

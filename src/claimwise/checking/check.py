@@ -10,8 +10,11 @@ from msgspec.structs import replace
 
 from claimwise.checking.marks import bind_marks
 from claimwise.decompose import split_answer
+from claimwise.decompose.joins import joins_facts
+from claimwise.decompose.kinds import is_opinion
 from claimwise.judges.judge import Splitter, Verifier, load_verifier
 from claimwise.readers.documents import UNSTORED, read_sources
+from claimwise.types.closed_book import WHY_SET_ASIDE, ClaimFlag
 from claimwise.types.rows import ActionEntry, Source
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, CheckResult, ClaimVerdict
 
@@ -211,7 +214,26 @@ def judge_pieces(
     if not filled or not isinstance(verifier, Splitter) or not verifier.splits:
         return judge_claims(pieces, request, verifier, unscored=unscored)
     verdicts, warnings = verifier.judge_pieces(pieces, request)
-    return [v if _makes_no_claim(v) else _complete(v, v.claim) for v in verdicts], warnings
+    # What our splitter left whole without a doubt need not be looked at again.
+    single = {piece.wording for piece in pieces if not piece.compound}
+    completed = (v if _makes_no_claim(v) else _complete(v, v.claim) for v in verdicts)
+    return [v if v.claim.wording in single else _set_aside(v) for v in completed], warnings
+
+
+def _set_aside(judged: ClaimVerdict) -> ClaimVerdict:
+    """Take a verdict on a claim of the model's own that holds two facts, or none, out of the rate.
+
+    It stays visible, unscored with the reason.
+    """
+    claim = judged.claim
+    if judged.verdict is None or claim.claim_type != "factual":
+        return judged
+    joins = joins_facts(claim.wording)
+    if not joins and not is_opinion(claim.wording):
+        return judged
+    flag: ClaimFlag = "compound" if joins else "opinion"
+    reason = f"the judge says {judged.verdict}, but {WHY_SET_ASIDE[flag]}"
+    return ClaimVerdict(claim=claim, unscored=flag, reason=reason, instrument=judged.instrument)
 
 
 def _makes_no_claim(verdict: ClaimVerdict) -> bool:

@@ -9,6 +9,7 @@ Whatever is in doubt stays whole.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from claimwise.decompose.clauses import (
     Tokens,
     after_conjunction,
     awaits_and,
+    find_compounds,
     find_finite,
     guess_finite,
     is_both,
@@ -98,6 +100,12 @@ def split_clauses(text: str) -> list[Clause]:
     """
     tokens = read_tokens(text) if may_join(text) else ()
     return cut_clauses(text, tokens, Clause(0, 0, len(text)))
+
+
+@lru_cache(maxsize=128)  # a claim is looked at before and after compound ones are sent back
+def joins_facts(text: str) -> bool:
+    """Tell whether a claim joins facts: it shows a sign of that, or would be cut."""
+    return bool(find_compounds(text)) or len(split_clauses(text)) > 1
 
 
 def cut_clauses(text: str, tokens: Tokens, whole: Clause) -> list[Clause]:

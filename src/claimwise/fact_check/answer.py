@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from claimwise.decompose import find_compounds
 from claimwise.decompose.answers import split_sentences
-from claimwise.decompose.joins import split_clauses
-from claimwise.decompose.kinds import is_opinion
-from claimwise.judges.closed_book import ClosedBookJudge, JudgedReply, merge_repeated
+from claimwise.decompose.joins import joins_facts
+from claimwise.decompose.kinds import classify, is_opinion
+from claimwise.judges.closed_book import ClosedBookJudge, JudgedReply
+from claimwise.judges.closed_book_replies import merge_repeated
 from claimwise.judges.doubts import find_field, has_specifics, has_value_words
 from claimwise.report.format import pluralize
 from claimwise.types.closed_book import (
+    SET_ASIDE,
+    WHY_SET_ASIDE,
     AnswerPiece,
     ClaimFlag,
     FactCheckResult,
@@ -141,34 +142,45 @@ def judge_once(
         claims = merge_repeated(
             part for claim in claims for part in (next(waiting) if _is_compound(claim) else [claim])
         )
-    opinions = {piece.id for piece in pieces if _is_opinion(piece)}
-    return AnswerJudgement(judged, [_flag(claim, opinions) for claim in claims], spent, split)
+    by_id = {piece.id: piece for piece in pieces}
+    flagged = [_set_aside(_flag(claim, by_id[claim.piece])) for claim in claims]
+    return AnswerJudgement(judged, flagged, spent, split)
 
 
 def _is_compound(claim: FactClaim) -> bool:
     """Tell whether a labelled claim joins facts: the detector says so, or our splitter cuts it."""
-    return claim.label not in (None, "non_factual") and _joins_facts(claim.text)
-
-
-@lru_cache(maxsize=128)  # a claim is looked at before and after compound ones are sent back
-def _joins_facts(text: str) -> bool:
-    return bool(find_compounds(text)) or len(split_clauses(text)) > 1
+    return claim.label not in (None, "non_factual") and joins_facts(claim.text)
 
 
 def _is_opinion(piece: AnswerPiece) -> bool:
     return all(claim.not_a_claim in ("opinion", "hedge") for claim in piece.claims)
 
 
-def _flag(claim: FactClaim, opinions: Container[str]) -> FactClaim:
-    """Flag a claim; ``opinions`` are pieces in which our splitter sees taste or guesses alone."""
+def _flag(claim: FactClaim, piece: AnswerPiece) -> FactClaim:
+    """Flag what to doubt in a claim of a piece."""
     flags: list[ClaimFlag] = list(claim.flags)
     if _is_compound(claim):
         flags.append("compound")
-    if claim.label in ("true", "false") and (claim.piece in opinions or _has_opinion(claim.text)):
+    if claim.label in ("true", "false") and (_is_opinion(piece) or _has_opinion(claim.text)):
         flags.append("opinion")
+    if claim.label == "non_factual" and piece.factual and _states_fact(claim.text):
+        flags.append("called_non_factual")
     if claim.label == "true" and has_specifics(claim.text):
         flags.append("second_look")
     return replace(claim, flags=tuple(flags))
+
+
+def _set_aside(claim: FactClaim) -> FactClaim:
+    """Take a claim whose label says little out of the rate; what the judge said is kept."""
+    flag = next((flag for flag in SET_ASIDE if flag in claim.flags), None)
+    if flag is None:
+        return claim
+    detail = f"the judge says {claim.label}, but {WHY_SET_ASIDE[flag]}"
+    return replace(claim, label=None, said=claim.label, unscored=flag, detail=detail)
+
+
+def _states_fact(text: str) -> bool:
+    return classify(text).claim_type != "non_factual" and not has_value_words(text)
 
 
 def _has_opinion(text: str) -> bool:
@@ -206,7 +218,9 @@ def _warn(pieces: Sequence[AnswerPiece], first: AnswerJudgement, field: str | No
     compound = sum("compound" in claim.flags for claim in first.claims)
     if compound:
         shown = pluralize(compound, "claim")
-        told.append(f"{shown} may still hold two facts: one label can hide a wrong half")
+        told.append(
+            f"not counted: {shown} that may hold two facts, where one label can hide a wrong half"
+        )
     return told
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +19,7 @@ from claimwise.errors import make_printable
 from claimwise.fact_check.probe import is_ignorant
 from claimwise.report.format import pluralize
 from claimwise.types.closed_book import (
-    DOUBTFUL,
+    SET_ASIDE,
     FactCheckResult,
     FactcheckRunResult,
     FactClaim,
@@ -39,6 +40,7 @@ _LOOKS: Final = {
 _FLAGS: Final = {
     "compound": "may hold more than one fact: half of it may be wrong",
     "opinion": "reads like a value judgement",
+    "called_non_factual": "states something that can be checked",
     "second_look": "“true” with a number or a date: look again",
 }
 
@@ -64,6 +66,8 @@ def to_factcheck_document(result: FactCheckResult, *, cost: float | None = None)
             "counts": {**result.counts, "unscored": len(result.unscored)},
             "bounds": None if result.bounds is None else list(result.bounds),
             "precision_unflagged": result.precision_unflagged,
+            "precision_as_labelled": result.precision_as_labelled,
+            "set_aside": result.set_aside,
             **_list_places(result),
             "flags": list(result.flags),
             "warnings": list(result.warnings),
@@ -87,6 +91,7 @@ def _list_places(result: FactCheckResult) -> dict[str, Any]:
                 **_place(claim),
                 "reason": claim.unscored,
                 "detail": claim.detail,
+                "said": claim.said,
             }
             for claim in result.unscored
         ],
@@ -102,9 +107,10 @@ def _place(claim: FactClaim) -> dict[str, Any]:
 
 def print_factcheck(result: FactCheckResult, console: Console) -> None:
     """Print the claims with their labels, and what they add up to."""
-    for number, claim in enumerate(result.claims, start=1):
+    shown = sorted((*result.claims, *result.skipped), key=attrgetter("start"))
+    for number, claim in enumerate(shown, start=1):
         _print_claim(number, claim, console)
-    if result.claims:
+    if shown:
         console.print()
     console.print(Text(describe_factcheck(result), "bold"), soft_wrap=True)
     if result.summary_basis:
@@ -123,7 +129,7 @@ def _print_claim(number: int, claim: FactClaim, console: Console) -> None:
     for line in (claim.decision_basis, claim.detail):
         if line:
             console.print(Text(f"      {_one_line(line)}"), soft_wrap=True)
-    for flag in claim.flags:
+    for flag in claim.flags if claim.said is None else ():
         if flag in _FLAGS:
             console.print(Text(f"      {_FLAGS[flag]}", "dim"), soft_wrap=True)
 
@@ -145,8 +151,10 @@ def describe_factcheck(result: FactCheckResult) -> str:
 
 
 def _describe_more(result: FactCheckResult) -> Iterator[str]:
-    if result.precision_unflagged != result.factual_precision:
-        yield f"without flagged claims: {_show_rate(result.precision_unflagged)}"
+    if result.set_aside:
+        named = ", ".join(f"{count} {flag}" for flag, count in result.set_aside.items())
+        rate = _show_rate(result.precision_as_labelled)
+        yield f"set aside: {named}; with them, as the judge labelled them: {rate}"
     if result.second_look:
         yield _describe_queue(len(result.second_look))
     if result.repeats is not None:
@@ -167,12 +175,10 @@ def describe_run(result: FactcheckRunResult) -> Iterator[str]:
             "claims are"
         )
     yield line
-    if result.precision_unflagged is not None and result.flags.keys() & DOUBTFUL:
-        flagged = ", ".join(f"{count:,} {flag}" for flag, count in result.flags.items())
-        yield (
-            f"of this command: {_show_rate(result.precision_unflagged)} without compound claims "
-            f"and opinions ({flagged})"
-        )
+    aside = {flag: result.unscored[flag] for flag in SET_ASIDE if flag in result.unscored}
+    if aside:
+        named = ", ".join(f"{count:,} {flag}" for flag, count in aside.items())
+        yield f"labelled and not counted: {named}"
     if result.second_look:
         yield _describe_queue(len(result.second_look))
     if result.repeats > 1:

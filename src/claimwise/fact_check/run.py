@@ -29,7 +29,6 @@ from claimwise.judges.doubts import find_field
 from claimwise.metrics.judge_agreement import measure_agreement
 from claimwise.store import Store
 from claimwise.types.closed_book import (
-    DOUBTFUL,
     AnswerPiece,
     FactcheckRunResult,
     FactClaim,
@@ -354,7 +353,7 @@ class _Tally:
             return  # no rate counts it, so there is nothing to doubt
         flags = {flag for part in own for flag in part.flags}
         self.flags.update(flags)
-        if label is not None and DOUBTFUL.isdisjoint(flags):
+        if label is not None:
             self.unflagged[label] += 1
         if label == "true" and "second_look" in flags:
             self.second_look.append(

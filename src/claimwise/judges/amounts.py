@@ -223,6 +223,15 @@ def entails(told: Amount, claimed: Amount) -> bool:
     return claimed.low <= told.low and told.high <= claimed.high
 
 
+def same_figure(first: Quantity, other: Quantity) -> bool:
+    """Tell whether two numbers are the same one, without rounding; a unit may be left out."""
+    if first.what == other.what:
+        return math.isclose(first.value, other.value, rel_tol=1e-9)
+    if first.what and other.what:
+        return False
+    return _plain(first) == _plain(other) is not None
+
+
 def _same(claimed: Quantity, told: Quantity) -> bool:
     """Compare numbers to the coarser of their precisions, and across units."""
     if same_quantity(claimed, told) or same_quantity(told, claimed):

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from claimwise.judges.kept_words import load_kept_words
 from claimwise.text.words import COMMON_STEMS, read_stems
 
+_NUMBERS = load_kept_words("numbers")
 # The least share of a claim's content words that must stand in the answer.
 _OWN_WORDS = 0.5
 
@@ -38,9 +40,14 @@ class Wordings:
         if told.isdisjoint(own):
             return not told and not own
         known = told & self._all
-        if len(known) < _OWN_WORDS * len(told):
+        if len(known) < _OWN_WORDS * (len(known) + count_words(told - known)):
             return False
         return known <= own or not any(known <= other for other in self._own.values())
+
+    def takes_in(self, claim: str, piece: str) -> bool:
+        """Tell whether a claim says another piece, too, of which its own says less."""
+        own, told = self._own[piece], read_telling(claim)
+        return any(other and other <= told and not other <= own for other in self._own.values())
 
     def allow(self, piece: str, claims: int) -> bool:
         """Tell whether a piece may hold so many claims: no more than it has content words."""
@@ -58,4 +65,11 @@ def find_share(text: str, said: Iterable[str]) -> float:
     own, others = read_telling(text), [read_telling(each) for each in said]
     if not own:
         return float(bool(others))
-    return len(own.intersection(frozenset().union(*others))) / len(own)
+    known = own.intersection(frozenset().union(*others))
+    missing = count_words(own - known)
+    return len(known) / (len(known) + missing) if missing else 1.0
+
+
+def count_words(stems: frozenset[str]) -> int:
+    """Return how many of some stems are no number: numbers have several forms (“two”, “2”)."""
+    return sum(not (stem in _NUMBERS or stem[0].isdigit()) for stem in stems)

@@ -10,58 +10,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from claimwise.judges.attribution import Wordings, find_share
+from claimwise.judges.closed_book_replies import ClosedBookReply, PieceReader, give_up
 from claimwise.llm.fencing import neutralise_text
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
 from claimwise.text.sentences import find_sentences
 from claimwise.text.word_limits import cut_words
-from claimwise.types.closed_book import FACT_LABELS, AnswerPiece, ClaimFlag, FactClaim, Frame, Spent
+from claimwise.types.closed_book import AnswerPiece, FactClaim, Frame, Spent
 from claimwise.types.llm import Asker, LlmCall, LlmFailure, LlmReply
-from claimwise.types.rows import FactLabel
 
 PROMPT = "closed-book"
 SPLIT_PROMPT = "closed-book-split"
-BASIS_WORDS = 20
 SUMMARY_WORDS = 40
 # Room for the reply: a claim is said again, with a basis; models write JSON at about 3 characters
 # a token. A reply that does not fit is a failure, so there is room to spare.
 _BASE_TOKENS = 2_048  # and for models that think before they speak
 _PIECE_TOKENS = 150
 _MOST_TOKENS = 16_000
-# The least share of a statement's content words that its claims, or the parts of it, must say:
-# what falls below was left out.
-_TOLD_WORDS = 0.5
-_PART_WORDS = 0.8
 _NO_FRAME = Frame()
 _JSON = json.JSONEncoder(ensure_ascii=False)
-
-
-class ReplyClaim(msgspec.Struct):
-    """A claim as the model gives it: nothing in it is trusted yet."""
-
-    text: str
-    label: str
-    decision_basis: str = ""
-
-
-class ReplyPiece(msgspec.Struct):
-    """The claims that the model found under an id."""
-
-    id: str
-    claims: list[ReplyClaim]
-
-
-class ClosedBookReply(msgspec.Struct):
-    """What the prompts ask for. Other fields, as a rate of the model's own, are not read."""
-
-    pieces: list[ReplyPiece]
-    summary_basis: str = ""
 
 
 class JudgedReply(NamedTuple):
@@ -132,6 +104,7 @@ class ClosedBookJudge:
         length = sum(map(len, texts.values()))
         inputs = prompt.select_inputs(
             pieces=write_pieces(texts),
+            model_output="\n".join(texts.values()),
             domain_hint=_show(frame.domain_hint),
             question=_show(frame.question),
         )
@@ -153,16 +126,21 @@ class ClosedBookJudge:
         call, meter = self.make_call(pieces, frame), _Meter(self.client)
         heard = ask_for(meter, call, ClosedBookReply)
         if isinstance(heard, LlmFailure):
-            lost = [c for piece in pieces for c in _give_up(piece, heard.code, heard.detail)]
+            lost = [c for piece in pieces for c in give_up(piece, heard.code, heard.detail)]
             return JudgedReply(lost, meter.spent)
         reply, raw = heard
-        found = Counter(piece.id for piece in reply.pieces)
-        given = {piece.id: piece.claims for piece in reply.pieces}
-        words = Wordings((piece.text for piece in pieces), frame.question or "")
-        claims = [c for piece in pieces for c in _read_piece(piece, found, given, words)]
-        skipped = tuple(
-            c for p in pieces if found[p.id] == 1 for c in _find_skipped(p, given[p.id])
-        )
+        reader = PieceReader(pieces, frame.question or "")
+        listed = reader.gather(reply)
+        found = Counter(piece.id for piece in listed)
+        given = {piece.id: piece.claims for piece in listed}
+        claims: list[FactClaim] = []
+        skipped: list[FactClaim] = []
+        for piece in pieces:
+            read = reader.read(piece, found, given)
+            claims += read
+            skipped += (
+                reader.find_skipped(piece, given[piece.id], read) if found[piece.id] == 1 else ()
+            )
         if skipped or any(claim.unscored for claim in claims):
             # Only replies that serve in full are kept: the next attempt may get one.
             self.client.reject(call, raw)
@@ -173,7 +151,7 @@ class ClosedBookJudge:
             summary,
             shortened,
             raw.served_by,
-            skipped=skipped,
+            skipped=tuple(skipped),
             invented=tuple(sorted(found.keys() - {piece.id for piece in pieces})),
         )
 
@@ -193,14 +171,18 @@ class ClosedBookJudge:
         if isinstance(heard, LlmFailure):
             return [[claim] for claim in claims], meter.spent
         reply, raw = heard
-        found = Counter(piece.id for piece in reply.pieces)
-        given = {piece.id: piece.claims for piece in reply.pieces}
+        wholes = [
+            AnswerPiece(id=name, text=claim.text, start=claim.start, end=claim.end)
+            for name, claim in zip(ids, claims, strict=True)
+        ]
+        listed = PieceReader(wholes).gather(reply)
+        found = Counter(piece.id for piece in listed)
+        given = {piece.id: piece.claims for piece in listed}
         parts, whole_reply = [], True
-        for name, claim in zip(ids, claims, strict=True):
-            whole = AnswerPiece(id=name, text=claim.text, start=claim.start, end=claim.end)
-            read = _read_piece(whole, found, given, Wordings([whole.text]))
-            told = find_share(claim.text, (part.text for part in read))
-            usable = told >= _PART_WORDS and all(part.label for part in read)
+        for whole, claim in zip(wholes, claims, strict=True):
+            reader = PieceReader([whole])
+            read = reader.read(whole, found, given)
+            usable = all(part.label for part in read) and reader.is_covered(whole.text, read)
             parts.append([_move(part, claim.piece) for part in read] if usable else [claim])
             whole_reply = whole_reply and usable
         if not whole_reply:
@@ -246,85 +228,3 @@ def _count(reply: LlmReply | LlmFailure) -> Spent:
 
 def _move(part: FactClaim, piece: str) -> FactClaim:
     return msgspec.structs.replace(part, piece=piece)
-
-
-def _give_up(piece: AnswerPiece, code: str, detail: str = "") -> list[FactClaim]:
-    """Return a piece's own claims as unscored: the model's are unknown or unusable."""
-    return [
-        FactClaim(
-            text=claim.wording,
-            piece=piece.id,
-            start=claim.start,
-            end=claim.end,
-            unscored=code,
-            detail=detail,
-        )
-        for claim in piece.factual
-    ]
-
-
-def _find_skipped(piece: AnswerPiece, given: Sequence[ReplyClaim]) -> list[FactClaim]:
-    """Return the piece's own claims that the model's hardly mention: it passed over them."""
-    return [
-        lost
-        for claim, lost in zip(piece.factual, _give_up(piece, "skipped_piece"), strict=True)
-        if find_share(claim.text, (said.text for said in given)) < _TOLD_WORDS
-    ]
-
-
-def _read_piece(
-    piece: AnswerPiece,
-    found: Counter[str],
-    given: dict[str, list[ReplyClaim]],
-    words: Wordings,
-) -> list[FactClaim]:
-    """Return the claims of a piece, or its own ones as unscored when its id is not there once."""
-    if found[piece.id] == 0:
-        return _give_up(piece, "missing_id")
-    if found[piece.id] > 1:
-        return _give_up(piece, "duplicate_id") or [_fail(piece, piece.text, "duplicate_id")]
-    claims = given[piece.id]
-    if not words.allow(piece.text, len(claims)):
-        return _give_up(piece, "too_many_claims") or [_fail(piece, piece.text, "too_many_claims")]
-    return merge_repeated(_read_claim(claim, piece, words) for claim in claims)
-
-
-def _read_claim(claim: ReplyClaim, piece: AnswerPiece, words: Wordings) -> FactClaim:
-    text = " ".join(claim.text.split())
-    if not text:
-        return _fail(piece, piece.text, "empty_claim")
-    if claim.label not in FACT_LABELS:
-        return _fail(piece, text, "bad_label", f"found {claim.label[:40]!r}")
-    if not words.own(text, piece.text):
-        return _fail(piece, text, "foreign_claim")
-    basis, shortened = cut_words(claim.decision_basis, BASIS_WORDS)
-    flags: tuple[ClaimFlag, ...] = ("shortened",) if shortened else ()
-    label: FactLabel = claim.label
-    return FactClaim(
-        text=text,
-        label=label,
-        decision_basis=basis,
-        piece=piece.id,
-        start=piece.start,
-        end=piece.end,
-        flags=flags,
-    )
-
-
-def _fail(piece: AnswerPiece, text: str, code: str, detail: str = "") -> FactClaim:
-    return FactClaim(
-        text=text, piece=piece.id, start=piece.start, end=piece.end, unscored=code, detail=detail
-    )
-
-
-def merge_repeated(claims: Iterable[FactClaim]) -> list[FactClaim]:
-    """Keep a claim that a piece is given twice once; with two labels it has none."""
-    merged: dict[tuple[str, str], FactClaim] = {}
-    for claim in claims:
-        key = claim.piece, claim.text.casefold().rstrip(".")
-        first = merged.setdefault(key, claim)
-        if first.label != claim.label:
-            merged[key] = msgspec.structs.replace(
-                first, label=None, decision_basis="", flags=(), unscored="conflicting_labels"
-            )
-    return list(merged.values())

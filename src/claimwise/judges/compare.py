@@ -93,6 +93,27 @@ def _compare(
         yield "name", f"the source names {other_name}, the claim {name}"
 
 
+def find_disagreement(claim: TextFacts, told: TextFacts) -> str | None:
+    """Say what a passage says otherwise than a claim, if it speaks of just that; else None.
+
+    Most of the claim's other words must stand in it. A number disagrees only where the passage has
+    no second one: a sum or a difference of several may well be what the claim says.
+    """
+    alike = _share(claim.plain, told.stem_set) >= _MOSTLY
+    for amount in claim.amounts if alike and len(told.amounts) + len(told.years) == 1 else ():
+        rival = _find_rival(amount, claim, told)
+        if rival is not None:
+            return f"it says {rival.text}, the claim {amount.text}"
+    for day in claim.days if alike else ():
+        instead = _find_other_day(day, claim, told, [told])
+        if instead is not None:
+            return f"it says {instead}, the claim {day.text}"
+    for mine, other in _find_opposites(claim, told):
+        return f"it says “{other}”, the claim “{mine}”"
+    denial = _find_denial(claim, told)
+    return None if denial is None else denial.replace("the source", "it")
+
+
 def _share(stems: Sequence[str], among: Set[str]) -> float:
     return sum(map(among.__contains__, stems)) / len(stems) if stems else 0.0
 

@@ -57,13 +57,13 @@ _UNITS: dict[str, tuple[str, float]] = {
 _UNIT_FORMS = {
     unit + ending: measured for ending in ("es", "s", "") for unit, measured in _UNITS.items()
 }
-_MONTHS = {
+MONTHS = {
     "january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4,
     "may": 5, "june": 6, "jun": 6, "july": 7, "jul": 7, "august": 8, "aug": 8, "september": 9,
     "sept": 9, "sep": 9, "october": 10, "oct": 10, "november": 11, "nov": 11, "december": 12,
     "dec": 12,
 }  # fmt: skip
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 # All but names are looked for in small letters: a pattern that ignores case is far slower.
 _DATE = re.compile(
     r"\b(?:(?P<iso>(?P<y1>\d{4})-(?P<m1>\d{1,2})-(?P<d1>\d{1,2}))\b"
@@ -91,7 +91,7 @@ _SPELLED_NUMBER = re.compile(
     r"(?:[\s-](?P<unit>per cent|[a-z]+))?"
 )
 _SPELLED_STEMS = frozenset(map(find_stem, _SPELLED))
-_MONTH_STEMS = frozenset(map(find_stem, _MONTHS))
+_MONTH_STEMS = frozenset(map(find_stem, MONTHS))
 _DIGIT = re.compile(r"\d")
 _NO_DIGIT = re.compile(r"[^\d.]")
 _BEFORE_DIGITS = 3  # a currency, a space, a minus
@@ -220,7 +220,7 @@ def _find_days(text: str, small: str) -> tuple[Day, ...]:
         year = next((got[k] for k in ("y1", "y2", "y3", "y4") if got[k]), None)
         month = next((got[k] for k in ("m1", "m2", "m3") if got[k]), None)
         day = next((got[k] for k in ("d1", "d2", "d3") if got[k]), None)
-        number = int(month) if month and month.isdigit() else _MONTHS.get(month or "")
+        number = int(month) if month and month.isdigit() else MONTHS.get(month or "")
         start, end = match.span()
         days.append(
             Day(
@@ -326,7 +326,7 @@ def _find_names(text: str) -> tuple[Name, ...]:
         name = match.group()
         if len(name.split()) == 1 and not name[1:].isupper() and _opens(text, match.start()):
             continue
-        stems = tuple(s for s in read_stems(name) if not is_common(s) and s not in _MONTHS)
+        stems = tuple(s for s in read_stems(name) if not is_common(s) and s not in MONTHS)
         if stems:
             names.append(Name(stems, name, match.start(), match.end()))
     return tuple(names)

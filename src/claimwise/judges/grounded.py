@@ -43,6 +43,7 @@ from claimwise.judges.grounded_verdicts import (
     settle_verdict,
     stands_elsewhere,
 )
+from claimwise.judges.kept_facts import CHANGED_FACT, KeptFacts
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
 from claimwise.text.words import has_words
@@ -229,6 +230,10 @@ class _Hearing:
         context = f"{self._context['answer']} {self._context['question']}"
         return Wordings((piece.wording for piece in self.asked), context)
 
+    @cached_property
+    def _facts(self) -> KeptFacts:
+        return KeptFacts(f"{self._context['answer']}\n{self._context['question']}")
+
     # Calls: each with the claims that it is about
 
     def call_claims(
@@ -318,12 +323,22 @@ class _Hearing:
     def _settle(self, claim: AnswerClaim, found: ClaimReply | LlmFailure | str) -> ClaimVerdict:
         if not isinstance(found, ClaimReply):
             return _fail(claim, found)
+        # The claim is known: a model that says it again may not say something else.
+        change = self._find_other_text(claim, found.text) if found.text else None
+        if change is not None:
+            return _refuse_change(claim, found.text, change)
         settings = self._judge.settings
         verdict = settle_verdict(claim, found, self._material, settings.missing_quote)
         # In single mode, claims that were known already are judged by another prompt: say so.
         if settings.mode != "single":
             return verdict
         return replace(verdict, instrument=self._judge.claims_prompt.label)
+
+    def _find_other_text(self, claim: AnswerClaim, text: str) -> str | None:
+        """Say what a model changes that says a known claim again."""
+        if Wordings(c.wording for c in self.asked).takes_in(text, claim.wording):
+            return "the judge's claim takes in another claim of the answer"
+        return self._facts.find_change(text, claim.wording)
 
     def _settle_piece(
         self, piece: AnswerClaim, found: PieceReply | LlmFailure | str
@@ -334,22 +349,45 @@ class _Hearing:
             return [_fail(piece, TOO_MANY_CLAIMS)]
         entries = [read_entry(entry, ClaimReply) for entry in found.claims]
         texts = [e.text if isinstance(e, ClaimReply) else f"\0{n}" for n, e in enumerate(entries)]
-        made = [self._settle_same(piece, [entries[n] for n in at]) for at in group_repeated(texts)]
-        hardly = _says_little(piece, [judged.claim for judged in made])
-        return [*made, _skip(piece)] if hardly else made
+        said = [entry.text for entry in entries if isinstance(entry, ClaimReply)]
+        made = [
+            self._settle_same(piece, [entries[n] for n in at], said) for at in group_repeated(texts)
+        ]
+        return [*made, *self._find_skipped(piece, made)]
 
-    def _settle_same(self, piece: AnswerClaim, entries: Sequence[ClaimReply | str]) -> ClaimVerdict:
+    def _find_skipped(
+        self, piece: AnswerClaim, made: Sequence[AnswerClaim | ClaimVerdict]
+    ) -> list[ClaimVerdict]:
+        """Return a piece as unscored if its claims leave most of it out, or a fact of it.
+
+        One of which a claim was refused is unscored already, and counted once.
+        """
+        if any(isinstance(one, ClaimVerdict) and one.claim is piece for one in made):
+            return []
+        said = [(one.claim if isinstance(one, ClaimVerdict) else one).wording for one in made]
+        if piece.wording in said:
+            return []
+        if find_share(piece.wording, said) < _TOLD_WORDS:
+            return [_skip(piece)]
+        lost = self._facts.find_lost(piece.wording, said)
+        return [] if lost is None else [_skip(piece, lost)]
+
+    def _settle_same(
+        self, piece: AnswerClaim, entries: Sequence[ClaimReply | str], said: Sequence[str]
+    ) -> ClaimVerdict:
         """Settle a claim that a piece is given once or more; with two verdicts it has none."""
-        first, *others = (self._settle_part(piece, entry) for entry in entries)
+        first, *others = (self._settle_part(piece, entry, said) for entry in entries)
         if all(other.verdict == first.verdict for other in others):
             return first
         reason = "the judge gave it twice, with different verdicts"
         return ClaimVerdict(claim=first.claim, unscored=CONFLICTING_VERDICTS, reason=reason)
 
-    def _settle_part(self, piece: AnswerClaim, entry: ClaimReply | str) -> ClaimVerdict:
+    def _settle_part(
+        self, piece: AnswerClaim, entry: ClaimReply | str, said: Sequence[str]
+    ) -> ClaimVerdict:
         if isinstance(entry, str):
             return _fail(piece, entry)
-        claim = self._make_claim(piece, entry.text)
+        claim = self._make_claim(piece, entry.text, said)
         if isinstance(claim, ClaimVerdict):
             return claim
         missing = self._judge.settings.missing_quote
@@ -363,14 +401,16 @@ class _Hearing:
         if not self._wordings.allow(piece.wording, len(found.claims)):
             return [_fail(piece, TOO_MANY_CLAIMS)]
         kept = [found.claims[at[0]] for at in group_repeated(found.claims)]
-        made = [self._make_claim(piece, text) for text in kept]
-        claims = [c.claim if isinstance(c, ClaimVerdict) else c for c in made]
-        return [*made, _skip(piece)] if _says_little(piece, claims) else made
+        made = [self._make_claim(piece, text, kept) for text in kept]
+        return [*made, *self._find_skipped(piece, made)]
 
-    def _make_claim(self, piece: AnswerClaim, text: str) -> AnswerClaim | ClaimVerdict:
+    def _make_claim(
+        self, piece: AnswerClaim, text: str, said: Sequence[str]
+    ) -> AnswerClaim | ClaimVerdict:
         """Return a claim that the model found, at its piece's place.
 
-        One that has little in common with the answer was made up, or is another piece's.
+        One that has little in common with the answer was made up, or is another piece's. One that
+        changes a fact of its piece is not the answer's either.
         """
         wording = " ".join(text.split())
         if not read_telling(wording):
@@ -378,6 +418,9 @@ class _Hearing:
         if not self._wordings.own(wording, piece.wording):
             reason = f"the judge read “{wording}” into it, which it does not say"
             return ClaimVerdict(claim=piece, unscored=FOREIGN_CLAIM, reason=reason)
+        change = self._facts.find_change(wording, piece.wording, said=said)
+        if change is not None:
+            return _refuse_change(piece, wording, change)
         return replace(piece, wording=wording, compound=())
 
     def list_warnings(self, verdicts: Sequence[ClaimVerdict]) -> list[str]:
@@ -422,13 +465,15 @@ def _fail(claim: AnswerClaim, why: LlmFailure | str) -> ClaimVerdict:
     )
 
 
-def _says_little(piece: AnswerClaim, claims: Sequence[AnswerClaim]) -> bool:
-    """Tell whether claims leave most of their piece out, so that nobody judged it."""
-    return find_share(piece.wording, (claim.wording for claim in claims)) < _TOLD_WORDS
+def _refuse_change(piece: AnswerClaim, wording: str, change: str) -> ClaimVerdict:
+    reason = f"{change}; the judge read it as “{wording}”"
+    return ClaimVerdict(claim=piece, unscored=CHANGED_FACT, reason=reason)
 
 
-def _skip(piece: AnswerClaim) -> ClaimVerdict:
+def _skip(piece: AnswerClaim, lost: str | None = None) -> ClaimVerdict:
     reason = "the judge found no claim in it, or passed over most of it"
+    if lost is not None:
+        reason = f"the judge passed over a part of it: {lost}"
     return ClaimVerdict(claim=piece, unscored=SKIPPED_PIECE, reason=reason)
 
 

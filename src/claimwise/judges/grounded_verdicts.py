@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from claimwise.judges.compare import find_disagreement
 from claimwise.judges.grounded_material import SourceMaterial
 from claimwise.judges.grounded_replies import ClaimReply
 from claimwise.judges.quotes import Located, is_thin
+from claimwise.judges.reading import TextFacts
 from claimwise.text.word_limits import cut_words
 from claimwise.types.rows import Source, Verdict
 from claimwise.types.validity import explain_stale
@@ -21,6 +23,7 @@ MissingQuote = Literal["unscored", "downgrade"]
 QUOTE_NOT_FOUND = "quote_not_found"
 APPROXIMATE_QUOTE = "approximate_quote"
 THIN_QUOTE = "thin_quote"
+QUOTE_DISAGREES = "quote_disagrees"
 ELSEWHERE = "a claim's support stands in another source than the one that it cites"
 _BASIS_WORDS = 20
 _QUOTE_WORDS = 30
@@ -33,8 +36,8 @@ def settle_verdict(
 
     A verdict that should rest on a quote and has none that a source says is unscored, or unlinked
     if that was asked for: also when a source says something similar. One whose quote is too thin
-    to carry the claim is unscored. A supported claim is stale when no source that still holds has
-    its quote.
+    to carry the claim, or says the reverse of what the verdict says, is unscored. A supported
+    claim is stale when no source that still holds has its quote.
     """
     basis = _cut_words(entry.basis)
     if entry.verdict == "unlinked":
@@ -46,6 +49,10 @@ def settle_verdict(
     if is_thin(located.span.text, claim.wording):
         reason = f"the quote “{located.span.text}” is too short to carry a verdict"
         return ClaimVerdict(claim=claim, unscored=THIN_QUOTE, reason=reason)
+    disagreement = _find_disagreement(claim.wording, located.span.text, entry.verdict)
+    if disagreement is not None:
+        reason = f"the judge says {entry.verdict}, but its quote does not: {disagreement}"
+        return ClaimVerdict(claim=claim, unscored=QUOTE_DISAGREES, reason=reason)
     verdict: Verdict = entry.verdict
     exceeds: str | None = None
     notes = [basis, *_note_place(claim, entry, material, located)]
@@ -58,6 +65,17 @@ def settle_verdict(
     return ClaimVerdict(
         claim=claim, verdict=verdict, span=located.span, reason=reason, exceeds=exceeds
     )
+
+
+def _find_disagreement(wording: str, quote: str, verdict: str) -> str | None:
+    """Say why a quote speaks for another verdict than the judge's; None where that is not plain."""
+    core = wording.strip().rstrip(".")
+    if verdict == "contradicted":
+        same = core.casefold() == quote.strip().rstrip(".").casefold()
+        return "it says just what the claim says" if same else None
+    if verdict != "supported" or core in quote:
+        return None
+    return find_disagreement(TextFacts(wording), TextFacts(quote))
 
 
 def stands_elsewhere(judged: ClaimVerdict, material: SourceMaterial) -> bool:

@@ -27,7 +27,7 @@ from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.judges.corpus import Corpus
 from claimwise.judges.judge import Verifier
 from claimwise.openbook.answer import judge_by_corpus, plan_by_corpus
-from claimwise.types.closed_book import FactClaim, Frame
+from claimwise.types.closed_book import SET_ASIDE, FactClaim, Frame
 from claimwise.types.corpus import (
     CLOSED_BOOK,
     CORPUS,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # What the corpus makes of a claim, as a label; any other outcome leaves it open.
 _MEANS: dict[str | None, FactLabel] = {"supported": "true", "contradicted": "false"}
 # Flags of the first stage that make even a “true” suspicious.
-_SUSPICIOUS = ("second_look", "compound", "opinion")
+_SUSPICIOUS = ("second_look", *SET_ASIDE)
 _WHY = {
     "no_passage": "the corpus has no passage about it",
     "unlinked": "the corpus neither backs nor contradicts it",
@@ -173,8 +173,8 @@ def _start(claim: FactClaim) -> CascadeClaim:
         text=claim.text,
         start=claim.start,
         end=claim.end,
-        label=claim.label,
-        unscored=claim.unscored,
+        label=claim.said or claim.label,
+        unscored=None if claim.said else claim.unscored,
         basis=claim.decision_basis,
         doubts=_doubt(claim),
         stage=PEOPLE,
@@ -185,7 +185,8 @@ def _doubt(claim: FactClaim) -> tuple[str, ...]:
     """Return why a claim is not settled by the first stage; nothing when it is."""
     if claim.label == "non_factual":
         return ()
-    label = () if claim.label == "true" else (claim.label or claim.unscored or "unscored",)
+    given = claim.said or claim.label
+    label = () if given == "true" else (given or claim.unscored or "unscored",)
     return (*label, *(flag for flag in _SUSPICIOUS if flag in claim.flags))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 import msgspec
@@ -12,15 +12,21 @@ from claimwise.types.verdicts import AnswerClaim
 
 FACT_LABELS: tuple[FactLabel, ...] = get_args(FactLabel)
 
-# What a reader should know of a labelled claim. It counts nevertheless; the rate without the
-# doubtful ones (compound, opinion) stands beside the rate.
+# What a reader should know of a labelled claim. Those of ``SET_ASIDE`` take a claim out of the
+# rate: it is unscored, with the flag as its code, and shown beside the rate.
 ClaimFlag = Literal[
     "compound",  # it may still hold two statements: one label can hide that half of it is wrong
-    "opinion",  # it reads like a value judgement, which is neither true nor false
+    "opinion",  # called true or false, and reads like a value judgement, which is neither
+    "called_non_factual",  # called non-factual, and our splitter sees a fact in it
     "second_look",  # “true” with a number or a date: where a judge that guesses is found out
     "shortened",  # the decision basis was longer than 20 words
 ]
-DOUBTFUL: frozenset[ClaimFlag] = frozenset({"compound", "opinion"})
+SET_ASIDE: tuple[ClaimFlag, ...] = ("compound", "opinion", "called_non_factual")
+WHY_SET_ASIDE: dict[ClaimFlag, str] = {
+    "compound": "it still joins two facts, and one verdict can hide a wrong half",
+    "opinion": "it reads like a value judgement, which is neither true nor false",
+    "called_non_factual": "it states something that can be checked",
+}
 
 
 class AnswerPiece(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +56,10 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FactClaim(msgspec.Struct, frozen=True, kw_only=True):
-    """An atomic claim with its label, or with the code of what went wrong; never both."""
+    """An atomic claim with its label, or with the code of what went wrong; never both.
+
+    ``said`` is the judge's label of a claim that was set aside.
+    """
 
     text: str
     label: FactLabel | None = None
@@ -62,6 +71,7 @@ class FactClaim(msgspec.Struct, frozen=True, kw_only=True):
     flags: tuple[ClaimFlag, ...] = ()
     unscored: str | None = None
     detail: str = ""
+    said: FactLabel | None = None
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,8 +137,14 @@ class FactCheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unscored(self) -> tuple[FactClaim, ...]:
-        """The claims that could not be judged: beside the rate, never in it."""
-        return tuple(claim for claim in self.claims if claim.label is None)
+        """The claims that have no label, and those passed over: beside the rate, never in it."""
+        return (*(claim for claim in self.claims if claim.label is None), *self.skipped)
+
+    @property
+    def set_aside(self) -> dict[ClaimFlag, int]:
+        """The number of claims that have a label which is not counted, by why not."""
+        codes = [claim.unscored for claim in self.claims]
+        return {flag: codes.count(flag) for flag in SET_ASIDE if flag in codes}
 
     @property
     def factual_precision(self) -> float | None:
@@ -137,8 +153,13 @@ class FactCheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def precision_unflagged(self) -> float | None:
-        """The same without the claims that are compound or read like opinions."""
-        return measure_precision(c for c in self.claims if DOUBTFUL.isdisjoint(c.flags))
+        """The rate itself: flagged claims are no longer in it. Kept for readers of 0.9."""
+        return self.factual_precision
+
+    @property
+    def precision_as_labelled(self) -> float | None:
+        """The same with the claims that were set aside, as the judge labelled them."""
+        return _measure([claim.said or claim.label for claim in self.claims])
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -152,12 +173,15 @@ class FactCheckResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def second_look(self) -> tuple[FactClaim, ...]:
         """The claims that people, or a search in documents, should look at again."""
-        return tuple(claim for claim in self.claims if "second_look" in claim.flags)
+        return tuple(claim for claim in self.scored if "second_look" in claim.flags)
 
 
 def measure_precision(claims: Iterable[FactClaim]) -> float | None:
     """Return true over true and false; unverifiable and non-factual claims count for neither."""
-    labels = [claim.label for claim in claims]
+    return _measure([claim.label for claim in claims])
+
+
+def _measure(labels: Sequence[FactLabel | None]) -> float | None:
     decided = labels.count("true") + labels.count("false")
     return labels.count("true") / decided if decided else None
 
@@ -200,7 +224,7 @@ class FactcheckRunResult(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, int]  # of the whole run
     unscored: dict[str, int]  # of the whole run, by reason
     flags: dict[str, int]  # claims of this command, by what to doubt in them
-    labels_unflagged: dict[str, int]  # labels of this command without doubtful claims
+    labels_unflagged: dict[str, int]  # labels of this command; doubtful claims have none
     invented: int  # ids in replies that nobody asked for
     without_hint: int  # answers that read like a specialist field and had no hint
     repeats: int  # the first decides
@@ -223,7 +247,7 @@ class FactcheckRunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def precision_unflagged(self) -> float | None:
-        """The same for the claims of this command that are neither compound nor opinions."""
+        """The same for the claims that this command labelled."""
         return _precision(self.labels_unflagged)
 
     @property
