@@ -13,11 +13,8 @@ from claimwise.command.options import current_project, store_option
 from claimwise.config import Project
 from claimwise.errors import make_printable
 
-
 _OPTIONS = (
-    click.option(
-        "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
-    ),
+    click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
     click.option(
         "--port",
         type=click.IntRange(0, 65535),
@@ -51,6 +48,7 @@ _OPTIONS = (
 
 def serve_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say where the app is served; they arrive as ``options``."""
+
     @wraps(function)
     def gather(
         host: str,

@@ -15,7 +15,13 @@ from claimwise.judges.compare import (
     find_uncovered,
     list_content_stems,
 )
-from claimwise.judges.evidence import FEATURES, EvidenceIndex, LinkedSentence, weigh_part
+from claimwise.judges.evidence import (
+    DIGEST_RECALL,
+    FEATURES,
+    EvidenceIndex,
+    LinkedSentence,
+    weigh_part,
+)
 from claimwise.text.words import find_stem, is_common, read_stems
 from claimwise.types.rows import ActionEntry, Source, Verdict
 from claimwise.types.validity import explain_stale, is_stale
@@ -35,7 +41,6 @@ _CLAUSE_BEGINS = re.compile(
 )
 _ENTRY_ALIKE = 0.6  # share of an action claim's words that its log entry must hold
 _ABOUT_AS_MANY = 0.8  # share of the best sentence's words with which another may take its place
-_DIGEST_RECALL = FEATURES.index("digest_recall")
 _NUMBERS = (FEATURES.index("numbers_missing"), FEATURES.index("numbers_found"))
 _LOOKED_AT = 6  # sentences, best first, that are compared in detail
 # What tells in a log that something was tried and not done.
@@ -167,7 +172,7 @@ def _find_contradiction(
 
 def _weakest(parts: Sequence[LinkedSentence]) -> LinkedSentence:
     """Return the part with the least of its words in the sources: it decides the claim."""
-    return min(parts, key=lambda part: part.features[_DIGEST_RECALL])
+    return min(parts, key=lambda part: part.features[DIGEST_RECALL])
 
 
 def _recall(content: frozenset[str], index: EvidenceIndex, positions: Sequence[int]) -> float:
