@@ -382,7 +382,7 @@ def _ask_record(
 def _read_evidence(claim: str, label: int, origin: str, index: EvidenceIndex) -> Pair:
     """Return the pair as the product's encoder would get it."""
     part = weigh_part(claim, index)
-    return Pair(index.join(index.read_passage(part.ranked, part.digest)), claim, label, origin)
+    return Pair(index.join(index.read_around(part)), claim, label, origin)
 
 
 _CLAIMS = (

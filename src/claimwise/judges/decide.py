@@ -15,7 +15,13 @@ from claimwise.judges.compare import (
     find_uncovered,
     list_content_stems,
 )
-from claimwise.judges.evidence import FEATURES, EvidenceIndex, LinkedSentence, weigh_part
+from claimwise.judges.evidence import (
+    DIGEST_RECALL,
+    FEATURES,
+    EvidenceIndex,
+    LinkedSentence,
+    weigh_part,
+)
 from claimwise.text.words import find_stem, is_common, read_stems
 from claimwise.types.rows import ActionEntry, Source, Verdict
 from claimwise.types.validity import explain_stale, is_stale
@@ -24,7 +30,8 @@ from claimwise.types.verdicts import AnswerClaim, ClaimVerdict, Scores, Span
 OTHERWISE = "; another source says otherwise"  # what a reason ends with where sources disagree
 _PARTLY = 0.4  # share of a claim's words in one place from which a claim counts as partly backed
 _CLOSE = 0.5  # share from which a sentence speaks about the claim, so that it can contradict it
-_SURE = 0.6  # probability of support that an opposite or another name does not overrule
+# Probability of support that an opposite, another name or an unheard-of addition does not overrule.
+_SURE = 0.6
 _SURELY_AGAINST = 1.5  # log-odds of contradiction from which the encoder's word alone is taken
 # Log-odds of support below which the encoder sees nothing backed: shared words are no overreach.
 _NOTHING_BACKED = -2.0
@@ -35,7 +42,6 @@ _CLAUSE_BEGINS = re.compile(
 )
 _ENTRY_ALIKE = 0.6  # share of an action claim's words that its log entry must hold
 _ABOUT_AS_MANY = 0.8  # share of the best sentence's words with which another may take its place
-_DIGEST_RECALL = FEATURES.index("digest_recall")
 _NUMBERS = (FEATURES.index("numbers_missing"), FEATURES.index("numbers_found"))
 _LOOKED_AT = 6  # sentences, best first, that are compared in detail
 # What tells in a log that something was tried and not done.
@@ -90,7 +96,8 @@ def decide_claim(
     """Return the verdict on one claim.
 
     Contradicted where a value of it belongs to something else, whatever the probability. Else
-    supported from the threshold on, unless the sentence that it would rest on says otherwise;
+    supported from the threshold on, unless the sentence that it would rest on says otherwise or
+    the claim goes on with something that the sources never mention;
     then stale when every sentence that carries it is from a source that no longer holds.
     Otherwise contradicted when the sources say something else, overreach when a part of it is
     backed (a good share of its words in one place, and the encoder does not rule it out or a whole
@@ -109,7 +116,9 @@ def decide_claim(
     figures = any(part.features[place] for place in _NUMBERS)
     reckoned = find_reckoned(part, index, best) if figures and not here else None
     likely = weighed.scores.supports >= weighed.threshold
-    doubted = _outweighs(here, weighed.scores)
+    doubted = _outweighs(here, weighed.scores) or (
+        weighed.scores.supports < _SURE and _adds_the_unknown(part, index)
+    )
     if (likely and not doubted) or reckoned is not None:
         return _decide_supported(claim, weighed, part, index, best, differences, as_of, reckoned)
     against = _find_contradiction(here, weighed, _recall(part.reading.content, index, [best]))
@@ -167,7 +176,7 @@ def _find_contradiction(
 
 def _weakest(parts: Sequence[LinkedSentence]) -> LinkedSentence:
     """Return the part with the least of its words in the sources: it decides the claim."""
-    return min(parts, key=lambda part: part.features[_DIGEST_RECALL])
+    return min(parts, key=lambda part: part.features[DIGEST_RECALL])
 
 
 def _recall(content: frozenset[str], index: EvidenceIndex, positions: Sequence[int]) -> float:
@@ -280,6 +289,14 @@ def _decide_unsupported(
     share = f"{held} of the claim's {len(part.reading.content)} content words"
     reason = f"the closest sentence has {share}, but does not say this"
     return _tell(claim, weighed, "unlinked", reason=reason)
+
+
+def _adds_the_unknown(part: LinkedSentence, index: EvidenceIndex) -> bool:
+    """Tell whether a claim goes on with a statement of which the sources have not one word."""
+    added = find_uncovered(part, index, part.digest)
+    if not added or not _adds_a_clause(part.text, added):
+        return False
+    return not any(map(index.holds, list_content_stems(read_stems(added))))
 
 
 def _adds_a_clause(text: str, uncovered: str) -> bool:

@@ -136,9 +136,7 @@ class EmbeddedVerifier:
         found: dict[int, EncoderReading] = {}
         if self._encoder is not None and asked:
             pairs = [
-                (index.join(index.read_passage(part.ranked, part.digest)), part.text)
-                for n in asked
-                for part in parts[n]
+                (index.join(index.read_around(part)), part.text) for n in asked for part in parts[n]
             ]
             logits = self._encoder.score_pairs(pairs)
             at = 0
@@ -153,11 +151,7 @@ class EmbeddedVerifier:
 
     def _reads(self, parts: Sequence[LinkedSentence], index: EvidenceIndex) -> bool:
         """Tell whether the encoder can read a claim and its passage: only English."""
-        sentences = [
-            index.sentences[p]
-            for part in parts
-            for p in index.read_passage(part.ranked, part.digest)
-        ]
+        sentences = [index.sentences[p] for part in parts for p in index.read_around(part)]
         stems = [stem for part in parts for stem in part.reading.stems]
         stems += [stem for sentence in sentences for stem in sentence.stems]
         texts = [part.text for part in parts] + [sentence.text for sentence in sentences]

@@ -34,6 +34,8 @@ FEATURES = (
     "opposites",  # words whose opposite stands in the best sentence
 )
 
+DIGEST_RECALL = FEATURES.index("digest_recall")
+_NEARLY_ALL = 0.8
 
 # Without one of these inside, a claim is a single sentence; most are.
 _INNER_STOP = re.compile(r"[^\w\s,'’\-–%$€£:;()“”\"/]\s*\S|\n")
@@ -78,6 +80,16 @@ class EvidenceIndex(SourceIndex):
                 ]
             self._holders[position, names] = found
         return found
+
+    def read_around(self, part: LinkedSentence) -> Sequence[int]:
+        """Return the sentences that the encoder reads for a part of a claim.
+
+        Where the digest already holds nearly all of its words, their neighbours would cost time
+        and tell nothing more.
+        """
+        if part.features[DIGEST_RECALL] >= _NEARLY_ALL and not self.is_short:
+            return part.digest
+        return self.read_passage(part.ranked, part.digest)
 
     @lazy
     def numbers(self) -> frozenset[str]:

@@ -163,13 +163,18 @@ class SourceIndex:
             room -= size
         return sorted(chosen)
 
+    @property
+    def is_short(self) -> bool:
+        """Whether the sources have so few words that the encoder reads them whole."""
+        return self._words <= DIGEST_WORDS
+
     def read_passage(self, ranked: Sequence[int], digest: Sequence[int]) -> Sequence[int]:
         """Return what the encoder reads: short sources whole, else the digest and around it.
 
         A paraphrase may share no word with its evidence, and a sentence may need the one before it.
         The best sentence's neighbours come first, as far as ``PASSAGE_WORDS`` go.
         """
-        if self._words <= DIGEST_WORDS:
+        if self.is_short:
             return range(len(self.sentences))
         chosen = set(digest)
         room = PASSAGE_WORDS - sum(len(self.sentences[p].stems) for p in chosen)
