@@ -91,9 +91,12 @@ def _correct(store: Store, run_id: str, settings: Settings) -> tuple[CorrectedRa
     """Return the run's rates by rounds of people's labels."""
     kinds: tuple[Judgement, ...] = ("grounded", "closed_book")
     found = [
-        correct_run(store, run_id, kind, confidence=settings.confidence, cluster=settings.cluster)
+        correct_run(
+            store, run_id, kind, confidence=settings.confidence, cluster=settings.cluster,
+            weights=settings.weights,
+        )
         for kind in kinds
-    ]
+    ]  # fmt: skip
     return tuple(one for one in found if one is not None)
 
 
