@@ -26,6 +26,7 @@ from claimwise.errors import MetricError
 from claimwise.gates.run import run_gates
 from claimwise.gates.values import Gate, GateDecision
 from claimwise.metrics import estimate_metric, load_metrics
+from claimwise.run_report.summary import build_summary
 from claimwise.store import Store, open_store
 from claimwise.store.lookup import find_run
 from claimwise.types.results import Settings, Weights
@@ -205,5 +206,12 @@ def test_one_line_says_what_is_wrong_with_weights(store: Store) -> None:
         estimate_metric(store, FAITHFULNESS, "r", (), Settings(weights=Weights(column="kind")))
     missing = {"lookup": 0.7, "multi_hop": 0.1, "conflict": 0.2}
     told = "No scored item with query_type=conflict (20% of the traffic)"
-    assert told in compare(store, missing).metrics[0].overall[0].warnings[1]
-    assert any(told in note for note in decide(store, missing, min=0.5).notes)
+    settings, pair = weigh(missing), find_pair(store, "before", "r")
+    for notes in (
+        compare(store, missing).warnings,
+        explain_drift(store, FAITHFULNESS, pair, (), settings)[0].warnings,
+        plan_items(store, FAITHFULNESS, [pair.new], (), settings).warnings,
+        decide(store, missing, min=0.5).notes,
+        build_summary(store, "r", settings=settings).warnings,
+    ):
+        assert any(told in note for note in notes)

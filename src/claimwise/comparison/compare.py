@@ -58,6 +58,12 @@ class _Counting(NamedTuple):
     clusters: Mapping[str, str]
     weights: ItemWeights | None
 
+    def fit(self, slices: Iterable[PairedItems]) -> _Counting:
+        """Return this without weights for what a metric counts by something other than items."""
+        if self.weights is None or self.weights.knows(name for one in slices for name in one.items):
+            return self
+        return self._replace(weights=None)
+
 
 def compare_runs(
     store: Store,
@@ -115,7 +121,10 @@ def compare_runs(
         only_new=tuple(sorted(set(asked[1]) - shared)),
         moved_metric=lead,
         moved=moved,
-        warnings=tuple(_find_warnings(runs, instruments, asked, shared)),
+        warnings=(
+            *(counting.weights.describe_missing(shared) if counting.weights else ()),
+            *_find_warnings(runs, instruments, asked, shared),
+        ),
         headline=ComparedHeadline(
             base=bases[0].headlines[bases[1].headline.judgement],
             new=bases[1].headline,
@@ -196,6 +205,7 @@ def _compare_metric(
     tables = []
     for columns in dict.fromkeys([series, (*series, *by)]):
         slices = pair_items(store, metric, runs.ids, columns, labels_of(bases, metric), shared)
+        counting = counting.fit(slices.values())
         compared = len({key[len(series) :] for key in slices}) or 1
         rows = [
             _compare_slice(metric, columns, key, paired, compared, settings, counting)
@@ -286,9 +296,9 @@ def _describe_weighting(
         yield f"Weighted by {weighting.column}."  # one footnote for all slices
         return
     yield f"W{str(weighting)[1:]}."
-    yield from weights.describe_missing(
-        name for name, pair in paired.items.items() if any(side.denominator for side in pair)
-    )
+    scored = [name for name, pair in paired.items.items() if any(one.denominator for one in pair)]
+    unseen = weights.describe_missing(weights.asked)  # a warning of the whole comparison
+    yield from (text for text in weights.describe_missing(scored) if text not in unseen)
 
 
 def _rate(hits: NDArray[np.float64], units: NDArray[np.float64]) -> float | None:
@@ -359,7 +369,8 @@ def _find_moved(
     labels = labels_of(bases, metric)
     paired = pair_items(store, metric, runs.ids, series, labels, shared)[key]
     names, counts = sorted(paired.items), paired.columns()
-    parts = split_change(*paired.columns(None, weights))
+    known = weights if weights and weights.knows(names) else None
+    parts = split_change(*paired.columns(None, known))
     one_sided = (counts[1] > 0) != (counts[3] > 0)
     differs = one_sided | (counts[0] * counts[3] != counts[2] * counts[1])
     order = sorted(

@@ -44,7 +44,7 @@ from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import ItemCounts, Narrowing, SliceKey
 from claimwise.metrics.estimate import check_labeler, check_settings
 from claimwise.metrics.judge_agreement import list_judges
-from claimwise.metrics.pairing import PairedItems, pair_items
+from claimwise.metrics.pairing import PairedItems, find_strays, pair_items
 from claimwise.metrics.run_judges import (
     InstrumentChange,
     find_instruments,
@@ -140,6 +140,7 @@ def explain_drift(
     facts = _gather_facts(store, metric, runs, (base, new), settings)
     series = (metric.series,) if metric.series else ()
     rows = pair_items(store, metric, runs.ids, series, facts.labels)
+    _refuse_strays(store, metric, rows.values())
     overlaps = _read_overlaps(store, metric, facts, series)
     found = [
         _explain(store, metric, key, paired, overlaps.get(key), facts, by, settings)
@@ -154,6 +155,21 @@ def explain_drift(
             "with `claimwise verify`, or import labels"
         )
     return measured
+
+
+def _refuse_strays(store: Store, metric: Metric, slices: Iterable[PairedItems]) -> None:
+    """Refuse a metric that counts by something other than items: evidence and mix are items'.
+
+    Raises:
+        MetricError: it does; names one of what it counts by.
+    """
+    strays = find_strays(store, {name for one in slices for name in one.items})
+    if strays:
+        raise MetricError(
+            f"drift can't explain {metric.name}: it counts by something other than items (such as "
+            f"{min(strays)!r}), and evidence and mix are known by item; return item_id as "
+            "cluster_id, or use `claimwise compare`"
+        )
 
 
 def _gather_facts(

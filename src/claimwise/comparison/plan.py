@@ -100,6 +100,7 @@ class Pilot(NamedTuple):
     # Claims per item, where items are weighed: units are what they are worth then, and fewer.
     claims: float | None = None
     weighting: Weighting | None = None
+    missing: tuple[str, ...] = ()  # groups of the traffic that no scored item is of
 
 
 def plan_items(
@@ -217,7 +218,9 @@ def _measure(
             continue
         pilot = _learn(weighed[key].histogram, paired.get(key), weights)
         found[key] = pilot._replace(
-            claims=histogram.units / histogram.items, weighting=weighed[key].weighting
+            claims=histogram.units / histogram.items,
+            weighting=weighed[key].weighting,
+            missing=weighed[key].warnings,
         )
     return found
 
@@ -386,7 +389,8 @@ def _warn(runs: Sequence[Run], measured: _Measured) -> list[str]:
     found = []
     weighting = _find_weighting(measured)
     if weighting is not None:
-        found.append(f"W{str(weighting)[1:]}: the design effects below hold that.")
+        found.append(f"W{str(weighting)[1:]}, which the design effects below include.")
+    found += dict.fromkeys(text for pilot in measured.values() for text in pilot.missing)
     if not any(pilot.histogram.items for pilot in measured.values()):
         found.append(f"Run {runs[0].run_id} has nothing scored: every figure is assumed.")
     if len(runs) < 2:

@@ -6,7 +6,7 @@ with the claims it has.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -102,11 +102,24 @@ def pair_items(
 ) -> dict[SliceKey, PairedItems]:
     """Return the items of every slice in both runs; only shared ones where they are given.
 
-    ``labels`` says for each of the runs whose labels count.
+    ``labels`` says for each of the runs whose labels count. What a metric counts by something
+    other than items (conversations, say) is paired by that: shared is what both runs have of it.
     """
+    sides = [
+        list_items(store, metric, run_id, by, policy)
+        for run_id, policy in zip(run_ids, labels, strict=True)
+    ]
+    if shared is not None:
+        both = set.intersection(*({row.item_id for row in rows} for rows in sides))
+        shared = {*shared, *find_strays(store, both)}
     found: dict[SliceKey, PairedItems] = {}
-    for new, (run_id, policy) in enumerate(zip(run_ids, labels, strict=True)):
-        for row in list_items(store, metric, run_id, by, policy):
+    for new, rows in enumerate(sides):
+        for row in rows:
             if shared is None or row.item_id in shared:
                 found.setdefault(row.key, PairedItems()).put(row, new=bool(new))
     return found
+
+
+def find_strays(store: Store, names: Iterable[str]) -> set[str]:
+    """Return those of the names that are no items: a metric may count by something else."""
+    return set(names) - {row[0] for row in store.query("select item_id from eval_items")}

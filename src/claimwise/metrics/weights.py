@@ -43,6 +43,7 @@ class ItemWeights:
     factors: Mapping[str, float]
     values: Mapping[str, str | None]  # of the column, by item
     shares: Mapping[str, float]  # of the traffic by value; empty where items have own weights
+    asked: Sequence[str] = ()  # the items that all runs were asked
 
     def knows(self, items: Iterable[str]) -> bool:
         """Tell whether all of these are items: what is counted by something else has no weight."""
@@ -122,6 +123,7 @@ def read_weights(
         factors={item: groups[value] for item, value in values.items() if value in groups},
         values=values,
         shares=dict(weights.shares or ()),
+        asked=asked,
     )
     even = all(isclose(factor, 1.0, rel_tol=1e-9) for factor in groups.values())
     return None if even and not found.describe_missing(asked) else found
@@ -227,14 +229,15 @@ def weigh_items(
     for key, held in slices.items():
         if len(by) > whole and len({weights.factors.get(row.item_id) for row in held}) == 1:
             continue
-        weighed = _weigh(held, weights, clusters)
+        weighed = weigh_counts(held, weights, clusters)
         found[key] = weighed if len(by) == whole else weighed._replace(warnings=())
     return found
 
 
-def _weigh(
+def weigh_counts(
     rows: Collection[ItemCounts], weights: ItemWeights, clusters: Mapping[str, str]
 ) -> WeightedItems:
+    """Weigh the items of one slice; those of one cluster are added up."""
     table = np.array([row[2:] for row in rows], dtype=np.float64)
     factors = np.array([weights.factors.get(row.item_id, 0.0) for row in rows])
     hits, units, asked, scored = table.T
