@@ -25,7 +25,7 @@ from claimwise.calibration.weights import is_whole
 from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval
-from claimwise.metrics.weights import ItemWeights, read_weights, scale_factors
+from claimwise.metrics.weights import ItemCounting, read_weights, scale_factors
 from claimwise.store import Store
 from claimwise.types.results import Weights
 from claimwise.types.rows import Judgement
@@ -88,7 +88,9 @@ def correct_run(
         return None
     most = max(begun, key=lambda one: (is_whole(one.sample), one.labels))
     chosen = begun[-1] if begun[-1].is_far() else most
-    counting = _Counting(map_clusters(store, run_id, cluster), read_weights(store, run_id, weights))
+    counting = ItemCounting(
+        map_clusters(store, run_id, cluster), read_weights(store, run_id, weights)
+    )
     found = _correct(store, chosen, judgement, confidence, counting)
     told = tuple(_describe_newer(one) for one in begun[: begun.index(chosen)])
     return found and replace(found, notes=(*found.notes, *told))
@@ -97,57 +99,51 @@ def correct_run(
 Verdicts = Mapping[str, Mapping[str | None, float]]
 
 
-class _Counting(NamedTuple):
-    """What items belong to that are not independent, and what they count for."""
+def _add_up(verdicts: Mapping[str, Mapping[str | None, int]], counting: ItemCounting) -> Verdicts:
+    """Weigh what items hold, and add up those of one cluster."""
+    units = np.array([sum(given.values()) for given in verdicts.values()], dtype=np.float64)
+    factors = np.array([counting.find_factor(item) for item in verdicts], dtype=np.float64)
+    if counting.weights is not None:
+        factors = scale_factors(factors, units)
+    found: dict[str, dict[str | None, float]] = defaultdict(lambda: defaultdict(float))
+    for (item, given), factor in zip(verdicts.items(), factors.tolist(), strict=True):
+        held = found[counting.clusters.get(item, item)]
+        for verdict, count in given.items():
+            held[verdict] += factor * count
+    return found
 
-    clusters: Mapping[str, str]
-    weights: ItemWeights | None
 
-    def add_up(self, verdicts: Mapping[str, Mapping[str | None, int]]) -> Verdicts:
-        """Weigh what items hold, and add up those of one cluster."""
-        scaled = dict.fromkeys(verdicts, 1.0)
-        if self.weights is not None:
-            units = np.array([sum(given.values()) for given in verdicts.values()], dtype=np.float64)
-            factors = np.array([self.find_factor(item) for item in verdicts])
-            scaled = dict(zip(verdicts, scale_factors(factors, units).tolist(), strict=True))
-        found: dict[str, dict[str | None, float]] = defaultdict(lambda: defaultdict(float))
-        for item, given in verdicts.items():
-            held = found[self.clusters.get(item, item)]
-            for verdict, count in given.items():
-                held[verdict] += scaled[item] * count
-        return found
-
-    def find_factor(self, item: str) -> float:
-        """Return what an item counts for."""
-        return 1.0 if self.weights is None else self.weights.factors.get(item, 0.0)
-
-    def label(
-        self, item: str, stratum: str, given: tuple[str, str | None], approved: str
-    ) -> StratumLabel:
-        """Return what people said of a claim, with what its item counts for."""
-        told, said = given
-        return StratumLabel(
-            stratum=stratum,
-            item_id=self.clusters.get(item, item),
-            supported=told == approved,
-            group=said,
-            factor=self.find_factor(item),
-        )
+def _to_label(
+    item: str,
+    stratum: str,
+    given: tuple[str, str | None],
+    approved: str,
+    counting: ItemCounting,
+) -> StratumLabel:
+    told, said = given
+    return StratumLabel(
+        stratum=stratum,
+        item_id=counting.clusters.get(item, item),
+        supported=told == approved,
+        group=said,
+        factor=counting.find_factor(item),
+    )
 
 
 def _correct(
-    store: Store, begun: _Begun, judgement: Judgement, confidence: float, counting: _Counting
+    store: Store, begun: _Begun, judgement: Judgement, confidence: float, counting: ItemCounting
 ) -> CorrectedRate | None:
     drawn, sample = begun
     approved, weights = SUPPORTED[judgement], counting.weights
     given = count_verdicts_by_item(store, drawn.run_id, drawn.labeler or "", judgement)
     claims = {item: float(sum(held.values())) for item, held in given.items()}
-    verdicts = counting.add_up(given)
+    verdicts = _add_up(given, counting)
     told = read_told(store, drawn.run_id, drawn.labeler or "", judgement)
     sizes = {**sample.strata, BEFORE: len(sample.left_out)}
     strata = {**dict.fromkeys(sample.left_out, BEFORE), **sample.labelled}
     labels = [
-        counting.label(key[0], name, told[key], approved) for key, name in sorted(strata.items())
+        _to_label(key[0], name, told[key], approved, counting)
+        for key, name in sorted(strata.items())
     ]
     found = estimate_stratified(sizes, labels, verdicts, confidence=confidence)
     if found is None:

@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from math import isclose
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,26 +42,13 @@ from claimwise.metrics.judge_agreement import list_judges
 from claimwise.metrics.paired import compare_items, split_change
 from claimwise.metrics.pairing import PairedItems, pair_items
 from claimwise.metrics.run_judges import InstrumentChange, find_instruments, find_label_views
-from claimwise.metrics.weights import ItemWeights, read_weights
+from claimwise.metrics.weights import ItemCounting, ItemWeights, read_weights
 from claimwise.store import Store
 from claimwise.store.runs import count_asked
 from claimwise.types.results import Better, Settings, Weighting
 from claimwise.types.rows import Item, Run
 
 Bases = tuple[RunBasis, RunBasis]  # of the base and of the new run
-
-
-class _Counting(NamedTuple):
-    """What items belong to that are not independent, and what they count for."""
-
-    clusters: Mapping[str, str]
-    weights: ItemWeights | None
-
-    def fit(self, slices: Iterable[PairedItems]) -> _Counting:
-        """Return this without weights for what a metric counts by something other than items."""
-        if self.weights is None or self.weights.knows(name for one in slices for name in one.items):
-            return self
-        return self._replace(weights=None)
 
 
 def compare_runs(
@@ -87,7 +73,7 @@ def compare_runs(
     asked = [count_asked(store, run.run_id) for run in runs]
     shared = find_shared(runs, asked)
     bases = find_bases(store, runs, settings)
-    counting = _Counting(
+    counting = ItemCounting(
         map_clusters(store, [run.run_id for run in reversed(runs)], settings.cluster),
         read_weights(store, runs.ids, settings.weights),
     )
@@ -198,14 +184,14 @@ def _compare_metric(
     settings: Settings,
     shared: set[str],
     bases: Bases,
-    counting: _Counting,
+    counting: ItemCounting,
 ) -> MetricChange:
     series = (metric.series,) if metric.series else ()
     by = tuple(name for name in dict.fromkeys(by) if name not in series)
     tables = []
     for columns in dict.fromkeys([series, (*series, *by)]):
         slices = pair_items(store, metric, runs.ids, columns, labels_of(bases, metric), shared)
-        counting = counting.fit(slices.values())
+        counting = _fit_counting(counting, slices.values())
         compared = len({key[len(series) :] for key in slices}) or 1
         rows = [
             _compare_slice(metric, columns, key, paired, compared, settings, counting)
@@ -227,6 +213,14 @@ def _compare_metric(
     )
 
 
+def _fit_counting(counting: ItemCounting, slices: Iterable[PairedItems]) -> ItemCounting:
+    """Return it without weights for what a metric counts by something other than items."""
+    weights = counting.weights
+    if weights is None or weights.knows(name for one in slices for name in one.items):
+        return counting
+    return counting._replace(weights=None)
+
+
 def _list_judges(basis: RunBasis, metric: Metric) -> dict[str, int]:
     given = basis.list_givers(metric)
     return {one.labeler: count for one, count in given.items() if one.labeler is not None}
@@ -239,7 +233,7 @@ def _compare_slice(
     paired: PairedItems,
     compared: int,
     settings: Settings,
-    counting: _Counting,
+    counting: ItemCounting,
 ) -> Change:
     counts, weighed = paired.columns(), paired.columns(None, counting.weights)
     better = metric.better_for(key[0] if metric.series else None)
@@ -295,7 +289,7 @@ def _describe_weighting(
     if not is_whole:
         yield f"Weighted by {weighting.column}."  # one footnote for all slices
         return
-    yield f"W{str(weighting)[1:]}."
+    yield f"{weighting.start_sentence()}."
     scored = [name for name, pair in paired.items.items() if any(one.denominator for one in pair)]
     unseen = weights.describe_missing(weights.asked)  # a warning of the whole comparison
     yield from (text for text in weights.describe_missing(scored) if text not in unseen)

@@ -265,7 +265,7 @@ def _explain(
         new_unscored=unscored[1],
         weights=_weigh_slices(store, metric, key, facts, by),
         warnings=(
-            *((f"W{str(weighting)[1:]}.",) if weighting else ()),
+            *((f"{weighting.start_sentence()}.",) if weighting else ()),
             *_describe_missing(paired, facts),
             *_warn(facts, unscored, rejudged, metric.unit),
         ),

@@ -389,7 +389,7 @@ def _warn(runs: Sequence[Run], measured: _Measured) -> list[str]:
     found = []
     weighting = _find_weighting(measured)
     if weighting is not None:
-        found.append(f"W{str(weighting)[1:]}, which the design effects below include.")
+        found.append(f"{weighting.start_sentence()}, which the design effects below include.")
     found += dict.fromkeys(text for pilot in measured.values() for text in pilot.missing)
     if not any(pilot.histogram.items for pilot in measured.values()):
         found.append(f"Run {runs[0].run_id} has nothing scored: every figure is assumed.")

@@ -79,7 +79,7 @@ def decide_gate(gathered: Gathered) -> GateDecision:
 
 
 def _describe_weighting(gathered: Gathered) -> tuple[str, ...]:
-    return (f"W{str(gathered.weighting)[1:]}.",) if gathered.weighting else ()
+    return (f"{gathered.weighting.start_sentence()}.",) if gathered.weighting else ()
 
 
 def _share_error(gate: Gate, slices: int) -> Confidence:

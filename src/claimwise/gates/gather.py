@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from claimwise.calibration.correction import correct_run
 from claimwise.calibration.headline import METRIC_OF, Basis
@@ -28,7 +27,7 @@ from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import SliceKey, list_items
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval
-from claimwise.metrics.weights import ItemWeights, read_weights
+from claimwise.metrics.weights import ItemCounting, ItemWeights, read_weights
 from claimwise.store import Store
 from claimwise.types.results import Weighting
 
@@ -78,7 +77,7 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
     base = find_baseline(store, rule, run_id) if rule.gate.relative else None
     runs = [run_id] if base is None else [run_id, base]
     counted = {run: reader.count(run) for run in runs}
-    counting = _Counting(
+    counting = ItemCounting(
         map_clusters(store, runs, rule.cluster), _find_weights(reader, runs, counted[run_id])
     )
     judged = _JudgedRuns(reader, counted, counting)
@@ -86,9 +85,9 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
     return Gathered(
         rule=rule,
         run_id=run_id,
-        slices=counting.freeze(counted[run_id]),
+        slices=_freeze(counted[run_id], counting),
         baseline_id=base,
-        baseline=counting.freeze(counted[base]) if base is not None else {},
+        baseline=_freeze(counted[base], counting) if base is not None else {},
         asked={run: reader.asked[run] for run in runs},
         missing=reader.find_missing(run_id, counted[run_id]),
         doubts=judged.doubts.reasons,
@@ -96,24 +95,18 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
         by_people=judged.is_by_people(run_id),
         base_readings=readings[base] if base is not None else {},
         notes=tuple(reader.notes),
-        weighting=counting.weigh(counted[run_id]),
+        weighting=_weigh(counted[run_id], counting.weights),
     )
 
 
-class _Counting(NamedTuple):
-    """What items belong to that are not independent, and what they count for."""
+def _freeze(counted: Counted, counting: ItemCounting) -> dict[SliceKey, GateCounts]:
+    return {key: GateCounts(rows, *counting) for key, rows in counted.items()}
 
-    clusters: Mapping[str, str]
-    weights: ItemWeights | None
 
-    def freeze(self, counted: Counted) -> dict[SliceKey, GateCounts]:
-        """Return the counts of every slice."""
-        return {key: GateCounts(rows, *self) for key, rows in counted.items()}
-
-    def weigh(self, counted: Counted) -> Weighting | None:
-        """Say how a gate's rates are weighted."""
-        units = {item: row.units for rows in counted.values() for item, row in rows.items()}
-        return None if self.weights is None else self.weights.weigh(units)
+def _weigh(counted: Counted, weights: ItemWeights | None) -> Weighting | None:
+    """Say how a gate's rates are weighted."""
+    units = {item: row.units for rows in counted.values() for item, row in rows.items()}
+    return None if weights is None else weights.weigh(units)
 
 
 def _find_weights(reader: RunReader, runs: Sequence[str], counted: Counted) -> ItemWeights | None:
@@ -157,7 +150,7 @@ class _JudgedRuns:
     """Reads slices that judges have a part in, in all runs of a gate: never by their word."""
 
     def __init__(
-        self, reader: RunReader, counted: Mapping[str, Counted], counting: _Counting
+        self, reader: RunReader, counted: Mapping[str, Counted], counting: ItemCounting
     ) -> None:
         self._reader = reader
         self._counted = counted
@@ -235,7 +228,7 @@ class _JudgedRuns:
             run_id,
             self._judgement,
             parts,
-            *self._counting,
+            self._counting,
             None if self._alike else self._shared,
         )
         return {
@@ -263,10 +256,10 @@ class _JudgedRuns:
 
     def _find_unsplit(self, run_id: str, key: SliceKey) -> float:
         """Return the share of a slice's claims that stand for answers which nobody split."""
-        weights, unsplit = self._counting.weights, self._reader.unsplit[run_id, key]
+        unsplit = self._reader.unsplit[run_id, key]
         part = total = 0.0
         for item, row in self._counted[run_id].get(key, {}).items():
-            factor = 1.0 if weights is None else weights.factors.get(item, 0.0)
+            factor = self._counting.find_factor(item)
             total += factor * (row.units + row.unscored)
             part += factor * unsplit.get(item, 0.0)
         return part / total if total else 0.0

@@ -178,7 +178,7 @@ class _Weigher(NamedTuple):
         note = f"Weighted by {weighed.weighting.column}."  # one footnote for all slices
         if not set(one.slice) - {self.metric.series}:
             note = (
-                f"W{str(weighed.weighting)[1:]}; unweighted {plain[0]:.3f} "
+                f"{weighed.weighting.start_sentence()}; unweighted {plain[0]:.3f} "
                 f"[{plain[1]:.3f}, {plain[2]:.3f}]."
             )
         return replace(

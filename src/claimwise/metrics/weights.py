@@ -68,6 +68,17 @@ class ItemWeights:
         )
 
 
+class ItemCounting(NamedTuple):
+    """What items belong to that are not independent, and what they count for (None: all alike)."""
+
+    clusters: Mapping[str, str]
+    weights: ItemWeights | None = None
+
+    def find_factor(self, item: str) -> float:
+        """Return what an item counts for."""
+        return 1.0 if self.weights is None else self.weights.factors.get(item, 0.0)
+
+
 class WeightedItems(NamedTuple):
     """The items of a slice, weighed: with rates per unit and per item."""
 

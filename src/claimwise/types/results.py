@@ -35,6 +35,10 @@ class Weighting:
     def __str__(self) -> str:
         return f"weighted by {self.column} (design effect {self.design_effect:.2f})"
 
+    def start_sentence(self) -> str:
+        """Return the same words as a sentence starts with them."""
+        return f"W{str(self)[1:]}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
