@@ -54,6 +54,7 @@ def compare(store: Store, *by: str, **more: Any) -> Comparison:
     return compare_runs(store, FAITHFULNESS, find_pair(store, "old", "new"), by, **more)
 
 
+@pytest.mark.each_engine
 def test_what_is_no_item_is_paired_by_its_name(store: Store) -> None:
     """A metric may count by query type, say: both runs have two of those, and none is an item."""
     fill(store)

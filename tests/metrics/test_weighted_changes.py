@@ -145,6 +145,14 @@ def test_slices_are_weighted_alike_everywhere(store: Store) -> None:
     own = estimate_metric(store, FAITHFULNESS, "before", ("query_type",), weigh(TRAFFIC)).slices
     plain = estimate_metric(store, FAITHFULNESS, "before", ("query_type",)).slices
     assert own == plain
+    # Also where the type has no share of the traffic: its items are all that the slice is about.
+    unasked = {"lookup": 1.0, "multi_hop": 0.0}
+    rates = {row.slice["query_type"]: row.micro for row in plain}
+    gate = decide(store, unasked, by=["query_type"], baseline="before", margin=0.02)
+    assert {one.slice["query_type"]: one.baseline_rate for one in gate.slices} == rates
+    moved = compare(store, unasked, ("query_type",)).metrics[0].slices
+    assert {row.slice["query_type"]: row.base for row in moved} == rates
+    assert compare(store, unasked).metrics[0].overall[0].new == pytest.approx(0.9)
 
 
 def test_plans_count_what_weighted_items_are_worth(store: Store) -> None:

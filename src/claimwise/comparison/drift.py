@@ -84,7 +84,7 @@ class _Facts:
         weights = self.weights[side]
         if weights is None:
             return np.ones(len(names))
-        return np.array([weights.factors.get(name, 0.0) for name in names])
+        return weights.list_factors(names)
 
     def count_judged(self) -> dict[str, int]:
         """Return how many verdicts of both runs each judge gave that counts."""

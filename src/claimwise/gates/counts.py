@@ -48,7 +48,7 @@ class GateCounts:
         wanted = list(self.rows if items is None else items)
         table = self._list(wanted)
         if self.weights is not None:
-            factors = np.array([self.weights.factors.get(item, 0.0) for item in wanted])
+            factors = self.weights.list_factors(wanted)
             # What is scored, and what was asked, may be worth differently much: the less counts.
             worth = [
                 scale_factors(factors, units) for units in (table[:, 1], table[:, 1] + table[:, 2])

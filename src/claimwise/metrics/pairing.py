@@ -59,7 +59,7 @@ class PairedItems:
         names = sorted(self.items)
         if weights is None:
             return np.ones((2, len(names)))
-        factors = np.array([weights.factors.get(name, 0.0) for name in names])
+        factors = weights.list_factors(names)
         units = [[self.items[name][side].denominator for name in names] for side in (0, 1)]
         return np.array([scale_factors(factors, np.array(side)) for side in units])
 

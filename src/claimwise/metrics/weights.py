@@ -49,6 +49,14 @@ class ItemWeights:
         """Tell whether all of these are items: what is counted by something else has no weight."""
         return all(item in self.values for item in items)
 
+    def list_factors(self, items: Sequence[str]) -> Floats:
+        """Return what these items count for; 1 where all of them count alike, be it nothing.
+
+        Within a group that has no share of the traffic, its items are all there is.
+        """
+        found = np.array([self.factors.get(item, 0.0) for item in items], dtype=np.float64)
+        return np.ones(len(found)) if len(set(found.tolist())) == 1 else found
+
     def describe_missing(self, items: Iterable[str]) -> tuple[str, ...]:
         """Name the groups of the traffic that none of these items belongs to."""
         seen = {self.values.get(item) for item in items}
@@ -61,11 +69,8 @@ class ItemWeights:
 
     def weigh(self, units: Mapping[str, float]) -> Weighting:
         """Say how a figure over so many units of every item is weighted."""
-        factors = np.array([self.factors.get(item, 0.0) for item in units])
-        return Weighting(
-            column=self.column,
-            design_effect=find_design_effect(factors, np.array(list(units.values()), float)),
-        )
+        factors, sizes = self.list_factors(list(units)), np.array(list(units.values()), float)
+        return Weighting(column=self.column, design_effect=find_design_effect(factors, sizes))
 
 
 class ItemCounting(NamedTuple):
@@ -250,7 +255,7 @@ def weigh_counts(
 ) -> WeightedItems:
     """Weigh the items of one slice; those of one cluster are added up."""
     table = np.array([row[2:] for row in rows], dtype=np.float64)
-    factors = np.array([weights.factors.get(row.item_id, 0.0) for row in rows])
+    factors = weights.list_factors([row.item_id for row in rows])
     hits, units, asked, scored = table.T
     scaled = scale_factors(factors, units)
     names = [clusters.get(row.item_id, row.item_id) for row in rows]
