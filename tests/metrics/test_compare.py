@@ -73,6 +73,8 @@ def test_what_is_no_item_is_paired_by_its_name(store: Store) -> None:
         assert (whole.items, whole.base_claims, whole.new_claims) == (2, 11, 11)
         assert (whole.base, whole.new) == pytest.approx((10 / 11, 7 / 11))
         assert [one.item_id for one in found.moved] == ["lookup", "aggregation"]
+        told = "Not weighted: by_kind counts by something other than items."
+        assert (told in whole.warnings) == (weights is not None)
     with pytest.raises(MetricError, match=r"by_kind: it counts by something other than items \("):
         explain_drift(store, kinds, pair)
 

@@ -202,6 +202,30 @@ def test_a_rate_never_weighs_labels_that_it_does_not_count(store: Store) -> None
     assert found.overall[0].micro == pytest.approx(0.91)
 
 
+def test_what_is_counted_by_no_item_is_not_weighted_and_says_so(
+    store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "metrics").mkdir()
+    (tmp_path / "metrics" / "by_topic.sql").write_text(
+        "-- title: By topic\n-- meaning: Share of supported claims.\n-- grain: topic\n"
+        "-- better: higher\nselect a.value as cluster_id, count(*) as denominator,\n"
+        "sum(case when d.verdict = 'supported' then 1 else 0 end) as numerator\n"
+        "from deciding_labels as d join item_attributes as a on a.item_id = d.item_id\n"
+        "where d.run_id = :run_id and d.label_kind = 'human' group by a.value"
+    )
+    told = "Not weighted: by_topic counts by something other than items."
+    metric = load_metrics(tmp_path / "metrics")["by_topic"]
+    row = estimate_metric(store, metric, "mid", (), weigh(TRAFFIC)).overall[0]
+    assert row.micro == pytest.approx(224 / 240)
+    assert row.warnings[0] == told
+    gate = write_gates(Gate(metric="by_topic", name="g", min=0.5))
+    project = Project(tmp_path, Config(gates=gate, weights={"query_type": TRAFFIC}))
+    found = run_gates(store, project, "mid").gates[0]
+    assert found.slices[0].rate == pytest.approx(224 / 240)
+    assert found.weighting is None
+    assert told in found.notes
+
+
 def test_one_line_says_what_is_wrong_with_weights(store: Store) -> None:
     for shares, words in (
         ({"lookup": 1.0}, "has no share for 'multi_hop', which items of the run have"),

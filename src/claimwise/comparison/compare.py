@@ -42,7 +42,7 @@ from claimwise.metrics.judge_agreement import list_judges
 from claimwise.metrics.paired import compare_items, split_change
 from claimwise.metrics.pairing import PairedItems, pair_items
 from claimwise.metrics.run_judges import InstrumentChange, find_instruments, find_label_views
-from claimwise.metrics.weights import ItemCounting, ItemWeights, read_weights
+from claimwise.metrics.weights import ItemCounting, ItemWeights, describe_unweighted, read_weights
 from claimwise.store import Store
 from claimwise.store.runs import count_asked
 from claimwise.types.results import Better, Settings, Weighting
@@ -111,12 +111,16 @@ def compare_runs(
             *(counting.weights.describe_missing(shared) if counting.weights else ()),
             *_find_warnings(runs, instruments, asked, shared),
         ),
-        headline=ComparedHeadline(
-            base=bases[0].headlines[bases[1].headline.judgement],
-            new=bases[1].headline,
-            change=find_headline_change(store, load_metrics(), *bases, settings),
-        ),
+        headline=_compare_headlines(store, bases, settings),
         judges=list_judges(store, _count_judged(changes), settings.confidence),
+    )
+
+
+def _compare_headlines(store: Store, bases: Bases, settings: Settings) -> ComparedHeadline:
+    return ComparedHeadline(
+        base=bases[0].headlines[bases[1].headline.judgement],
+        new=bases[1].headline,
+        change=find_headline_change(store, load_metrics(), *bases, settings),
     )
 
 
@@ -191,10 +195,10 @@ def _compare_metric(
     tables = []
     for columns in dict.fromkeys([series, (*series, *by)]):
         slices = pair_items(store, metric, runs.ids, columns, labels_of(bases, metric), shared)
-        counting = _fit_counting(counting, slices.values())
+        fitting, notes = _fit_counting(metric, counting, slices.values())
         compared = len({key[len(series) :] for key in slices}) or 1
         rows = [
-            _compare_slice(metric, columns, key, paired, compared, settings, counting)
+            _compare_slice(metric, columns, key, paired, compared, settings, fitting, notes)
             for key, paired in slices.items()
         ]
         # Members of a series are different rates, and stand together.
@@ -213,12 +217,14 @@ def _compare_metric(
     )
 
 
-def _fit_counting(counting: ItemCounting, slices: Iterable[PairedItems]) -> ItemCounting:
-    """Return it without weights for what a metric counts by something other than items."""
+def _fit_counting(
+    metric: Metric, counting: ItemCounting, slices: Iterable[PairedItems]
+) -> tuple[ItemCounting, tuple[str, ...]]:
+    """Return it without weights, and say so, where a metric counts by something but items."""
     weights = counting.weights
     if weights is None or weights.knows(name for one in slices for name in one.items):
-        return counting
-    return counting._replace(weights=None)
+        return counting, ()
+    return counting._replace(weights=None), (describe_unweighted(metric),)
 
 
 def _list_judges(basis: RunBasis, metric: Metric) -> dict[str, int]:
@@ -234,6 +240,7 @@ def _compare_slice(
     compared: int,
     settings: Settings,
     counting: ItemCounting,
+    notes: tuple[str, ...],
 ) -> Change:
     counts, weighed = paired.columns(), paired.columns(None, counting.weights)
     better = metric.better_for(key[0] if metric.series else None)
@@ -265,6 +272,7 @@ def _compare_slice(
         base_unscored=unscored[0],
         new_unscored=unscored[1],
         warnings=(
+            *notes,
             *_describe_weighting(paired, counting.weights, weighting, is_whole=is_whole),
             *_warn(counts, found is not None and found.error > found.measured),
         ),

@@ -27,7 +27,7 @@ from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import SliceKey, list_items
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval
-from claimwise.metrics.weights import ItemCounting, ItemWeights, read_weights
+from claimwise.metrics.weights import ItemCounting, ItemWeights, describe_unweighted, read_weights
 from claimwise.store import Store
 from claimwise.types.results import Weighting
 
@@ -116,7 +116,7 @@ def _find_weights(reader: RunReader, runs: Sequence[str], counted: Counted) -> I
         return None
     scored = {item for rows in counted.values() for item, row in rows.items() if row.units}
     if not weights.knows(scored):
-        reader.notes.append(f"Not weighted: {rule.metric.name} counts by something but items.")
+        reader.notes.append(describe_unweighted(rule.metric))
         return None
     if not rule.gate.where:
         reader.notes += weights.describe_missing(scored)

@@ -31,7 +31,13 @@ from claimwise.metrics.intervals import (
     warnings_for,
 )
 from claimwise.metrics.proposals import describe_proposals
-from claimwise.metrics.weights import ItemWeights, WeightedItems, read_weights, weigh_items
+from claimwise.metrics.weights import (
+    ItemWeights,
+    WeightedItems,
+    describe_unweighted,
+    read_weights,
+    weigh_items,
+)
 from claimwise.store import Store
 from claimwise.store.runs import list_run_ids
 from claimwise.types.results import Better, Estimate, MetricTable, Settings
@@ -82,10 +88,9 @@ def estimate_metric(
     sliced = [((*series, *names), counted[names]) for names in groupings]
     whole = _estimate_all(metric, run_id, [(series, counted[()])], settings)
     slices = _estimate_all(metric, run_id, sliced, settings)
-    weights = read_weights(store, run_id, settings.weights)
-    if weights is not None:
-        weigh = _Weigher(store, metric, weights, settings, labels or settings.labels)
-        whole, slices = weigh.apply(whole), weigh.apply(slices)
+    if weights := read_weights(store, run_id, settings.weights):
+        weigher = _Weigher(store, metric, weights, settings, labels or settings.labels)
+        whole, slices = weigher.apply(whole), weigher.apply(slices)
     proposed = describe_proposals(store, metric, run_id)
     return MetricTable(
         metric=metric.name,
@@ -168,8 +173,7 @@ class _Weigher(NamedTuple):
         if weighed is None:
             if set(one.slice) - {self.metric.series}:
                 return one
-            told = f"Not weighted: {self.metric.name} counts by something other than items."
-            return replace(one, warnings=(told, *one.warnings))
+            return replace(one, warnings=(describe_unweighted(self.metric), *one.warnings))
         if not weighed.histogram.items or one.micro is None or one.low is None or one.high is None:
             return replace(one, warnings=(*weighed.warnings, *one.warnings))
         figures = _measure(weighed.histogram, compared, self.settings, weighed.per_item)

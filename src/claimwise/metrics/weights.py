@@ -73,6 +73,11 @@ class ItemWeights:
         return Weighting(column=self.column, design_effect=find_design_effect(factors, sizes))
 
 
+def describe_unweighted(metric: Metric) -> str:
+    """Say that a metric has no items to weigh."""
+    return f"Not weighted: {metric.name} counts by something other than items."
+
+
 class ItemCounting(NamedTuple):
     """What items belong to that are not independent, and what they count for (None: all alike)."""
 
