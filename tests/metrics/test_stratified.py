@@ -135,15 +135,32 @@ def test_items_whose_claims_fail_in_several_strata_at_once_widen() -> None:
 def test_with_few_labels_the_narrower_of_two_ranges_counts() -> None:
     """Ten strata of two labels: what is assumed of each adds up to more than labels alone need."""
     sizes = {f"s{n}": 100 for n in range(10)}
-    labels = [label(f"s{n}", 10 * n + m, good=True) for n in range(10) for m in range(2)]
+    labels = [label(f"s{n}", 10 * n + m, good=n + m > 0) for n in range(10) for m in range(2)]
     found = estimate_stratified(sizes, labels, {})
-    alone = wilson_interval(Histogram.from_pairs([(1, 1, 20)]))
+    alone = wilson_interval(Histogram.from_pairs([(1, 1, 19), (0, 1, 1)]))
     assert found is not None
     assert alone is not None
     assert found.range_from == "labels"
     assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
     assert found.other_width is not None
     assert found.other_width > found.high - found.low
+
+
+@pytest.mark.parametrize("strata", [4, 10])  # tenths don't add up to 1 exactly, quarters do
+@pytest.mark.parametrize("good", [True, False])
+def test_labels_that_agree_in_many_strata_say_what_labels_alone_would(
+    strata: int, good: bool
+) -> None:
+    sizes = {f"s{n}": 100 for n in range(strata)}
+    held = 100 // strata
+    labels = [label(name, held * n + m, good=good) for n, name in enumerate(sizes)
+              for m in range(held)]  # fmt: skip
+    found = estimate_stratified(sizes, labels, {})
+    alone = wilson_interval(Histogram.from_pairs([(float(good), 1, 100)]))
+    assert found is not None
+    assert alone is not None
+    assert found.value == float(good)
+    assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
 
 
 def test_with_few_labels_a_judge_that_is_right_makes_the_range_narrower() -> None:

@@ -234,7 +234,10 @@ def _bound_by_verdicts(
     centre = value if 0 < value < 1 else float(sample.shares @ middles)
     items = len({one.item_id for one in sample.labels})
     quantile = float(special.stdtrit(max(1, items - 1), (1 + confidence) / 2))
-    return wilson_bounds(value, centre * (1 - centre) / spread, quantile)
+    size = centre * (1 - centre) / spread
+    if not 0 < value < 1:  # where all labels agree, strata have shown no gain over labels alone
+        size = min(size, effective_size(_count_all(sample)))
+    return wilson_bounds(value, size, quantile)
 
 
 def _bound_by_labels(sample: _Sample, confidence: float) -> tuple[float, float]:
@@ -242,9 +245,13 @@ def _bound_by_labels(sample: _Sample, confidence: float) -> tuple[float, float]:
 
     Unequal weights make labels worth less: (sum w)^2 / sum w^2 of them (Kish).
     """
-    found = wilson_interval(_count(sample, np.ones(len(sample.labels), dtype=bool)), confidence)
+    found = wilson_interval(_count_all(sample), confidence)
     assert found is not None  # there are labels
     return found.low, found.high
+
+
+def _count_all(sample: _Sample) -> Histogram:
+    return _count(sample, np.ones(len(sample.labels), dtype=bool))
 
 
 def _count(sample: _Sample, inside: NDArray[np.bool_]) -> Histogram:
