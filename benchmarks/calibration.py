@@ -224,9 +224,19 @@ class Interval(NamedTuple):
     high: float
 
 
-def correct(run: Run, names: list[str], chosen: dict[str, int], generator: Generator) -> Interval:
-    """Draw claims of every stratum, and estimate the rate as the product does."""
+def correct(
+    run: Run,
+    names: list[str],
+    chosen: dict[str, int],
+    generator: Generator,
+    factors: Array | None = None,
+) -> Interval:
+    """Draw claims of every stratum, and estimate the rate as the product does.
+
+    ``factors`` says what each claim counts for, where that is not the same.
+    """
     strata = np.array(names)
+    counts_for = np.ones(len(names)) if factors is None else factors
     labels = []
     for name, count in chosen.items():
         rows = generator.permutation(np.flatnonzero(strata == name))[:count]
@@ -236,14 +246,16 @@ def correct(run: Run, names: list[str], chosen: dict[str, int], generator: Gener
                 item_id=str(run.clusters[row]),
                 supported=bool(run.supported[row]),
                 group=run.verdicts[row],
+                factor=float(counts_for[row]),
             )
             for row in rows.tolist()
         ]
     found_names, sizes = np.unique(strata, return_counts=True)
-    given: dict[str, dict[str | None, int]] = {}
-    for cluster, verdict in zip(run.clusters.tolist(), run.verdicts, strict=True):
+    given: dict[str, dict[str | None, float]] = {}
+    rows_of = zip(run.clusters.tolist(), run.verdicts, counts_for.tolist(), strict=True)
+    for cluster, verdict, factor in rows_of:
         counts = given.setdefault(str(cluster), {})
-        counts[verdict] = counts.get(verdict, 0) + 1
+        counts[verdict] = counts.get(verdict, 0) + factor
     found = estimate_stratified(
         dict(zip(found_names.tolist(), sizes.tolist(), strict=True)), labels, given,
         confidence=CONFIDENCE,

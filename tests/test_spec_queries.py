@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from claimwise.metrics import estimate_metric, load_metrics
+from claimwise.metrics.counting import write_counted
 from claimwise.store import Store, open_store
 
 pytestmark = pytest.mark.each_engine
@@ -108,4 +109,4 @@ def test_abstention_as_it_stands(demo_place: str, run_id: str) -> None:
 def test_printed_sql_runs_in_the_shell(demo_place: str) -> None:
     """What `claimwise sql` prints is what runs."""
     for metric in load_metrics().values():
-        assert type_into_shell(demo_place, metric.sql + ";", "baseline"), metric.name
+        assert type_into_shell(demo_place, write_counted(metric) + ";", "baseline"), metric.name

@@ -164,10 +164,12 @@ def test_a_projects_main_metric_is_reported_and_compared_without_being_asked_for
     assert list_found("report", "--run", "baseline")[1] == "overreach_share"
 
 
-def test_weights_that_do_not_count_are_pointed_out(demo: Say, tmp_path: Path) -> None:
+def test_weights_that_leave_a_group_out_are_refused_in_one_line(demo: Say, tmp_path: Path) -> None:
     shares = "[weights]\nquery_type = { lookup = 0.7, multi_hop = 0.3 }\n"
     (tmp_path / "claimwise.toml").write_text(shares, encoding="utf-8")
-    for command in ("compare", "drift"):
-        code, _, err = demo(command, "baseline", "candidate")
-        assert code == 0
-        assert "hint: [weights] counts in metrics and report; here every item counts alike" in err
+    for command in (["compare", "baseline", "candidate"], ["drift", "baseline", "candidate"],
+                    ["plan"], ["metrics"]):  # fmt: skip
+        code, _, err = demo(*command)
+        assert code == 1
+        last = err.strip().splitlines()[-1]
+        assert last.startswith("error: [weights] query_type has no share for 'aggregation'"), err

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from claimwise.comparison.compare import compare_runs
+from claimwise.comparison.drift import explain_drift
 from claimwise.comparison.queries import find_pair
 from claimwise.comparison.values import Comparison
 from claimwise.errors import MetricError, StoreError
 from claimwise.metrics import load_metrics
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_store
-from claimwise.types.results import Settings
+from claimwise.types.results import Settings, Weights
 from small_data import answer, item, label, load, run, source
 
 METRICS = load_metrics()
 FAITHFULNESS = [METRICS["faithfulness"]]
+SHARES = {"i0": 0.5, "i1": 0.1, "i2": 0.1, "i3": 0.1, "a0": 0.1, "gone": 0.05, "fresh": 0.05}
 
 
 def told(run_id: str, item_id: str, *verdicts: str | None, **more: Any) -> list[Any]:
@@ -49,6 +52,31 @@ def fill(store: Store) -> None:
 
 def compare(store: Store, *by: str, **more: Any) -> Comparison:
     return compare_runs(store, FAITHFULNESS, find_pair(store, "old", "new"), by, **more)
+
+
+@pytest.mark.each_engine
+def test_what_is_no_item_is_paired_by_its_name(store: Store) -> None:
+    """A metric may count by query type, say: both runs have two of those, and none is an item."""
+    fill(store)
+    kinds = replace(
+        METRICS["faithfulness"],
+        name="by_kind",
+        sql="select e.query_type as cluster_id, count(*) as denominator, "
+        "sum(case when d.verdict = 'supported' then 1 else 0 end) as numerator "
+        "from deciding_labels as d join eval_items as e on e.item_id = d.item_id "
+        "where d.run_id = :run_id group by e.query_type",
+    )
+    pair = find_pair(store, "old", "new")
+    for weights in (None, Weights(column="item_id", shares=tuple(SHARES.items()))):
+        found = compare_runs(store, [kinds], pair, (), Settings(weights=weights))
+        whole = found.metrics[0].overall[0]
+        assert (whole.items, whole.base_claims, whole.new_claims) == (2, 11, 11)
+        assert (whole.base, whole.new) == pytest.approx((10 / 11, 7 / 11))
+        assert [one.item_id for one in found.moved] == ["lookup", "aggregation"]
+        told = "Not weighted: by_kind counts by something other than items."
+        assert (told in whole.warnings) == (weights is not None)
+    with pytest.raises(MetricError, match=r"by_kind: it counts by something other than items \("):
+        explain_drift(store, kinds, pair)
 
 
 def test_shared_items_are_compared_and_the_others_listed(store: Store) -> None:

@@ -9,6 +9,8 @@ from claimwise.calibration.stratified import StratumLabel, estimate_stratified
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval
 
+Verdicts = dict[str, dict[str | None, float]]
+
 
 def label(stratum: str, item: int, *, good: bool) -> StratumLabel:
     return StratumLabel(stratum=stratum, item_id=f"i{item}", supported=good, group=stratum)
@@ -133,15 +135,32 @@ def test_items_whose_claims_fail_in_several_strata_at_once_widen() -> None:
 def test_with_few_labels_the_narrower_of_two_ranges_counts() -> None:
     """Ten strata of two labels: what is assumed of each adds up to more than labels alone need."""
     sizes = {f"s{n}": 100 for n in range(10)}
-    labels = [label(f"s{n}", 10 * n + m, good=True) for n in range(10) for m in range(2)]
+    labels = [label(f"s{n}", 10 * n + m, good=n + m > 0) for n in range(10) for m in range(2)]
     found = estimate_stratified(sizes, labels, {})
-    alone = wilson_interval(Histogram.from_pairs([(1, 1, 20)]))
+    alone = wilson_interval(Histogram.from_pairs([(1, 1, 19), (0, 1, 1)]))
     assert found is not None
     assert alone is not None
     assert found.range_from == "labels"
     assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
     assert found.other_width is not None
     assert found.other_width > found.high - found.low
+
+
+@pytest.mark.parametrize("strata", [4, 10])  # tenths don't add up to 1 exactly, quarters do
+@pytest.mark.parametrize("good", [True, False])
+def test_labels_that_agree_in_many_strata_say_what_labels_alone_would(
+    strata: int, good: bool
+) -> None:
+    sizes = {f"s{n}": 100 for n in range(strata)}
+    held = 100 // strata
+    labels = [label(name, held * n + m, good=good) for n, name in enumerate(sizes)
+              for m in range(held)]  # fmt: skip
+    found = estimate_stratified(sizes, labels, {})
+    alone = wilson_interval(Histogram.from_pairs([(float(good), 1, 100)]))
+    assert found is not None
+    assert alone is not None
+    assert found.value == float(good)
+    assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
 
 
 def test_with_few_labels_a_judge_that_is_right_makes_the_range_narrower() -> None:
@@ -160,3 +179,52 @@ def test_with_labels_enough_verdicts_count_and_without_some_stratum_s_too() -> N
     assert gap is not None
     assert (many.range_from, many.other_width) == ("verdicts", None)
     assert (gap.range_from, gap.other_width) == ("verdicts", None)
+
+
+def weighted(stratum: str, item: int, factor: float, *, good: bool) -> StratumLabel:
+    return StratumLabel(
+        stratum=stratum, item_id=f"i{item}", supported=good, group=stratum, factor=factor
+    )
+
+
+def test_labels_count_for_what_their_items_do() -> None:
+    """Items of factor 3 are all good, those of factor 1 half; the run has as many of both."""
+    labels = [weighted("all", n, 3.0, good=True) for n in range(40)]
+    labels += [weighted("all", 40 + n, 1.0, good=n % 2 == 0) for n in range(40)]
+    found = estimate_stratified({"all": 800}, labels, {})
+    plain = estimate_stratified({"all": 800}, make("all", 60, 20), {})
+    assert found is not None
+    assert plain is not None
+    assert found.value == pytest.approx((40 * 3 + 20) / (40 * 4))
+    assert plain.value == pytest.approx(0.75)
+    assert found.low < found.value < found.high
+
+
+def test_weighted_labels_add_up_to_the_verdicts_of_all_claims() -> None:
+    """By chance no heavy claim of “no” was drawn; the judge's verdicts know how many there are."""
+    labels = [weighted("yes", n, 2.0 if n % 2 else 0.5, good=True) for n in range(40)]
+    labels += [weighted("no", 40 + n, 0.5, good=False) for n in range(40)]
+    verdicts: Verdicts = {
+        f"i{n}": {"yes": 9 * factor, "no": factor}
+        for n, factor in enumerate([2.0, 0.5] * 40)
+    }  # fmt: skip
+    found = estimate_stratified({"yes": 720, "no": 80}, labels, verdicts)
+    assert found is not None
+    assert found.value == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.5])
+def test_even_factors_change_nothing(factor: float) -> None:
+    good = {"yes": 36, "no": 8}
+    labels = [weighted(name, n + 100 * (name == "no"), factor, good=n < good[name])
+              for name in good for n in range(40)]  # fmt: skip
+    plain = [weighted(one.stratum, int(one.item_id[1:]), 1.0, good=one.supported) for one in labels]
+    verdicts: Verdicts = {f"i{n}": {"yes": 9.0, "no": 1.0} for n in range(140)}
+    heavy: Verdicts = {
+        item: {name: factor * n for name, n in held.items()} for item, held in verdicts.items()
+    }
+    one = estimate_stratified({"yes": 1260, "no": 140}, plain, verdicts)
+    other = estimate_stratified({"yes": 1260, "no": 140}, labels, heavy)
+    assert one is not None
+    assert other is not None
+    assert (other.value, other.low, other.high) == pytest.approx((one.value, one.low, one.high))

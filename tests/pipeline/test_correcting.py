@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from claimwise.calibration.correction import correct_run
+from claimwise.calibration.correction_text import describe_correction
 from claimwise.labelling.draw import draw_round
 from claimwise.labelling.rounds import add_guide
 from claimwise.store import Store, open_store
+from claimwise.types.results import Weights
 from small_data import SOURCE, answer, item, label, load, run, source
 
 START = datetime(2026, 11, 15, 12)  # noqa: DTZ001 - stores keep times in UTC without a zone
@@ -26,6 +28,9 @@ SAID = {
     "verifier:one": [good ^ (n % 15 == 0) for n, good in enumerate(TRUE)],
     "verifier:two": [good ^ (n % 3 == 0) for n, good in enumerate(TRUE)],
 }
+
+
+WEIGHTS = ["1" if n % 2 else "4" for n in range(CLAIMS // 3)]  # of items, by their traffic
 
 
 class Drawn(NamedTuple):
@@ -48,7 +53,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
         for first in range(0, CLAIMS, 3):
             numbers = range(first, first + 3)
             load(
-                opened, item(f"i{first}"), answer(f"i{first}", *(f"claim {n}" for n in numbers)),
+                opened, item(f"i{first}", attributes={"traffic": WEIGHTS[first // 3]}),
+                answer(f"i{first}", *(f"claim {n}" for n in numbers)),
                 *(label(f"i{first}", f"claim {n}", "supported" if said[n] else "unlinked",
                         labeler=name, label_kind="verifier",
                         **({"supporting_span": SOURCE, "source_id": "doc"} if said[n] else {}))
@@ -98,8 +104,8 @@ def forget(store: Store) -> None:
     ])  # fmt: skip
 
 
-def correct_once(store: Store, seed: int, *rounds: Drawn) -> float:
-    """Draw rounds one after the other, label some of each, and correct the run by the last."""
+def label_rounds(store: Store, seed: int, *rounds: Drawn) -> str:
+    """Draw rounds one after the other, and label some of each; return the last."""
     generator = np.random.Generator(np.random.PCG64(seed))
     now, round_id = START, ""
     for drawn in rounds:
@@ -110,6 +116,12 @@ def correct_once(store: Store, seed: int, *rounds: Drawn) -> float:
         ).round_id  # fmt: skip
         label_some(store, round_id, drawn.share, now + timedelta(hours=1), generator)
         now += timedelta(days=1)
+    return round_id
+
+
+def correct_once(store: Store, seed: int, *rounds: Drawn) -> float:
+    """Label rounds, and correct the run by the last of them."""
+    round_id = label_rounds(store, seed, *rounds)
     found = correct_run(store, "r")
     assert found is not None
     assert (found.round_id, found.claims) == (round_id, CLAIMS)
@@ -133,3 +145,23 @@ def test_the_corrected_rate_is_right_on_average(store: Store, rounds: tuple[Draw
     error = float(np.std(values, ddof=1)) / sqrt(SAMPLES)
     assert error < 0.01
     assert abs(np.mean(values) - np.mean(TRUE)) < 3 * error
+
+
+def test_a_corrected_rate_speaks_for_the_traffic(store: Store) -> None:
+    """With a label on every claim it is the weighted share of what is true, and nothing else."""
+    label_rounds(store, 1, Drawn("verifier:one", CLAIMS, share=1))
+    factors = np.repeat(np.array(WEIGHTS, dtype=float), 3)
+    weights = Weights(column="traffic")
+    found, plain = correct_run(store, "r", weights=weights), correct_run(store, "r")
+    assert found is not None
+    assert plain is not None
+    assert found.value == pytest.approx(np.average(TRUE, weights=factors))
+    assert found.instrument.value == pytest.approx(
+        np.average(SAID["verifier:one"], weights=factors)
+    )
+    assert plain.value == pytest.approx(np.mean(TRUE))
+    assert abs(found.value - plain.value) > 0.001
+    assert found.low < found.value < found.high
+    assert found.high - found.low > plain.high - plain.low
+    # As many claims of factor 4 as of factor 1: 2 * (4² + 1²) / (4 + 1)².
+    assert "weighted by traffic (design effect 1.36)" in describe_correction(found)

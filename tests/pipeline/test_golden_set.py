@@ -16,6 +16,7 @@ from claimwise.corpus.report import describe_diff, warn_of_recall, write_suggest
 from claimwise.errors import InputError, StoreError
 from claimwise.labelling.desk import list_gold_entries
 from claimwise.metrics import estimate_metric, load_metrics
+from claimwise.metrics.counting import write_counted
 from claimwise.run_report.golden_changes import describe_golden_changes
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_store, import_files
@@ -83,6 +84,10 @@ def test_new_corpus_version_carries_over_what_is_certain(golden: Store) -> None:
     # Of the new run the retired item counts no more; the old run counts as it always did.
     assert recall(golden, "new") == (1, 2)
     assert recall(golden, "old") == (3, 3)
+    # What `claimwise sql` prints, pasted anywhere, gives the same.
+    rows = f"({write_counted(load_metrics()['context_recall'])}) as pasted"
+    pasted = f"select sum(numerator), sum(denominator) from {rows}"
+    assert golden.query(pasted, {"run_id": "new"}) == [(1, 2)]
     assert list(describe_golden_changes(golden, "new")) == [
         "1 retired item is left out of every figure (claimwise corpus history)."
     ]

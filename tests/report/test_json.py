@@ -84,7 +84,8 @@ def test_row_shape(report: Report) -> None:
         "metric", "run_id", "slice", "micro", "macro", "low", "high", "macro_low", "macro_high",
         "simultaneous", "bounds", "decision", "items", "claims", "asked", "scored", "unscored",
         "numerator", "unit", "better", "method", "confidence", "design_effect", "icc",
-        "detectable_difference", "warnings", "unweighted", "basis", "judges",
+        "detectable_difference", "warnings", "unweighted", "weighting", "basis",
+        "judges",
     ]  # fmt: skip
     assert row["slice"] == {"query_type": "aggregation", "stakes": "high"}
     assert row["simultaneous"] == {"low": 0.31, "high": 0.66}

@@ -36,7 +36,8 @@ def load_runs(store: Store, *labelers: str, items: int = 30, people: int | None 
     People label the first items alone where ``people`` says how many.
     """
     wrong = {"ana": (6, 3), JUDGE: (12, 9)}
-    load(store, source(), *(item(f"i{n}") for n in range(items)),
+    load(store, source(),
+         *(item(f"i{n}", query_type="multi_hop" if n < 12 else "lookup") for n in range(items)),
          {"type": "labelers", "labeler": JUDGE, "labeler_kind": "verifier", "model": "encoder",
           "prompt_ver": "p7"})  # fmt: skip
     for place, run_id in enumerate(("before", "r")):
@@ -86,7 +87,7 @@ def fill_rounds(store: Store) -> None:
 
 STORES: dict[str, tuple[Callable[[Store], None], str]] = {
     "people only": (lambda store: load_runs(store, "ana"), "people"),
-    "people, and a judge on the rest": (lambda store: load_runs(store, "ana", JUDGE, people=27),
+    "people, and a judge on the rest": (lambda store: load_runs(store, "ana", JUDGE, people=29),
                                         "people"),
     "judge only": (lambda store: load_runs(store, JUDGE), "judge_only"),
     "judge, and a labelled round": (fill_rounds, "corrected"),
@@ -131,6 +132,10 @@ def read_page(show: Callable[[Call], Any], **more: Any) -> str:
 def test_every_screen_shows_the_same_rate(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     fill, basis = STORES[kind]
     make_store(fill)
+    check_screens(basis, capsys)
+
+
+def check_screens(basis: str, capsys: pytest.CaptureFixture[str]) -> None:
     report = read_json(capsys, "report", "--run", "r")
     metrics = read_json(capsys, "metrics", "--run", "r", "--by", "")
     compared = read_json(capsys, "compare", "before", "r")
@@ -161,6 +166,46 @@ def test_every_screen_shows_the_same_rate(kind: str, capsys: pytest.CaptureFixtu
         assert row["micro"] == pytest.approx(rate)
         moved = next(one for one in compared["metrics"] if one["metric"] == "faithfulness")
         assert moved["overall"][0]["change"] == pytest.approx(report["change"]["change"])
+
+
+@pytest.mark.parametrize("kind", ["people only", "judge only", "judge, and a labelled round"])
+def test_every_screen_weighs_items_alike(
+    kind: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All that is wrong is in multi-hop questions, a tenth of the traffic: 12 of 30 items here."""
+    fill, basis = STORES[kind]
+    make_store(fill)
+    plain = read_json(capsys, "report", "--run", "r")
+    with (project / "claimwise.toml").open("a") as file:
+        file.write("[weights]\nquery_type = { lookup = 0.9, multi_hop = 0.1 }\n")
+    check_screens(basis, capsys)
+    report = read_json(capsys, "report", "--run", "r")
+    headline = report["headline"]
+    # Factors of 0.1 * 30 / 12 and 0.9 * 30 / 18 on two claims per item.
+    effect = 30 * (12 * 0.25**2 + 18 * 1.5**2) / 30**2
+    assert headline["weighting"] == {"column": "query_type",
+                                     "design_effect": pytest.approx(effect, abs=0.06)}  # fmt: skip
+    assert plain["headline"]["weighting"] is None
+    if basis == "corrected":  # people find nothing wrong in their sample
+        assert headline["rate"] == 1.0
+        assert headline["low"] < plain["headline"]["low"]
+    else:
+        assert headline["rate"] > plain["headline"]["rate"] + 0.02
+    if basis == "judge_only":  # the judge's error is in the range, on top of what sampling says
+        assert headline["low"] < headline["sampling_low"] - 0.1
+    gate = read_json(capsys, "gate", "--run", "r")["gates"][0]
+    told = "weighted by query_type (design effect 1.3"  # 1.38 of all claims, 1.39 of people's
+    assert told[1:] in gate["notes"][0]
+    for arguments in (["metrics", "--run", "r"], ["report", "--run", "r"],
+                      ["report", "--run", "r", "--full"], ["compare", "before", "r"],
+                      ["drift", "before", "r"], ["plan"]):  # fmt: skip
+        assert told[1:] in " ".join(read(capsys, *arguments).split()), arguments
+    assert told in read_page(show_run, path={"run_id": "r"})
+    # The whole movement is what the weighted rates of both runs differ by.
+    drift = read_json(capsys, "drift", "before", "r")["drifts"][0]
+    if basis == "people" and not headline["unscored"]:
+        assert drift["new_rate"] == pytest.approx(headline["rate"])
+        assert drift["change"] == pytest.approx(report["change"]["change"])
 
 
 @pytest.mark.usefixtures("project")

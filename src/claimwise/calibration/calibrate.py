@@ -44,6 +44,7 @@ from claimwise.errors import MetricError
 from claimwise.metrics import check_run
 from claimwise.metrics.clusters import map_clusters
 from claimwise.store import Store
+from claimwise.types.results import Weights
 from claimwise.types.rows import Judgement
 
 
@@ -58,6 +59,7 @@ def calibrate_verifier(
     rule: TrustRule | None = None,
     keep: bool = True,
     cluster: str | None = None,
+    weights: Weights | None = None,
 ) -> Calibrated:
     """Measure an instrument against people's labels, overall and by slice, and keep what came.
 
@@ -71,6 +73,7 @@ def calibrate_verifier(
         rule: when it is trusted, and how long that lasts.
         keep: store it, so that gates and reports use it.
         cluster: what items belong to that are not independent (`map_clusters`).
+        weights: what items count for in the corrected rates of runs.
 
     Raises:
         MetricError: instrument, run or slice are unknown, or no claim has both labels.
@@ -97,7 +100,10 @@ def calibrate_verifier(
             cluster,
         )
         slices = _cut(work, read_slices(store, by), by)
-        corrected = [correct_run(store, run, judgement, cluster=cluster) for run in judged_runs]
+        corrected = [
+            correct_run(store, run, judgement, cluster=cluster, weights=weights)
+            for run in judged_runs
+        ]
     overall = work.measure({}, frozenset(read_items(labelled)))
     found = sorted((work.measure(*one) for one in slices), key=_badness)
     if keep:

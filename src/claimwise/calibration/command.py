@@ -86,6 +86,7 @@ def command(
             rule=rule,
             keep=not dry_run,
             cluster=cluster or project.settings.cluster,
+            weights=project.settings.weights,
         )
         warn_of_shared(opened, found.overall.runs, cluster or project.settings.cluster)
     if form == "json":

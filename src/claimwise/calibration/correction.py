@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+import numpy as np
 from msgspec.structs import replace
 
 from claimwise.agreement.values import Figure
@@ -24,7 +25,9 @@ from claimwise.calibration.weights import is_whole
 from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval
+from claimwise.metrics.weights import ItemCounting, read_weights, scale_factors
 from claimwise.store import Store
+from claimwise.types.results import Weights
 from claimwise.types.rows import Judgement
 
 BEFORE: Final = "labelled before the round"
@@ -59,6 +62,7 @@ def correct_run(
     *,
     confidence: float = 0.95,
     cluster: str | None = None,
+    weights: Weights | None = None,
 ) -> CorrectedRate | None:
     """Correct a run's rate by one of its rounds; None when none has labels.
 
@@ -67,7 +71,11 @@ def correct_run(
     where there is one (`is_whole`). What the labels say plays no part in that, so that the interval
     of the chosen one holds. Newer ones that are passed over are named. A round has the labels that
     were given in it; claims that it left out, as they had one, stand for themselves. Items that
-    belong together by ``cluster`` (`map_clusters`) count as one in the interval.
+    belong together by ``cluster`` (`map_clusters`) count as one in the interval; ``weights`` say
+    what items count for (`read_weights`).
+
+    Raises:
+        MetricError: the weights don't fit the run's items.
     """
     begun: list[_Begun] = []
     for drawn in list_rounds_of(store, run_id, judgement):  # the latest first
@@ -80,35 +88,70 @@ def correct_run(
         return None
     most = max(begun, key=lambda one: (is_whole(one.sample), one.labels))
     chosen = begun[-1] if begun[-1].is_far() else most
-    clusters = map_clusters(store, run_id, cluster)
-    found = _correct(store, chosen, judgement, confidence, clusters)
+    counting = ItemCounting(
+        map_clusters(store, run_id, cluster), read_weights(store, run_id, weights)
+    )
+    found = _correct(store, chosen, judgement, confidence, counting)
     told = tuple(_describe_newer(one) for one in begun[: begun.index(chosen)])
     return found and replace(found, notes=(*found.notes, *told))
 
 
+Verdicts = Mapping[str, Mapping[str | None, float]]
+
+
+def _add_up(verdicts: Mapping[str, Mapping[str | None, int]], counting: ItemCounting) -> Verdicts:
+    """Weigh what items hold, and add up those of one cluster."""
+    units = np.array([sum(given.values()) for given in verdicts.values()], dtype=np.float64)
+    factors = np.array([counting.find_factor(item) for item in verdicts], dtype=np.float64)
+    if counting.weights is not None:
+        factors = scale_factors(factors, units)
+    found: dict[str, dict[str | None, float]] = defaultdict(lambda: defaultdict(float))
+    for (item, given), factor in zip(verdicts.items(), factors.tolist(), strict=True):
+        held = found[counting.clusters.get(item, item)]
+        for verdict, count in given.items():
+            held[verdict] += factor * count
+    return found
+
+
+def _to_label(
+    item: str,
+    stratum: str,
+    given: tuple[str, str | None],
+    approved: str,
+    counting: ItemCounting,
+) -> StratumLabel:
+    told, said = given
+    return StratumLabel(
+        stratum=stratum,
+        item_id=counting.clusters.get(item, item),
+        supported=told == approved,
+        group=said,
+        factor=counting.find_factor(item),
+    )
+
+
 def _correct(
-    store: Store,
-    begun: _Begun,
-    judgement: Judgement,
-    confidence: float,
-    clusters: Mapping[str, str],
+    store: Store, begun: _Begun, judgement: Judgement, confidence: float, counting: ItemCounting
 ) -> CorrectedRate | None:
     drawn, sample = begun
-    approved = SUPPORTED[judgement]
-    verdicts = _add_up(
-        count_verdicts_by_item(store, drawn.run_id, drawn.labeler or "", judgement), clusters
-    )
+    approved, weights = SUPPORTED[judgement], counting.weights
+    given = count_verdicts_by_item(store, drawn.run_id, drawn.labeler or "", judgement)
+    claims = {item: float(sum(held.values())) for item, held in given.items()}
+    verdicts = _add_up(given, counting)
     told = read_told(store, drawn.run_id, drawn.labeler or "", judgement)
     sizes = {**sample.strata, BEFORE: len(sample.left_out)}
     strata = {**dict.fromkeys(sample.left_out, BEFORE), **sample.labelled}
     labels = [
-        _to_label(clusters.get(key[0], key[0]), name, told[key], approved)
+        _to_label(key[0], name, told[key], approved, counting)
         for key, name in sorted(strata.items())
     ]
     found = estimate_stratified(sizes, labels, verdicts, confidence=confidence)
     if found is None:
         return None
     missing = begun.tasks - begun.labels
+    notes = _take_notes(round(sum(claims.values())), sum(sizes.values()), missing, found.empty)
+    if weights is not None:
+        notes += weights.describe_missing(key[0] for key in strata)
     return CorrectedRate(
         run_id=drawn.run_id,
         round_id=drawn.round_id,
@@ -126,34 +169,16 @@ def _correct(
         earlier=len(sample.left_out),
         range_from=found.range_from,
         other_width=found.other_width,
-        notes=tuple(_take_notes(verdicts, sum(sizes.values()), missing, found.empty)),
+        notes=tuple(notes),
+        weighting=None if weights is None else weights.weigh(claims),
     )
 
 
-def _add_up(
-    verdicts: Mapping[str, Mapping[str | None, int]], clusters: Mapping[str, str]
-) -> dict[str, Counter[str | None]]:
-    """Add up what items of one cluster hold."""
-    found: dict[str, Counter[str | None]] = defaultdict(Counter)
-    for item, given in verdicts.items():
-        found[clusters.get(item, item)].update(given)
-    return dict(found)
-
-
-def _to_label(
-    above: str, stratum: str, given: tuple[str, str | None], approved: str
-) -> StratumLabel:
-    told, said = given
-    return StratumLabel(stratum=stratum, item_id=above, supported=told == approved, group=said)
-
-
-def _measure_alone(
-    verdicts: Mapping[str, Mapping[str | None, int]], approved: str, confidence: float
-) -> Figure:
+def _measure_alone(verdicts: Verdicts, approved: str, confidence: float) -> Figure:
     pairs = []
     for given in verdicts.values():
         scored = sum(count for verdict, count in given.items() if verdict is not None)
-        pairs.append((given.get(approved, 0), scored, 1))
+        pairs.append((min(scored, given.get(approved, 0.0)), scored, 1))
     return _measure(Histogram.from_pairs(pairs), confidence, "no instrument made the strata")
 
 
@@ -164,10 +189,6 @@ def _measure_labels(labels: Sequence[StratumLabel], confidence: float) -> Figure
         pair[0] += label.supported
         pair[1] += 1
     return _measure(Histogram.from_pairs((y, m, 1) for y, m in items.values()), confidence, "")
-
-
-def _count_claims(verdicts: Mapping[str, Mapping[str | None, int]]) -> int:
-    return sum(sum(given.values()) for given in verdicts.values())
 
 
 def _measure(counted: Histogram, confidence: float, why: str) -> Figure:
@@ -184,12 +205,7 @@ def _describe_newer(one: _Begun) -> str:
     )
 
 
-def _take_notes(
-    verdicts: Mapping[str, Mapping[str | None, int]],
-    drawn_from: int,
-    missing: int,
-    empty: Sequence[str],
-) -> list[str]:
+def _take_notes(asked: int, drawn_from: int, missing: int, empty: Sequence[str]) -> list[str]:
     notes = []
     if missing:
         notes.append(
@@ -198,7 +214,6 @@ def _take_notes(
         )
     if empty:
         notes.append(f"nobody has labelled a claim of {', '.join(empty)}: it could hold anything")
-    asked = _count_claims(verdicts)
     if asked != drawn_from:
         notes.append(
             f"the run has {asked:,} claims and the round was drawn from {drawn_from:,}: the rate "

@@ -22,12 +22,13 @@ def describe_correction(one: CorrectedRate) -> str:
     alone = (
         f"; {clean(one.labeler)} alone says {show_figure(one.instrument)}" if one.labeler else ""
     )
+    weighted = f", {clean(str(one.weighting))}" if one.weighting else ""
     before = f" and {one.earlier:,} from before it" if one.earlier else ""
     return (
         f"{clean(one.run_id)}: {name} {show_rate(one.value)} {show_interval(one.low, one.high)} "
         f"(corrected by {pluralize(one.labels, 'label')} of people in round {one.round_id}"
-        f"{before}, over {pluralize(one.claims, 'claim')}){alone}; the labels as they were drawn: "
-        f"{show_figure(one.labels_only)}{_describe_choice(one)}"
+        f"{before}, over {pluralize(one.claims, 'claim')}{weighted}){alone}; the labels as they "
+        f"were drawn: {show_figure(one.labels_only)}{_describe_choice(one)}"
     )
 
 

@@ -20,7 +20,7 @@ from claimwise.judges.card import find_accuracy
 from claimwise.metrics import Metric, estimate_metric, find_metric, narrow_labels
 from claimwise.metrics.judge_error import RatePair, predict_people_rate
 from claimwise.store import Store
-from claimwise.types.results import Estimate, Settings
+from claimwise.types.results import Estimate, Settings, Weighting
 from claimwise.types.rows import Judgement
 
 Basis = Literal["people", "corrected", "judge_only"]
@@ -61,6 +61,7 @@ class Headline(Struct, frozen=True, kw_only=True):
     sampling_low: float | None = None
     sampling_high: float | None = None
     why: str | None = None
+    weighting: Weighting | None = None  # None: all items count alike
 
     @property
     def width(self) -> float:
@@ -125,8 +126,9 @@ def _find_for(
     if people.micro is not None and (people.scored >= asked or judges.micro is None):
         return by_people
     corrected = correct_run(
-        store, run_id, judgement, confidence=settings.confidence, cluster=settings.cluster
-    )
+        store, run_id, judgement, confidence=settings.confidence, cluster=settings.cluster,
+        weights=settings.weights,
+    )  # fmt: skip
     backed = [] if corrected is None else [_rate_corrected(corrected, judgement, asked, people)]
     if 2 * people.scored >= asked > 0:
         backed.append(by_people)
@@ -169,6 +171,7 @@ def _take_estimate(
         sampling_low=found.low,
         sampling_high=found.high,
         why="nobody has labelled this run" if found.micro is None else None,
+        weighting=found.weighting,
     )
 
 
@@ -177,7 +180,10 @@ def _rate_people(found: Estimate, judgement: Judgement, settings: Settings, aske
     low, high = found.low, found.high
     missing = max(0, asked - found.scored)
     if missing and low is not None and high is not None:
-        low, high = low * found.scored / asked, (high * found.scored + missing) / asked
+        share = found.scored / asked
+        if found.weighting and found.bound_low is not None and found.bound_high is not None:
+            share = 1 - (found.bound_high - found.bound_low)  # by what the items count for
+        low, high = low * share, high * share + 1 - share
     return replace(
         _take_estimate(found, judgement, settings, "people"),
         low=low,
@@ -206,6 +212,7 @@ def _rate_corrected(
         labels=f"labeler:{found.labeler}" if found.labeler else "human",
         judge=found.labeler,
         people_labels=found.labels + found.earlier,
+        weighting=found.weighting,
     )
 
 

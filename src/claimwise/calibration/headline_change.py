@@ -13,6 +13,7 @@ from claimwise.metrics import Metric, find_metric
 from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.paired import compare_items
 from claimwise.metrics.pairing import pair_items
+from claimwise.metrics.weights import read_weights
 from claimwise.store import Store
 from claimwise.store.runs import count_asked
 from claimwise.types.results import Settings
@@ -98,7 +99,8 @@ def _compare_shared(
     if paired is None:
         return None
     clusters = map_clusters(store, run_ids[1], settings.cluster)
-    found = compare_items(*paired.columns(clusters))
+    weights = read_weights(store, run_ids, settings.weights)
+    found = compare_items(*paired.columns(clusters, weights))
     if found is None or found.items < 2:
         return None
     return found.change, *found.interval(settings.confidence)

@@ -16,9 +16,8 @@ prior; Kish (1965), Survey Sampling, section 11.7, on unequal weights.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import sqrt
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from scipy import special
 
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import effective_size, wilson_bounds, wilson_interval
+from claimwise.metrics.weights import scale_factors
 
 Floats = NDArray[np.float64]
 
@@ -35,12 +35,16 @@ FEW_LABELS: Final = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StratumLabel:
-    """A labelled claim of a stratum; ``group`` is the instrument's verdict on it."""
+    """A labelled claim of a stratum; ``group`` is the instrument's verdict on it.
+
+    ``factor`` is what its item counts for, where items don't count alike.
+    """
 
     stratum: str
     item_id: str
     supported: bool
     group: str | None = None
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,10 +59,38 @@ class StratifiedRate:
     other_width: float | None = None  # of the interval that was not taken, where there were two
 
 
+class _Sample(NamedTuple):
+    """Labelled claims, the strata that they lie in, and what each label stands for."""
+
+    names: list[str]  # of strata with claims
+    shares: Floats  # of the claims, by stratum
+    labels: Sequence[StratumLabel]
+    places: NDArray[np.intp]  # the stratum of each label
+    supported: Floats
+    stands: Floats  # how many claims each stands for, by what those count for
+    expected: Floats  # what an average label of its kind says
+
+    @property
+    def held(self) -> NDArray[np.intp]:
+        """How many labels every stratum has."""
+        return np.bincount(self.places, minlength=len(self.names))
+
+    @property
+    def rates(self) -> Floats:
+        """The share of supported claims of every stratum; one half without any label."""
+        hits, stands = (
+            np.bincount(self.places, column, minlength=len(self.names))
+            for column in (self.stands * self.supported, self.stands)
+        )
+        found = np.full(len(self.names), 0.5)
+        np.divide(hits, stands, out=found, where=stands > 0)
+        return found
+
+
 def estimate_stratified(
     sizes: Mapping[str, int],
     labels: Sequence[StratumLabel],
-    verdicts: Mapping[str, Mapping[str | None, int]],
+    verdicts: Mapping[str, Mapping[str | None, float]],
     *,
     confidence: float = 0.95,
 ) -> StratifiedRate | None:
@@ -74,29 +106,30 @@ def estimate_stratified(
     stratum without labels could hold anything: it counts as one half, and labels alone say nothing
     of it.
 
+    Where items don't count alike, a label counts for its item's factor too, and labels of one
+    verdict together for what all claims of that verdict do (`_weigh_labels`).
+
     Args:
         sizes: the claims of every stratum, labelled or not.
         labels: the labelled claims.
-        verdicts: all claims of the run, by item and verdict; empty when there are none.
+        verdicts: all claims of the run, by item and verdict, each by its item's factor; empty when
+            there are none.
         confidence: of the interval.
 
     Returns:
-        The estimate, or None without labels.
+        The estimate, or None without labels, and where all of them count for nothing.
     """
-    total = sum(sizes.values())
-    if not labels or not total:
+    sample = _weigh_labels(sizes, labels, verdicts)
+    if sample is None:
         return None
-    names = [name for name, size in sizes.items() if size]
-    weights = np.array([sizes[name] / total for name in names])
-    strata = [[one for one in labels if one.stratum == name] for name in names]
-    shares = np.array([np.mean([o.supported for o in held]) if held else 0.5 for held in strata])
-    value = float(weights @ shares)
-    empty = tuple(name for name, held in zip(names, strata, strict=True) if not held)
-    low, high = _bound_by_verdicts(sizes, labels, verdicts, (value, weights, strata), confidence)
+    # Shares round: where all claims are supported, the rate must be 1 and not nearly so.
+    value = float(sample.shares @ sample.rates / (sample.shares @ np.ones(len(sample.names))))
+    empty = tuple(name for name, held in zip(sample.names, sample.held, strict=True) if not held)
+    low, high = _bound_by_verdicts(sample, verdicts, value, confidence)
     range_from: Literal["verdicts", "labels"] = "verdicts"
     other = None
     if len(labels) < FEW_LABELS and not empty:
-        alone = _bound_by_labels(sizes, labels, confidence)
+        alone = _bound_by_labels(sample, confidence)
         other = alone[1] - alone[0]
         if other < high - low:
             range_from, other, (low, high) = "labels", high - low, alone
@@ -110,11 +143,74 @@ def estimate_stratified(
     )
 
 
-def _bound_by_verdicts(
+def _weigh_labels(
     sizes: Mapping[str, int],
     labels: Sequence[StratumLabel],
-    verdicts: Mapping[str, Mapping[str | None, int]],
-    stratified: tuple[float, Floats, Sequence[Sequence[StratumLabel]]],
+    verdicts: Mapping[str, Mapping[str | None, float]],
+) -> _Sample | None:
+    """Return the labels with what each stands for: claims of its stratum over its labels.
+
+    Where items don't count alike, that is multiplied by the item's factor. What the claims of a
+    stratum count for is then known of those with a label alone, and of all claims by verdict: the
+    labels of a verdict are scaled to that (Deville & Särndal, 1992, JASA 87, 376-382). None without
+    anything that counts.
+    """
+    total, factors = sum(sizes.values()), np.array([one.factor for one in labels])
+    if not total or not factors.any():
+        return None
+    names = [name for name, size in sizes.items() if size]
+    places = np.array([names.index(one.stratum) for one in labels])
+    held = np.bincount(places, minlength=len(names))
+    claims = np.array([sizes[name] for name in names], dtype=np.float64)
+    supported = np.array([one.supported for one in labels], dtype=np.float64)
+    sample = _Sample(
+        names, claims / total, labels, places, supported, (claims / np.maximum(1, held))[places],
+        np.zeros(0),
+    )  # fmt: skip
+    if (factors == 1).all():
+        return sample._replace(expected=sample.rates[places])
+    groups = [one.group if verdicts else None for one in labels]
+    stands = _scale_to_verdicts(sample.stands * factors, groups, verdicts)
+    expected = _average(groups, stands, supported)
+    unseen = sample.shares[held == 0].sum()
+    shares = np.bincount(places, stands, minlength=len(names)) / stands.sum() * (1 - unseen)
+    shares = np.where(held == 0, sample.shares, shares)
+    return sample._replace(shares=shares, stands=stands, expected=expected)
+
+
+def _scale_to_verdicts(
+    stands: Floats,
+    groups: Sequence[str | None],
+    verdicts: Mapping[str, Mapping[str | None, float]],
+) -> Floats:
+    """Return what labels stand for, so that those of each verdict add up to its claims."""
+    totals: dict[str | None, float] = {}
+    for given in verdicts.values():
+        for group, count in given.items():
+            totals[group] = totals.get(group, 0.0) + count
+    found = stands.copy()
+    for group in set(groups):
+        inside = np.array([one == group for one in groups])
+        known = stands[inside].sum()
+        if known and totals.get(group):
+            found[inside] *= totals[group] / known
+    return found
+
+
+def _average(groups: Sequence[str | None], stands: Floats, supported: Floats) -> Floats:
+    """Return for every label the share of supported claims among labels of its group."""
+    found = np.zeros(len(groups))
+    for group in set(groups):
+        inside = np.array([one == group for one in groups])
+        known = stands[inside].sum()
+        found[inside] = (stands * supported)[inside].sum() / known if known else 0.0
+    return found
+
+
+def _bound_by_verdicts(
+    sample: _Sample,
+    verdicts: Mapping[str, Mapping[str | None, float]],
+    value: float,
     confidence: float,
 ) -> tuple[float, float]:
     """Return an interval that uses what the instrument says of every claim.
@@ -128,89 +224,73 @@ def _bound_by_verdicts(
     the labels are worth; Wilson's interval with Student's t for the number of labelled items is
     built on that. Without labels of a stratum, Jeffreys' posterior is as wide as can be.
     """
-    value, weights, strata = stratified
-    shares = np.array([np.mean([o.supported for o in held]) if held else 0.5 for held in strata])
-    parts = _spread_verdicts(sizes, labels, verdicts)
-    middles, variances = _assume(strata, shares)
+    parts = _spread_verdicts(sample, verdicts)
+    middles, variances = _assume(sample)
     spread = max(
-        _sum_squares(_add_residuals(sizes, labels, parts)),
-        float(weights**2 @ variances) + _sum_squares(parts),
+        _sum_squares(_add_residuals(sample, parts)),
+        float(sample.shares**2 @ variances) + _sum_squares(parts),
     )
     # At 0 and 1 the labels show no spread at all: Jeffreys' middle has one.
-    centre = value if 0 < value < 1 else float(weights @ middles)
-    items = len({one.item_id for one in labels})
+    centre = value if 0 < value < 1 else float(sample.shares @ middles)
+    items = len({one.item_id for one in sample.labels})
     quantile = float(special.stdtrit(max(1, items - 1), (1 + confidence) / 2))
-    return wilson_bounds(value, centre * (1 - centre) / spread, quantile)
+    size = centre * (1 - centre) / spread
+    if not 0 < value < 1:  # where all labels agree, strata have shown no gain over labels alone
+        size = min(size, effective_size(_count_all(sample)))
+    return wilson_bounds(value, size, quantile)
 
 
-def _bound_by_labels(
-    sizes: Mapping[str, int], labels: Sequence[StratumLabel], confidence: float
-) -> tuple[float, float]:
+def _bound_by_labels(sample: _Sample, confidence: float) -> tuple[float, float]:
     """Return the default interval of the labels alone, each weighing as much as it stands for.
 
     Unequal weights make labels worth less: (sum w)^2 / sum w^2 of them (Kish).
     """
-    counts = _count(labels)
-    items: dict[str, list[float]] = {}
-    total = squares = 0.0
-    for one in labels:
-        weight = sizes[one.stratum] / counts[one.stratum][1]
-        held = items.setdefault(one.item_id, [0.0, 0.0])
-        held[0] += weight * one.supported
-        held[1] += weight
-        total, squares = total + weight, squares + weight**2
-    hits, units = zip(*items.values(), strict=True)
-    # Sums of weights round: an item of supported claims alone must not have more hits than units.
-    counted = Histogram.from_clusters(np.minimum(hits, units), units)
-    found = wilson_interval(replace(counted, trials=total**2 / squares), confidence)
+    found = wilson_interval(_count_all(sample), confidence)
     assert found is not None  # there are labels
     return found.low, found.high
 
 
-def _assume(strata: Sequence[Sequence[StratumLabel]], shares: Floats) -> tuple[Floats, Floats]:
+def _count_all(sample: _Sample) -> Histogram:
+    return _count(sample, np.ones(len(sample.labels), dtype=bool))
+
+
+def _count(sample: _Sample, inside: NDArray[np.bool_]) -> Histogram:
+    """Count labels by item, each for what it stands for: together what they are worth."""
+    weights = scale_factors(sample.stands[inside], np.ones(int(inside.sum())))
+    chosen = [sample.labels[place].item_id for place in np.flatnonzero(inside).tolist()]
+    _, places = np.unique(chosen, return_inverse=True)
+    hits, units = (
+        np.bincount(places, column) for column in (weights * sample.supported[inside], weights)
+    )
+    # Sums of weights round: an item of supported claims alone must not have more hits than units.
+    return Histogram.from_clusters(np.minimum(hits, units), units)
+
+
+def _assume(sample: _Sample) -> tuple[Floats, Floats]:
     """Return the mean and the variance of every stratum's share under Jeffreys' posterior."""
-    worth = np.array([_measure_worth(held) for held in strata])
-    hits, misses = worth * shares + 0.5, worth * (1 - shares) + 0.5
+    worth = np.array(
+        [effective_size(_count(sample, sample.places == place)) if held else 0.0
+         for place, held in enumerate(sample.held)]
+    )  # fmt: skip
+    rates = sample.rates
+    hits, misses = worth * rates + 0.5, worth * (1 - rates) + 0.5
     both = hits + misses
     return hits / both, hits * misses / (both**2 * (both + 1))
 
 
-def _measure_worth(held: Sequence[StratumLabel]) -> float:
-    """Return the number of independent labels that those of a stratum are worth."""
-    if not held:
-        return 0.0
-    counted: dict[str, list[int]] = {}
-    for one in held:
-        pair = counted.setdefault(one.item_id, [0, 0])
-        pair[0] += one.supported
-        pair[1] += 1
-    return effective_size(Histogram.from_pairs((y, m, 1) for y, m in counted.values()))
-
-
-def _add_residuals(
-    sizes: Mapping[str, int], labels: Sequence[StratumLabel], parts: Mapping[str, float]
-) -> dict[str, float]:
-    """Add to every item's part what its labels are beyond the shares of their strata."""
-    total = sum(sizes.values())
-    counts = _count(labels)
+def _add_residuals(sample: _Sample, parts: Mapping[str, float]) -> dict[str, float]:
+    """Add to every item's part what its labels are beyond what is expected of them."""
+    seen = float(sample.shares[sample.held > 0].sum())
+    residuals = sample.stands * (sample.supported - sample.expected) / sample.stands.sum() * seen
+    means = np.bincount(sample.places, residuals, minlength=len(sample.names))
+    held = np.maximum(1, sample.held)
+    # A stratum's share was fitted to its own labels: the root makes up for it.
+    scale = np.sqrt(held / np.maximum(1, held - 1))
+    residuals = (residuals - (means / held)[sample.places]) * scale[sample.places]
     found = dict(parts)
-    for one in labels:
-        hits, held = counts[one.stratum]
-        # A stratum's share was fitted to its own labels: the root makes up for it.
-        scale = sizes[one.stratum] / held * sqrt(held / max(1, held - 1))
-        residual = scale * (one.supported - hits / held) / total
+    for one, residual in zip(sample.labels, residuals.tolist(), strict=True):
         found[one.item_id] = found.get(one.item_id, 0.0) + residual
     return found
-
-
-def _count(labels: Sequence[StratumLabel]) -> dict[str, list[int]]:
-    """Count supported labels and labels by stratum."""
-    counts: dict[str, list[int]] = {}
-    for one in labels:
-        held = counts.setdefault(one.stratum, [0, 0])
-        held[0] += one.supported
-        held[1] += 1
-    return counts
 
 
 def _sum_squares(parts: Mapping[str, float]) -> float:
@@ -220,21 +300,14 @@ def _sum_squares(parts: Mapping[str, float]) -> float:
 
 
 def _spread_verdicts(
-    sizes: Mapping[str, int],
-    labels: Sequence[StratumLabel],
-    verdicts: Mapping[str, Mapping[str | None, int]],
+    sample: _Sample, verdicts: Mapping[str, Mapping[str | None, float]]
 ) -> dict[str, float]:
     """Return what every item adds by its verdicts alone, beyond what an average one would."""
-    counts = _count(labels)
-    sums: dict[str | None, list[float]] = {}
-    for one in labels:
-        weight = sizes[one.stratum] / counts[one.stratum][1]
-        held = sums.setdefault(one.group, [0.0, 0.0])
-        held[0] += weight * one.supported
-        held[1] += weight
+    groups = [one.group for one in sample.labels]
+    averages = _average(groups, sample.stands, sample.supported)
+    shares = dict(zip(groups, averages.tolist(), strict=True))
     claims = sum(sum(given.values()) for given in verdicts.values())
-    whole = sum(held[0] for held in sums.values()) / sum(held[1] for held in sums.values())
-    shares = {group: held[0] / held[1] for group, held in sums.items()}
+    whole = float(sample.stands @ sample.supported / sample.stands.sum())
     predicted = {
         item: sum(count * shares.get(group, whole) for group, count in given.items())
         for item, given in verdicts.items()

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from claimwise.agreement.values import Figure
+from claimwise.types.results import Weighting
 from claimwise.types.rows import Judgement, Row
 from claimwise.types.verdicts import MapBasis
 
@@ -219,6 +220,7 @@ class CorrectedRate(Struct, frozen=True, kw_only=True):
     range_from: Literal["verdicts", "labels"] = "verdicts"
     other_width: float | None = None
     notes: tuple[str, ...] = ()
+    weighting: Weighting | None = None  # None: all items count alike
 
 
 class Calibrated(Struct, frozen=True, kw_only=True):

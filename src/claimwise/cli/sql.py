@@ -16,6 +16,7 @@ from claimwise.command.options import (
     store_option,
 )
 from claimwise.metrics import check_run, find_metric, load_metrics
+from claimwise.metrics.counting import write_counted
 from claimwise.store import list_views
 from claimwise.text.formulas import guard_cell
 
@@ -30,6 +31,8 @@ from claimwise.text.formulas import guard_cell
 def command(name: str, run_id: str | None, store: str | None, form: str) -> None:
     """Print the SQL of a metric or view, or with --run its rows: a view's are those of the run.
 
+    A metric's SQL counts what `claimwise metrics` counts: retired items are left out.
+
     \b
     To choose the run in the sqlite3 shell: .parameter set :run_id "'RUN'"
     To choose the run in psql:              \\set run_id '''RUN'''
@@ -39,7 +42,7 @@ def command(name: str, run_id: str | None, store: str | None, form: str) -> None
     views = dict(list_views())
     shown = f"create view {name} as\n{views[name]}" if name in views else None
     of_run = f"select * from {name} where run_id = :run_id"
-    sql = of_run if shown else find_metric(metrics, name).sql
+    sql = of_run if shown else write_counted(find_metric(metrics, name))
     if run_id is None:
         click.echo(f"{shown or sql};")
         return

@@ -270,25 +270,15 @@ def write_file(path: Path, text: str) -> None:
 def change_settings(
     project: Project, labels: str | None, confidence: float | None, cluster: str | None = None
 ) -> Settings:
-    """Return the project's settings with what options change; changes have one method.
-
-    Changes are not weighted: both runs answered the same items.
-    """
+    """Return the project's settings with what options change; changes have one method."""
     base = project.settings
     return Settings(
         labels=labels or base.labels,
         confidence=base.confidence if confidence is None else confidence,
         seed=base.seed,
         cluster=cluster or base.cluster,
+        weights=base.weights,
     )
-
-
-def warn_of_weights(project: Project) -> None:
-    """Point out, on standard error, that a command's rates are not those that weights make."""
-    if project.settings.weights is not None:
-        click.echo(
-            "hint: [weights] counts in metrics and report; here every item counts alike", err=True
-        )
 
 
 def warn_of_shared(store: Store, runs: str | Sequence[str], cluster: str | None) -> None:

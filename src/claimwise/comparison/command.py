@@ -20,7 +20,6 @@ from claimwise.command.options import (
     read_columns,
     store_option,
     warn_of_shared,
-    warn_of_weights,
     write_output,
 )
 from claimwise.comparison.compare import compare_runs
@@ -101,7 +100,6 @@ def command(
             most_moved=most,
             version=version("claimwise"),
         )
-        warn_of_weights(project)
         warn_of_shared(opened, [run.run_id for run in pair], settings.cluster)
     if form == "text" and output is None:
         _print(comparison, console(), full=full)

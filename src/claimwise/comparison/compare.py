@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
+from math import isclose
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +42,10 @@ from claimwise.metrics.judge_agreement import list_judges
 from claimwise.metrics.paired import compare_items, split_change
 from claimwise.metrics.pairing import PairedItems, pair_items
 from claimwise.metrics.run_judges import InstrumentChange, find_instruments, find_label_views
+from claimwise.metrics.weights import ItemCounting, ItemWeights, describe_unweighted, read_weights
 from claimwise.store import Store
 from claimwise.store.runs import count_asked
-from claimwise.types.results import Better, Settings
+from claimwise.types.results import Better, Settings, Weighting
 from claimwise.types.rows import Item, Run
 
 Bases = tuple[RunBasis, RunBasis]  # of the base and of the new run
@@ -71,14 +73,22 @@ def compare_runs(
     asked = [count_asked(store, run.run_id) for run in runs]
     shared = find_shared(runs, asked)
     bases = find_bases(store, runs, settings)
-    changes = tuple(_compare_metric(store, m, runs, by, settings, shared, bases) for m in metrics)
+    counting = ItemCounting(
+        map_clusters(store, [run.run_id for run in reversed(runs)], settings.cluster),
+        read_weights(store, runs.ids, settings.weights),
+    )
+    changes = tuple(
+        _compare_metric(store, m, runs, by, settings, shared, bases, counting) for m in metrics
+    )
     if not any(change.is_measured for change in changes):
         raise MetricError(
             f"runs {runs.base.run_id!r} and {runs.new.run_id!r}: nothing is scored in both for "
             f"{', '.join(metric.name for metric in metrics)}; judge both runs with `claimwise "
             "verify`, or import labels"
         )
-    lead, moved = _find_moved(store, metrics, changes, runs, bases, shared, most_moved)
+    lead, moved = _find_moved(
+        store, metrics, changes, runs, bases, shared, counting.weights, most_moved
+    )
     instruments = {
         metric.title: find_instruments(store, metric, runs.ids, labels_of(bases, metric))
         for metric, change in zip(metrics, changes, strict=True)
@@ -97,13 +107,20 @@ def compare_runs(
         only_new=tuple(sorted(set(asked[1]) - shared)),
         moved_metric=lead,
         moved=moved,
-        warnings=tuple(_find_warnings(runs, instruments, asked, shared)),
-        headline=ComparedHeadline(
-            base=bases[0].headlines[bases[1].headline.judgement],
-            new=bases[1].headline,
-            change=find_headline_change(store, load_metrics(), *bases, settings),
+        warnings=(
+            *(counting.weights.describe_missing(shared) if counting.weights else ()),
+            *_find_warnings(runs, instruments, asked, shared),
         ),
+        headline=_compare_headlines(store, bases, settings),
         judges=list_judges(store, _count_judged(changes), settings.confidence),
+    )
+
+
+def _compare_headlines(store: Store, bases: Bases, settings: Settings) -> ComparedHeadline:
+    return ComparedHeadline(
+        base=bases[0].headlines[bases[1].headline.judgement],
+        new=bases[1].headline,
+        change=find_headline_change(store, load_metrics(), *bases, settings),
     )
 
 
@@ -171,16 +188,17 @@ def _compare_metric(
     settings: Settings,
     shared: set[str],
     bases: Bases,
+    counting: ItemCounting,
 ) -> MetricChange:
     series = (metric.series,) if metric.series else ()
     by = tuple(name for name in dict.fromkeys(by) if name not in series)
     tables = []
-    clusters = map_clusters(store, [run.run_id for run in reversed(runs)], settings.cluster)
     for columns in dict.fromkeys([series, (*series, *by)]):
         slices = pair_items(store, metric, runs.ids, columns, labels_of(bases, metric), shared)
+        fitting, notes = _fit_counting(metric, counting, slices.values())
         compared = len({key[len(series) :] for key in slices}) or 1
         rows = [
-            _compare_slice(metric, columns, key, paired, compared, settings, clusters)
+            _compare_slice(metric, columns, key, paired, compared, settings, fitting, notes)
             for key, paired in slices.items()
         ]
         # Members of a series are different rates, and stand together.
@@ -199,6 +217,16 @@ def _compare_metric(
     )
 
 
+def _fit_counting(
+    metric: Metric, counting: ItemCounting, slices: Iterable[PairedItems]
+) -> tuple[ItemCounting, tuple[str, ...]]:
+    """Return it without weights, and say so, where a metric counts by something but items."""
+    weights = counting.weights
+    if weights is None or weights.knows(name for one in slices for name in one.items):
+        return counting, ()
+    return counting._replace(weights=None), (describe_unweighted(metric),)
+
+
 def _list_judges(basis: RunBasis, metric: Metric) -> dict[str, int]:
     given = basis.list_givers(metric)
     return {one.labeler: count for one, count in given.items() if one.labeler is not None}
@@ -211,17 +239,20 @@ def _compare_slice(
     paired: PairedItems,
     compared: int,
     settings: Settings,
-    clusters: Mapping[str, str],
+    counting: ItemCounting,
+    notes: tuple[str, ...],
 ) -> Change:
-    counts = paired.columns()
+    counts, weighed = paired.columns(), paired.columns(None, counting.weights)
     better = metric.better_for(key[0] if metric.series else None)
-    found = compare_items(*paired.columns(clusters))
+    found = compare_items(*paired.columns(*counting))
     together = simultaneous_confidence(settings.confidence, compared)
     low, high = found.interval(settings.confidence) if found else (None, None)
     least, most = found.interval(together) if found else (None, None)
     unscored = paired.count_unscored()
-    bound_low, bound_high = _bound(counts, unscored)
-    rates = [_rate(*side) for side in (counts[:2], counts[2:])]
+    bound_low, bound_high = _bound(weighed, paired.weigh_unscored(counting.weights))
+    rates = [_rate(*side) for side in (weighed[:2], weighed[2:])]
+    is_whole = len(columns) == bool(metric.series)
+    weighting = _find_weighting(paired, counting.weights, is_whole=is_whole)
     return Change(
         slice=dict(zip(columns, key, strict=True)),
         better=better,
@@ -240,8 +271,36 @@ def _compare_slice(
         new_claims=round(counts[3].sum()),
         base_unscored=unscored[0],
         new_unscored=unscored[1],
-        warnings=tuple(_warn(counts, found is not None and found.error > found.measured)),
+        warnings=(
+            *notes,
+            *_describe_weighting(paired, counting.weights, weighting, is_whole=is_whole),
+            *_warn(counts, found is not None and found.error > found.measured),
+        ),
+        weighting=weighting,
     )
+
+
+def _find_weighting(
+    paired: PairedItems, weights: ItemWeights | None, *, is_whole: bool
+) -> Weighting | None:
+    """Return how a row is weighted; None for a slice in which all items count alike."""
+    found = paired.weigh(weights) if weights else None
+    return None if found and not is_whole and isclose(found.design_effect, 1.0) else found
+
+
+def _describe_weighting(
+    paired: PairedItems, weights: ItemWeights | None, weighting: Weighting | None, *, is_whole: bool
+) -> Iterable[str]:
+    """Say by what a row is weighted; of the whole also what of the traffic it says nothing of."""
+    if weights is None or weighting is None:
+        return
+    if not is_whole:
+        yield f"Weighted by {weighting.column}."  # one footnote for all slices
+        return
+    yield f"{weighting.start_sentence()}."
+    scored = [name for name, pair in paired.items.items() if any(one.denominator for one in pair)]
+    unseen = weights.describe_missing(weights.asked)  # a warning of the whole comparison
+    yield from (text for text in weights.describe_missing(scored) if text not in unseen)
 
 
 def _rate(hits: NDArray[np.float64], units: NDArray[np.float64]) -> float | None:
@@ -249,7 +308,7 @@ def _rate(hits: NDArray[np.float64], units: NDArray[np.float64]) -> float | None
 
 
 def _bound(
-    counts: NDArray[np.float64], unscored: tuple[int, int]
+    counts: NDArray[np.float64], unscored: tuple[float, float]
 ) -> tuple[float | None, float | None]:
     """Return how far the rate moved if all unscored spoke against the new run, or all for it."""
     hits, units = counts[[0, 2]].sum(axis=1), counts[[1, 3]].sum(axis=1) + unscored
@@ -297,6 +356,7 @@ def _find_moved(
     runs: RunPair,
     bases: Bases,
     shared: set[str],
+    weights: ItemWeights | None,
     most: int,
 ) -> tuple[str | None, tuple[MovedItem, ...]]:
     """Return the items that moved the first metric with a rate most, and its name."""
@@ -311,7 +371,8 @@ def _find_moved(
     labels = labels_of(bases, metric)
     paired = pair_items(store, metric, runs.ids, series, labels, shared)[key]
     names, counts = sorted(paired.items), paired.columns()
-    parts = split_change(*counts)
+    known = weights if weights and weights.knows(names) else None
+    parts = split_change(*paired.columns(None, known))
     one_sided = (counts[1] > 0) != (counts[3] > 0)
     differs = one_sided | (counts[0] * counts[3] != counts[2] * counts[1])
     order = sorted(

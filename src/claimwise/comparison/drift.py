@@ -44,16 +44,17 @@ from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import ItemCounts, Narrowing, SliceKey
 from claimwise.metrics.estimate import check_labeler, check_settings
 from claimwise.metrics.judge_agreement import list_judges
-from claimwise.metrics.pairing import PairedItems, pair_items
+from claimwise.metrics.pairing import PairedItems, find_strays, pair_items
 from claimwise.metrics.run_judges import (
     InstrumentChange,
     find_instruments,
     find_label_views,
     read_overlap,
 )
+from claimwise.metrics.weights import ItemWeights, read_weights, scale_factors
 from claimwise.store import Store
 from claimwise.store.runs import count_asked
-from claimwise.types.results import Settings
+from claimwise.types.results import Settings, Weighting
 
 _FEW_REJUDGED = 50  # claims; with fewer, the instrument's part is hardly known
 _SYSTEM = ("system", "model", "prompt_ver", "retriever_ver")
@@ -75,6 +76,15 @@ class _Facts:
     instruments: InstrumentChange
     needs_labels: bool
     clusters: Mapping[str, str]  # what items belong to that are not independent
+    # What items count for in the base and in the new run; None: all alike.
+    weights: tuple[ItemWeights | None, ItemWeights | None] = (None, None)
+
+    def find_factors(self, names: Sequence[str], side: int) -> NDArray[np.float64]:
+        """Return what items count for in one of the runs."""
+        weights = self.weights[side]
+        if weights is None:
+            return np.ones(len(names))
+        return weights.list_factors(names)
 
     def count_judged(self) -> dict[str, int]:
         """Return how many verdicts of both runs each judge gave that counts."""
@@ -127,9 +137,10 @@ def explain_drift(
     check_labeler(store, settings.labels)
     refuse_run_columns(by)
     base, new = (find_basis(store, load_metrics(), run_id, settings) for run_id in runs.ids)
-    facts = _gather_facts(store, metric, runs, (base, new), settings.cluster)
+    facts = _gather_facts(store, metric, runs, (base, new), settings)
     series = (metric.series,) if metric.series else ()
     rows = pair_items(store, metric, runs.ids, series, facts.labels)
+    _refuse_strays(store, metric, rows.values())
     overlaps = _read_overlaps(store, metric, facts, series)
     found = [
         _explain(store, metric, key, paired, overlaps.get(key), facts, by, settings)
@@ -146,8 +157,23 @@ def explain_drift(
     return measured
 
 
+def _refuse_strays(store: Store, metric: Metric, slices: Iterable[PairedItems]) -> None:
+    """Refuse a metric that counts by something other than items: evidence and mix are items'.
+
+    Raises:
+        MetricError: it does; names one of what it counts by.
+    """
+    strays = find_strays(store, {name for one in slices for name in one.items})
+    if strays:
+        raise MetricError(
+            f"drift can't explain {metric.name}: it counts by something other than items (such as "
+            f"{min(strays)!r}), and evidence and mix are known by item; return item_id as "
+            "cluster_id, or use `claimwise compare`"
+        )
+
+
 def _gather_facts(
-    store: Store, metric: Metric, runs: RunPair, bases: Bases, cluster: str | None
+    store: Store, metric: Metric, runs: RunPair, bases: Bases, settings: Settings
 ) -> _Facts:
     asked = count_asked(store, runs.base.run_id), count_asked(store, runs.new.run_id)
     shared = find_shared(runs, asked)
@@ -164,7 +190,11 @@ def _gather_facts(
         labels=labels_of(bases, metric),
         instruments=find_instruments(store, metric, runs.ids, labels_of(bases, metric)),
         needs_labels=bool(find_label_views(metric)),
-        clusters=map_clusters(store, [run.run_id for run in reversed(runs)], cluster),
+        clusters=map_clusters(store, [run.run_id for run in reversed(runs)], settings.cluster),
+        weights=(
+            read_weights(store, runs.base.run_id, settings.weights),
+            read_weights(store, runs.new.run_id, settings.weights),
+        ),
     )
 
 
@@ -209,7 +239,7 @@ def _explain(
     split, rejudged = _split(paired, judged, facts, settings)
     if split is None:
         return None
-    unscored = paired.count_unscored()
+    unscored, weighting = paired.count_unscored(), _find_weighting(paired, facts)
     return Drift(
         metric=metric.name,
         title=metric.title,
@@ -234,10 +264,38 @@ def _explain(
         base_unscored=unscored[0],
         new_unscored=unscored[1],
         weights=_weigh_slices(store, metric, key, facts, by),
-        warnings=tuple(_warn(facts, unscored, rejudged, metric.unit)),
+        warnings=(
+            *((f"{weighting.start_sentence()}.",) if weighting else ()),
+            *_describe_missing(paired, facts),
+            *_warn(facts, unscored, rejudged, metric.unit),
+        ),
         advice=tuple(_advise(split.pieces, facts, rejudged, metric.unit)),
         judges=list_judges(store, facts.count_judged(), settings.confidence),
+        weighting=weighting,
     )
+
+
+def _find_weighting(paired: PairedItems, facts: _Facts) -> Weighting | None:
+    """Return how the rates are weighted, of both runs that in which it costs more."""
+    found = [
+        weights.weigh({name: pair[side].denominator for name, pair in paired.items.items()})
+        for side, weights in enumerate(facts.weights)
+        if weights is not None
+    ]
+    return max(found, key=lambda one: one.design_effect, default=None)
+
+
+def _describe_missing(paired: PairedItems, facts: _Facts) -> list[str]:
+    """Name the groups of the traffic that one of the runs has no scored item of, each once."""
+    found = [
+        text
+        for side, weights in enumerate(facts.weights)
+        if weights is not None
+        for text in weights.describe_missing(
+            name for name, pair in paired.items.items() if pair[side].denominator
+        )
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _split(
@@ -246,6 +304,7 @@ def _split(
     """Split the movement of a rate; say how many claims both instruments judged."""
     names = sorted({*paired.items, *(judged[0] if judged else ()), *(judged[1] if judged else ())})
     overlap = _align_overlap(names, judged, facts) if judged else None
+    rejudged = sum(row.denominator for row in judged[0].values()) if judged else 0.0
     split = split_movement(
         _align(names, paired, facts),
         overlap,
@@ -253,20 +312,25 @@ def _split(
         evidence_known=facts.evidence_known,
         confidence=settings.confidence,
     )
-    return split, round(float(overlap.old_units.sum())) if overlap else 0
+    return split, round(rejudged)
 
 
 def _align(names: Sequence[str], paired: PairedItems, facts: _Facts) -> PairedCounts:
     known = PairedItems(
         {name: paired.items.get(name) or list(_no_counts(name)) for name in names}
     ).columns()
+    base, new = (
+        scale_factors(facts.find_factors(names, side), known[1 + 2 * side]) for side in (0, 1)
+    )
+    # Shared items count in the new run for what they do in the base.
+    ratio = np.divide(base, new, out=np.ones(len(names)), where=(base > 0) & (new > 0))
     return PairedCounts(
-        base_hits=known[0],
-        base_units=known[1],
-        new_hits=known[2],
-        new_units=known[3],
+        base_hits=base * known[0],
+        base_units=base * known[1],
+        new_hits=new * known[2],
+        new_units=new * known[3],
         group=np.array([facts.find_group(name) for name in names], dtype=np.int64),
-        scale=np.array([facts.find_scale(name) for name in names]),
+        scale=ratio * np.array([facts.find_scale(name) for name in names]),
         cluster=np.unique([facts.clusters.get(name, name) for name in names], return_inverse=True)[
             1
         ].astype(np.int64),
@@ -281,8 +345,13 @@ def _no_counts(name: str) -> tuple[ItemCounts, ItemCounts]:
 def _align_overlap(names: Sequence[str], judged: _Sides, facts: _Facts) -> Overlap:
     def take(side: int) -> NDArray[np.float64]:
         rows = [judged[side].get(name) or _no_counts(name)[0] for name in names]
-        return np.array([(row.numerator, row.denominator) for row in rows], dtype=np.float64).T
+        table = np.array([(row.numerator, row.denominator) for row in rows], dtype=np.float64).T
+        found: NDArray[np.float64] = scale_factors(factors, table[1]) * table
+        return found
 
+    # An item that both runs were asked counts as in the base.
+    asked = np.array([name in facts.asked[0] for name in names], dtype=bool)
+    factors = np.where(asked, facts.find_factors(names, 0), facts.find_factors(names, 1))
     old, new = take(0), take(1)
     return Overlap(
         old_hits=old[0],

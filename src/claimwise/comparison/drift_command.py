@@ -15,7 +15,6 @@ from claimwise.command.options import (
     read_columns,
     store_option,
     warn_of_shared,
-    warn_of_weights,
 )
 from claimwise.comparison.drift import explain_drift
 from claimwise.comparison.drift_report import (
@@ -73,7 +72,6 @@ def command(
             settings,
             member=choose_member(metric, name),
         )
-        warn_of_weights(project)
         warn_of_shared(opened, [run.run_id for run in pair], settings.cluster)
     if form == "json":
         print_json(to_drift_document(drifts))

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from claimwise.types.results import Better, JudgeNote, Settings
+from claimwise.types.results import Better, JudgeNote, Settings, Weighting
 
 Cause = Literal["system", "evidence", "mix", "instrument"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
@@ -70,6 +70,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     new_unscored: int
     weights: tuple[SliceWeight, ...] = ()
     warnings: tuple[str, ...] = ()
+    weighting: Weighting | None = None  # None: all items count alike
     # Runs or labels that would tell more.
     advice: tuple[str, ...] = ()
     judges: tuple[JudgeNote, ...] = ()  # who gave verdicts that count, with their agreement

@@ -47,8 +47,9 @@ from claimwise.metrics.intervals import (
 )
 from claimwise.metrics.paired import PLANNING_CORRELATION, correlate_runs
 from claimwise.metrics.pairing import PairedItems, pair_items
+from claimwise.metrics.weights import ItemWeights, read_weights, weigh_items
 from claimwise.store import Store
-from claimwise.types.results import Better, Settings
+from claimwise.types.results import Better, Settings, Weighting
 from claimwise.types.rows import Run
 
 PLANNING_RATE: Final = 0.9
@@ -96,6 +97,10 @@ class Pilot(NamedTuple):
     histogram: Histogram
     correlation: float | None = None
     paired: Floats | None = None  # hits and units of both runs, where there are enough
+    # Claims per item, where items are weighed: units are what they are worth then, and fewer.
+    claims: float | None = None
+    weighting: Weighting | None = None
+    missing: tuple[str, ...] = ()  # groups of the traffic that no scored item is of
 
 
 def plan_items(
@@ -159,7 +164,14 @@ def plan_items(
             )
         ),
         warnings=tuple(_warn(runs, measured[0])),
+        weighting=_find_weighting(measured[0]),
     )  # fmt: skip
+
+
+def _find_weighting(whole: _Measured) -> Weighting | None:
+    """Return how rates over the whole set are weighted, that which costs most."""
+    found = [one.weighting for one in whole.values() if one.weighting is not None]
+    return max(found, key=lambda one: one.design_effect, default=None)
 
 
 def check_goal(goal: Goal) -> None:
@@ -186,19 +198,40 @@ def _measure(
         return {}
     bases = [find_basis(store, load_metrics(), run.run_id, settings) for run in runs]
     labels = [basis.labels_for(metric) for basis in bases]
-    counted = count_items(store, metric, runs[0].run_id, columns, labels[0], settings.cluster)
+    run_id = runs[0].run_id
+    counted = count_items(store, metric, run_id, columns, labels[0], settings.cluster)
+    weights = read_weights(store, run_id, settings.weights)
+    weighed = (
+        weigh_items(store, metric, run_id, columns, weights, settings, labels[0])
+        if weights is not None
+        else {}
+    )
     paired: dict[SliceKey, PairedItems] = {}
     if len(runs) > 1:
         ids = runs[1].run_id, runs[0].run_id
         paired = pair_items(store, metric, ids, columns, (labels[1], labels[0]))
-    return {key: _learn(found.histogram(), paired.get(key)) for key, found in counted.items()}
+    found = {}
+    for key, one in counted.items():
+        histogram = one.histogram()
+        if key not in weighed or not histogram.items:
+            found[key] = _learn(histogram, paired.get(key))
+            continue
+        pilot = _learn(weighed[key].histogram, paired.get(key), weights)
+        found[key] = pilot._replace(
+            claims=histogram.units / histogram.items,
+            weighting=weighed[key].weighting,
+            missing=weighed[key].warnings,
+        )
+    return found
 
 
-def _learn(histogram: Histogram, paired: PairedItems | None) -> Pilot:
+def _learn(
+    histogram: Histogram, paired: PairedItems | None, weights: ItemWeights | None = None
+) -> Pilot:
     """Return a pilot, with the correlation of two runs where enough items have claims in both."""
     if paired is None:
         return Pilot(histogram)
-    counts = paired.columns()
+    counts = paired.columns(None, weights)
     both = counts[:, (counts[1] > 0) & (counts[3] > 0)]
     found = correlate_runs(*both) if both.shape[1] >= FEW_ITEMS else None
     if found is None:
@@ -266,8 +299,8 @@ def _look_out(
         assumed.append(f"rate {rate:g}, {claims:g} claims an item, ICC {PLANNING_ICC:g}")
     else:
         size = effective_size(histogram)
-        claims = histogram.units / histogram.items
-        effect = histogram.units / size
+        claims = pilot.claims or histogram.units / histogram.items
+        effect = claims * histogram.items / size
         # Pulled towards one half as Wilson does: a rate of 0 or 1 has a spread too.
         rate = (histogram.hits / histogram.units * size + 2) / (size + 4)
         weight = planning_weight(histogram)
@@ -354,6 +387,10 @@ def _warn(runs: Sequence[Run], measured: _Measured) -> list[str]:
     if not runs:
         return ["No run is stored: every figure is assumed."]
     found = []
+    weighting = _find_weighting(measured)
+    if weighting is not None:
+        found.append(f"{weighting.start_sentence()}, which the design effects below include.")
+    found += dict.fromkeys(text for pilot in measured.values() for text in pilot.missing)
     if not any(pilot.histogram.items for pilot in measured.values()):
         found.append(f"Run {runs[0].run_id} has nothing scored: every figure is assumed.")
     if len(runs) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from claimwise.types.results import Better
+from claimwise.types.results import Better, Weighting
 
 
 class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,3 +52,4 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     overall: tuple[PlanRow, ...]
     slices: tuple[PlanRow, ...]
     warnings: tuple[str, ...] = ()
+    weighting: Weighting | None = None  # None: all items count alike

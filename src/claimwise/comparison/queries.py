@@ -91,6 +91,7 @@ def read_actions(store: Store, run_id: str, item_id: str) -> list[Record]:
 
 
 def read_questions(store: Store, item_ids: list[str]) -> dict[str, str]:
-    """Return the questions of some items."""
+    """Return the questions of some items; empty where a metric counts by something else."""
     sql = "select query from eval_items where item_id = :item_id"
-    return {i: store.query(sql, {"item_id": i})[0][0] for i in item_ids}
+    found = {i: store.query(sql, {"item_id": i}) for i in item_ids}
+    return {i: rows[0][0] if rows else "" for i, rows in found.items()}

@@ -8,7 +8,7 @@ import msgspec
 
 from claimwise.calibration.headline import Headline
 from claimwise.calibration.headline_change import HeadlineChange
-from claimwise.types.results import Better, JudgeNote, Settings
+from claimwise.types.results import Better, JudgeNote, Settings, Weighting
 
 Direction = Literal["better", "worse", "changed", "unclear"]
 
@@ -41,6 +41,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     base_unscored: int
     new_unscored: int
     warnings: tuple[str, ...] = ()
+    weighting: Weighting | None = None  # None: all items count alike
 
 
 class MetricChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,6 @@ from claimwise.command.options import (
     print_table,
     store_option,
     warn_of_shared,
-    warn_of_weights,
     write_output,
 )
 from claimwise.config import Project
@@ -86,7 +85,6 @@ def command(
     with open_project_store(project, store) as opened:
         chosen = choose_run(opened, run_id)
         report = run_gates(opened, project, chosen, names, cluster=cluster)
-        warn_of_weights(project)
         warn_of_shared(opened, chosen, cluster or project.settings.cluster)
         keep_or_warn(opened, project, report)
     if form == "text":

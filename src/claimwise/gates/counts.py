@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from claimwise.metrics.weights import ItemWeights, scale_factors
+
 Floats = NDArray[np.float64]
 
 
@@ -32,15 +34,26 @@ class GateCounts:
     rows: Mapping[str, ItemRow] = field(default_factory=dict)
     # What items belong to that are not independent; those without stand for themselves.
     clusters: Mapping[str, str] = field(default_factory=dict)
+    weights: ItemWeights | None = None  # what items count for; None: all alike
+
+    def count(self, items: Iterable[str] | None = None) -> ItemRow:
+        """Return what all items hold together, or those named, each counted for itself."""
+        return ItemRow(*self._list(self.rows if items is None else items).sum(axis=0).tolist())
 
     def table(self, items: Iterable[str] | None = None) -> Floats:
         """Return a line for each item, of all or of those named; one that is not there is zeros.
 
-        Items of one cluster are added up in one line.
+        Items of one cluster are added up in one line. Weighed units are what they are worth.
         """
         wanted = list(self.rows if items is None else items)
-        rows = [self.rows.get(item, ItemRow()) for item in wanted]
-        table = np.array(rows, dtype=np.float64).reshape(-1, len(ItemRow._fields))
+        table = self._list(wanted)
+        if self.weights is not None:
+            factors = self.weights.list_factors(wanted)
+            # What is scored, and what was asked, may be worth differently much: the less counts.
+            worth = [
+                scale_factors(factors, units) for units in (table[:, 1], table[:, 1] + table[:, 2])
+            ]
+            table *= np.minimum(*worth)[:, np.newaxis]
         if not self.clusters:
             return table
         places: dict[str, int] = {}
@@ -48,6 +61,10 @@ class GateCounts:
         sums = np.zeros((len(places), table.shape[1]))
         np.add.at(sums, lines, table)
         return sums
+
+    def _list(self, items: Iterable[str]) -> Floats:
+        rows = [self.rows.get(item, ItemRow()) for item in items]
+        return np.array(rows, dtype=np.float64).reshape(-1, len(ItemRow._fields))
 
 
 def rate_of(table: Floats) -> float | None:

@@ -37,7 +37,7 @@ from scipy import special
 
 from claimwise.gates.bounds import POWER, Confidence
 from claimwise.gates.changes import ChangeReading, PairedChange, RangeChange, decide_change
-from claimwise.gates.counts import Floats, GateCounts, forget_unknown
+from claimwise.gates.counts import Floats, GateCounts, ItemRow, forget_unknown
 from claimwise.gates.gather import Gathered, SliceReadings
 from claimwise.gates.planning import MOST_ITEMS, find_detectable, is_wrong, plan_change, plan_rate
 from claimwise.gates.readings import CalibratedReading, CountedReading, Range, Reading
@@ -72,9 +72,14 @@ def decide_gate(gathered: Gathered) -> GateDecision:
         pass_confidence=sure.passing,
         fail_confidence=sure.failing,
         slices=tuple(slices),
-        notes=(*gathered.notes, *(alone if unpaired else ())),
+        notes=(*_describe_weighting(gathered), *gathered.notes, *(alone if unpaired else ())),
+        weighting=gathered.weighting,
         power=_describe_power(rule.gate, slices, sure),
     )
+
+
+def _describe_weighting(gathered: Gathered) -> tuple[str, ...]:
+    return (f"{gathered.weighting.start_sentence()}.",) if gathered.weighting else ()
 
 
 def _share_error(gate: Gate, slices: int) -> Confidence:
@@ -227,8 +232,7 @@ def _decide_absolute(
     tested: bool,
 ) -> SliceDecision:
     rule, limit = gathered.rule, gathered.rule.gate.limit
-    table = gathered.slices[key].table()
-    items, total = _count_items(gathered, key), table.sum(axis=0)
+    items, total = _count_items(gathered, key), gathered.slices[key].count()
     reading, bounds = _choose_reading(gathered, key, sure)
     outcome, more = _decide_bounds(bounds, rule.better, limit), None
     if not tested:
@@ -240,7 +244,7 @@ def _decide_absolute(
         known, _, _ = decide_rate(forget_unknown(reading.table), rule.better, limit, sure)
         if known == "inconclusive":  # else items are not what is missing
             more = plan_rate(reading.table, rule.better, limit, sure)
-        reason = _explain(gathered, key, table, more)
+        reason = _explain(gathered, key, total, more)
     else:
         reason = _explain_open(reading.told, bounds, f"{limit:g}")
     return SliceDecision(
@@ -251,9 +255,9 @@ def _decide_absolute(
         low=bounds[0],
         high=bounds[1],
         items=items,
-        units=round(total[1]),
-        unscored=round(total[2]),
-        untrusted=0 if reading.told else round(total[3]),
+        units=round(total.units),
+        unscored=round(total.unscored),
+        untrusted=0 if reading.told else round(total.untrusted),
         basis=reading.basis,
         more_items=more,
         detectable=find_detectable(reading.worth, limit, sure.failing) if reading.worth else None,
@@ -283,8 +287,10 @@ def _decide_relative(
 ) -> SliceDecision:
     rule, gate = gathered.rule, gathered.rule.gate
     shared, unpaired = _share_items(gathered, key)
-    new, base = (_take(side, key, shared) for side in (gathered.slices, gathered.baseline))
-    total = new.sum(axis=0)
+    new, base = (
+        side.get(key, GateCounts()).count(shared) for side in (gathered.slices, gathered.baseline)
+    )
+    both = ItemRow(*np.add(new, base))
     change, bounds = _choose_change(gathered, key, shared, sure)
     outcome: Outcome = "inconclusive"
     more: int | None = None
@@ -297,9 +303,7 @@ def _decide_relative(
     else:
         outcome = decide_change(bounds, rule.better, gate.tolerance)
         more = _plan_paired(change, rule.better, gate.tolerance, sure, outcome)
-        reason = _explain_change(
-            gathered, key, change, bounds, outcome, np.vstack((new, base)), more
-        )
+        reason = _explain_change(gathered, key, change, bounds, outcome, both, more)
     was, rate = change.rates
     return SliceDecision(
         slice=named,
@@ -309,9 +313,9 @@ def _decide_relative(
         low=low,
         high=high,
         items=len(shared),
-        units=round(total[1]),
-        unscored=round(total[2] + base[:, 2].sum()),
-        untrusted=0 if change.told else round(total[3]),
+        units=round(new.units),
+        unscored=round(both.unscored),
+        untrusted=0 if change.told else round(new.untrusted),
         basis=change.basis,
         baseline_rate=was,
         change=None if rate is None or was is None else rate - was,
@@ -340,7 +344,7 @@ def _explain_change(
     change: ChangeReading,
     bounds: Range,
     outcome: Outcome,
-    table: Floats,
+    total: ItemRow,
     more: int | None,
 ) -> str:
     """Say why a change is decided as it is, or what would decide it."""
@@ -349,7 +353,7 @@ def _explain_change(
         told = _describe_change(outcome, *bounds, rule.gate.tolerance, rule.better)
         return told + _name_reading(change)
     if not change.told:
-        return _explain(gathered, key, table, more)
+        return _explain(gathered, key, total, more)
     margin = f"a drop of {rule.gate.tolerance:g}"
     return _explain_open(change.told, bounds, margin)
 
@@ -408,9 +412,9 @@ def _explain_open(told: str, bounds: Range, line: str) -> str:
     )
 
 
-def _explain(gathered: Gathered, key: SliceKey, table: Floats, more: int | None) -> str:
+def _explain(gathered: Gathered, key: SliceKey, total: ItemRow, more: int | None) -> str:
     """Say why a slice is inconclusive, and what would decide it."""
-    unscored, untrusted = round(table[:, 2].sum()), round(table[:, 3].sum())
+    unscored, untrusted = round(total.unscored), round(total.untrusted)
     told = []
     if more is not None and more >= MOST_ITEMS:
         told.append(f"needs more than {MOST_ITEMS:,} more items: too near the limit")

@@ -27,7 +27,9 @@ from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import SliceKey, list_items
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import wilson_interval
+from claimwise.metrics.weights import ItemCounting, ItemWeights, describe_unweighted, read_weights
 from claimwise.store import Store
+from claimwise.types.results import Weighting
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +63,7 @@ class Gathered:
     by_people: bool = False  # labels decide, and no judge gave any of them
     base_readings: Mapping[SliceKey, SliceReadings] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    weighting: Weighting | None = None  # None: all items count alike
 
 
 def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
@@ -73,16 +76,18 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
     reader = RunReader(store, rule)
     base = find_baseline(store, rule, run_id) if rule.gate.relative else None
     runs = [run_id] if base is None else [run_id, base]
-    clusters = map_clusters(store, runs, rule.cluster)
     counted = {run: reader.count(run) for run in runs}
-    judged = _JudgedRuns(reader, counted, clusters)
+    counting = ItemCounting(
+        map_clusters(store, runs, rule.cluster), _find_weights(reader, runs, counted[run_id])
+    )
+    judged = _JudgedRuns(reader, counted, counting)
     readings = {run: judged.read(run) for run in runs}
     return Gathered(
         rule=rule,
         run_id=run_id,
-        slices=_freeze(counted[run_id], clusters),
+        slices=_freeze(counted[run_id], counting),
         baseline_id=base,
-        baseline=_freeze(counted[base], clusters) if base is not None else {},
+        baseline=_freeze(counted[base], counting) if base is not None else {},
         asked={run: reader.asked[run] for run in runs},
         missing=reader.find_missing(run_id, counted[run_id]),
         doubts=judged.doubts.reasons,
@@ -90,7 +95,32 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
         by_people=judged.is_by_people(run_id),
         base_readings=readings[base] if base is not None else {},
         notes=tuple(reader.notes),
+        weighting=_weigh(counted[run_id], counting.weights),
     )
+
+
+def _freeze(counted: Counted, counting: ItemCounting) -> dict[SliceKey, GateCounts]:
+    return {key: GateCounts(rows, *counting) for key, rows in counted.items()}
+
+
+def _weigh(counted: Counted, weights: ItemWeights | None) -> Weighting | None:
+    """Say how a gate's rates are weighted."""
+    units = {item: row.units for rows in counted.values() for item, row in rows.items()}
+    return None if weights is None else weights.weigh(units)
+
+
+def _find_weights(reader: RunReader, runs: Sequence[str], counted: Counted) -> ItemWeights | None:
+    """Return what items of all runs count for; a note says what of the traffic is missing."""
+    weights, rule = read_weights(reader.store, runs, reader.rule.weights), reader.rule
+    if weights is None:
+        return None
+    scored = {item for rows in counted.values() for item, row in rows.items() if row.units}
+    if not weights.knows(scored):
+        reader.notes.append(describe_unweighted(rule.metric))
+        return None
+    if not rule.gate.where:
+        reader.notes += weights.describe_missing(scored)
+    return weights
 
 
 def measure_twin(store: Store, rule: GateRule, member: str, run_id: str) -> Twin:
@@ -101,7 +131,9 @@ def measure_twin(store: Store, rule: GateRule, member: str, run_id: str) -> Twin
         if has_values(rule.columns, row.key, wanted):
             hits, units, *_ = rows.get(row.item_id, ItemRow())
             rows[row.item_id] = ItemRow(hits + row.numerator, units + row.denominator)
-    table = GateCounts(rows, map_clusters(store, run_id, rule.cluster)).table()
+    weights = read_weights(store, run_id, rule.weights)
+    weights = weights if weights and weights.knows(rows) else None
+    table = GateCounts(rows, map_clusters(store, run_id, rule.cluster), weights).table()
     counted = Histogram.from_clusters(table[:, 0], table[:, 1])
     interval = wilson_interval(counted, rule.gate.confidence)
     return Twin(
@@ -110,23 +142,19 @@ def measure_twin(store: Store, rule: GateRule, member: str, run_id: str) -> Twin
         low=interval.low if interval else None,
         high=interval.high if interval else None,
         items=sum(row.units > 0 for row in rows.values()),
-        units=round(counted.units),
+        units=round(sum(row.units for row in rows.values())),
     )
-
-
-def _freeze(counted: Counted, clusters: Mapping[str, str]) -> dict[SliceKey, GateCounts]:
-    return {key: GateCounts(rows, clusters) for key, rows in counted.items()}
 
 
 class _JudgedRuns:
     """Reads slices that judges have a part in, in all runs of a gate: never by their word."""
 
     def __init__(
-        self, reader: RunReader, counted: Mapping[str, Counted], clusters: Mapping[str, str]
+        self, reader: RunReader, counted: Mapping[str, Counted], counting: ItemCounting
     ) -> None:
         self._reader = reader
         self._counted = counted
-        self._clusters = clusters
+        self._counting = counting
         rule = reader.rule
         # Whose error rates the metric's are: those of the share of supported, or true, claims.
         self._calibrated = next(
@@ -178,7 +206,7 @@ class _JudgedRuns:
                 for reading in self._read_judge(judge, run_id, rows, tables.get(key, {}))
             ]
             found[key] = SliceReadings(
-                people=GateCounts(_complete(rows, people.get(key, {})), self._clusters),
+                people=GateCounts(_complete(rows, people.get(key, {})), *self._counting),
                 others=(*corrected, *([sampled[key]] if key in sampled else []), *others),
             )
         return found
@@ -200,7 +228,7 @@ class _JudgedRuns:
             run_id,
             self._judgement,
             parts,
-            self._clusters,
+            self._counting,
             None if self._alike else self._shared,
         )
         return {
@@ -221,15 +249,20 @@ class _JudgedRuns:
                 run_id=run_id,
                 judgement=kind,
                 cluster=rule.cluster,
+                weights=rule.weights,
                 hidden=self._find_unsplit(run_id, ()),
             )
         ]
 
     def _find_unsplit(self, run_id: str, key: SliceKey) -> float:
         """Return the share of a slice's claims that stand for answers which nobody split."""
-        rows = self._counted[run_id].get(key, {}).values()
-        total = sum(row.units + row.unscored for row in rows)
-        return self._reader.unsplit[run_id, key] / total if total else 0.0
+        unsplit = self._reader.unsplit[run_id, key]
+        part = total = 0.0
+        for item, row in self._counted[run_id].get(key, {}).items():
+            factor = self._counting.find_factor(item)
+            total += factor * (row.units + row.unscored)
+            part += factor * unsplit.get(item, 0.0)
+        return part / total if total else 0.0
 
     def _read_judge(
         self, judge: str, run_id: str, rows: Mapping[str, ItemRow], said: Mapping[str, ItemRow]
@@ -239,7 +272,7 @@ class _JudgedRuns:
             return []
         return list_judge_readings(
             judge,
-            GateCounts(_complete(rows, said), self._clusters),
+            GateCounts(_complete(rows, said), *self._counting),
             self.doubts.find_calibrations(judge, items),
             card=self._reader.rule.gate.calibration != "require" and self._has_card(),
         )

@@ -25,6 +25,7 @@ from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import effective_size, wilson_interval
 from claimwise.metrics.judge_error import RatePair, predict_people_rate
 from claimwise.store import Store
+from claimwise.types.results import Weights
 from claimwise.types.rows import Judgement
 
 Range = tuple[float, float]
@@ -117,6 +118,7 @@ class CorrectedReading:
     run_id: str
     judgement: Judgement
     cluster: str | None = None
+    weights: Weights | None = None
     hidden: float = 0.0
     basis: Basis = "corrected"
     told: str = "corrected by people's labels"
@@ -125,7 +127,7 @@ class CorrectedReading:
     @property
     def rate(self) -> float | None:
         """The corrected rate."""
-        found = correct_run(self.store, self.run_id, self.judgement)
+        found = correct_run(self.store, self.run_id, self.judgement, weights=self.weights)
         return found.value if found else None
 
     def find_range(self, confidence: float, *, passing: bool) -> Range:
@@ -136,6 +138,7 @@ class CorrectedReading:
             self.judgement,
             confidence=2 * confidence - 1,
             cluster=self.cluster,
+            weights=self.weights,
         )
         return _hide((found.low, found.high), self.hidden) if found else EVERYTHING
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from claimwise.errors import ConfigError
 from claimwise.gates.values import Gate
 from claimwise.metrics import Metric, find_metric
-from claimwise.types.results import Better
+from claimwise.types.results import Better, Weights
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,6 +20,7 @@ class GateRule:
     better: Better
     labels: str
     cluster: str | None = None  # what items belong to that are not independent
+    weights: Weights | None = None  # what items count for; None: all alike
 
     @property
     def by(self) -> tuple[str, ...]:

@@ -51,7 +51,11 @@ def run_gates(
     metrics = load_metrics(project.metrics_folder, project.citations)
     settings = project.settings
     rules = [
-        replace(resolve_gate(gate, metrics, settings.labels), cluster=cluster or settings.cluster)
+        replace(
+            resolve_gate(gate, metrics, settings.labels),
+            cluster=cluster or settings.cluster,
+            weights=settings.weights,
+        )
         for gate in gates
     ]
     with store.snapshot():

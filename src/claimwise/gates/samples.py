@@ -23,6 +23,7 @@ from claimwise.gates.readings import SampledReading
 from claimwise.gates.tables import Counted, RunReader
 from claimwise.metrics.counting import STANDING, Narrowing, SliceKey
 from claimwise.metrics.histogram import Histogram
+from claimwise.metrics.weights import ItemCounting
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 
@@ -58,7 +59,7 @@ def read_sampled(
     run_id: str,
     judgement: Judgement,
     parts: ClaimParts,
-    clusters: Mapping[str, str],
+    counting: ItemCounting,
     items: frozenset[str] | None = None,
 ) -> dict[SliceKey, SampledReading]:
     """Return what a run's rounds say of every slice; nothing without a round that counts.
@@ -68,7 +69,7 @@ def read_sampled(
         run_id: the run.
         judgement: which kind of verdicts the metric counts.
         parts: what each labelled claim adds to the metric.
-        clusters: what items belong to that are not independent.
+        counting: what items belong to, and what they count for.
         items: only these; None for all.
     """
     rounds = list_rounds_of(store, run_id, judgement)
@@ -76,15 +77,17 @@ def read_sampled(
     samples = [one for one in samples if one.labelled and is_whole(one)]
     if not samples:
         return {}
-    weights = weigh_samples(samples)
+    stands = weigh_samples(samples)
     unseen = max(map(_find_unseen, samples))
     found: dict[SliceKey, list[tuple[str, float, float, float]]] = defaultdict(list)
     for place, table in enumerate(parts.tables):
         for key, rows in table.items():
             for item, row in rows.items():
                 if row.units and (items is None or item in items):
-                    weight = weights.get((run_id, item, parts.claims[item][place]), 0.0)
-                    found[key].append((clusters.get(item, item), row.hits, row.units, weight))
+                    weight = stands.get((run_id, item, parts.claims[item][place]), 0.0)
+                    weight *= counting.find_factor(item)
+                    above = counting.clusters.get(item, item)
+                    found[key].append((above, row.hits, row.units, weight))
     return {key: _weigh(held, unseen) for key, held in found.items()}
 
 

@@ -21,6 +21,7 @@ from claimwise.metrics.counting import (
     list_items,
 )
 from claimwise.metrics.proposals import describe_proposals
+from claimwise.metrics.weights import read_weights
 from claimwise.store import Store
 from claimwise.types.rows import Item
 
@@ -46,7 +47,8 @@ class RunReader:
         self._sliced_by_items = set(wanted) <= of_items
         self.items = {row[0] for row in store.query("select item_id from eval_items")}
         self.asked: dict[str, frozenset[str]] = {}
-        self.unsplit: dict[tuple[str, SliceKey], float] = defaultdict(float)  # claims imagined
+        # Claims imagined of answers that nobody split, by run and slice, and then by item.
+        self.unsplit: dict[tuple[str, SliceKey], dict[str, float]] = defaultdict(dict)
         self.notes: list[str] = []
 
     def count(self, run_id: str) -> Counted:
@@ -101,9 +103,17 @@ class RunReader:
         return counted
 
     def measure(self, run_id: str) -> dict[str, ItemRow]:
-        """Return the measured items of a run, whatever slice they lie in."""
+        """Return the measured items of a run, weighed, whatever slice they lie in."""
         slices = self.tabulate(run_id, self.rule.labels).values()
-        return {item: row for rows in slices for item, row in rows.items() if row.units}
+        found = {item: row for rows in slices for item, row in rows.items() if row.units}
+        weights = read_weights(self.store, run_id, self.rule.weights)
+        if weights is None or not weights.knows(found):
+            return found
+        factors = {item: weights.factors.get(item, 0.0) for item in found}
+        return {
+            item: row._replace(hits=factors[item] * row.hits, units=factors[item] * row.units)
+            for item, row in found.items()
+        }
 
     def find_missing(self, run_id: str, counted: Counted) -> dict[SliceKey, int]:
         """Return slices of the golden set that the run was never asked, with their items.
@@ -186,7 +196,7 @@ class RunReader:
             key = self._slice_of(self.item_columns, row.key)
             old = counted[key].get(row.item_id, ItemRow())
             counted[key][row.item_id] = old._replace(unscored=old.unscored + row.numerator * size)
-            self.unsplit[run_id, key] += row.numerator * size
+            self.unsplit[run_id, key][row.item_id] = row.numerator * size
         self.notes.append(
             f"{answers:,} answers of {run_id} were never split into claims: each counts as "
             f"{size:.1f} unscored claims. Run claimwise verify."

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from claimwise.types.results import Weighting
+
 Outcome = Literal["pass", "fail", "inconclusive"]
 
 PASSED = 0
@@ -142,6 +144,7 @@ class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
     anchor_id: str | None = None  # the run that a slow slide was held against
     twin: Twin | None = None  # of a gate on one half of the abstention pair without the other
     power: str | None = None  # what one look finds, of a gate that compares or looks often
+    weighting: Weighting | None = None  # None: all items count alike
 
     @property
     def blocks(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +24,10 @@ from claimwise.types.rows import Item, Run
 _CONTRACT = ("cluster_id", "numerator", "denominator")
 _COUNTS = (*_CONTRACT, "asked", "scored")
 _BOOLEANS = ("answerable",)
+_LEAVE_OUT_RETIRED = (
+    "where m.cluster_id not in "
+    "(select x.item_id from retired_answers as x where x.run_id = :run_id)"
+)
 _ITEMS = "left join eval_items as i on i.item_id = m.cluster_id"
 
 DOCUMENT: Final = "document"
@@ -229,10 +234,19 @@ def _add_up_items(
     groups = ", ".join(str(n + 1) for n in range(len(by) + 1))
     return (
         f"select {inner}\nfrom (\n{metric.sql}\n) as m {' '.join(joins)}\n"
-        "where m.cluster_id not in "
-        "(select x.item_id from retired_answers as x where x.run_id = :run_id)\n"
-        f"group by {groups}"
+        f"{_LEAVE_OUT_RETIRED}\ngroup by {groups}"
     )
+
+
+def write_counted(metric: Metric) -> str:
+    """Return a metric's own SQL without retired items: the rows that every figure counts.
+
+    The comments at its head stay there.
+    """
+    lines = metric.sql.splitlines()
+    head = list(takewhile(lambda line: line.startswith("--"), lines))
+    inner = "\n".join(lines[len(head) :])
+    return "\n".join([*head, "select m.*", "from (", inner, ") as m", _LEAVE_OUT_RETIRED])
 
 
 def write_slice(store: Store, name: str, columns: list[str], joins: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import ceil
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from claimwise.errors import MetricError, describe_unknown
 from claimwise.metrics.catalogue import Metric
@@ -31,7 +31,13 @@ from claimwise.metrics.intervals import (
     warnings_for,
 )
 from claimwise.metrics.proposals import describe_proposals
-from claimwise.metrics.weights import WeightedItems, weigh_items
+from claimwise.metrics.weights import (
+    ItemWeights,
+    WeightedItems,
+    describe_unweighted,
+    read_weights,
+    weigh_items,
+)
 from claimwise.store import Store
 from claimwise.store.runs import list_run_ids
 from claimwise.types.results import Better, Estimate, MetricTable, Settings
@@ -81,6 +87,10 @@ def estimate_metric(
     )
     sliced = [((*series, *names), counted[names]) for names in groupings]
     whole = _estimate_all(metric, run_id, [(series, counted[()])], settings)
+    slices = _estimate_all(metric, run_id, sliced, settings)
+    if weights := read_weights(store, run_id, settings.weights):
+        weigher = _Weigher(store, metric, weights, settings, labels or settings.labels)
+        whole, slices = weigher.apply(whole), weigher.apply(slices)
     proposed = describe_proposals(store, metric, run_id)
     return MetricTable(
         metric=metric.name,
@@ -95,14 +105,9 @@ def estimate_metric(
         settings=settings,
         overall=tuple(
             replace(row, warnings=(*row.warnings, proposed)) if proposed and row.claims else row
-            for row in _order_overall(metric, _weigh_all(store, metric, whole, settings))
+            for row in _order_overall(metric, whole)
         ),
-        slices=tuple(
-            sorted(
-                _estimate_all(metric, run_id, sliced, settings),
-                key=lambda row: _badness(metric, row),
-            )
-        ),
+        slices=tuple(sorted(slices, key=lambda row: _badness(metric, row))),
     )
 
 
@@ -135,34 +140,60 @@ def _count_groupings(
     return found
 
 
-def _weigh_all(
-    store: Store, metric: Metric, whole: list[Estimate], settings: Settings
-) -> list[Estimate]:
-    """Weigh the items behind rates over the whole set, where the settings say so."""
-    if settings.weights is None or not whole:
-        return whole
-    weighed = weigh_items(store, metric, whole[0].run_id, settings)
-    return [_weigh_one(one, weighed.get(tuple(one.slice.values())), settings) for one in whole]
+class _Weigher(NamedTuple):
+    """Weighs the items behind estimates of one metric of a run."""
 
+    store: Store
+    metric: Metric
+    weights: ItemWeights
+    settings: Settings
+    labels: str | Narrowing
 
-def _weigh_one(one: Estimate, weighed: WeightedItems | None, settings: Settings) -> Estimate:
-    if weighed is None or settings.weights is None or None in (one.micro, one.low, one.high):
-        return one
-    figures = _measure(weighed.histogram, 1, settings)
-    rate, scored = figures["micro"] or 0.0, one.scored / one.asked if one.asked else 1.0
-    plain = (one.micro or 0.0, one.low or 0.0, one.high or 0.0)
-    note = (
-        f"Weighted by {settings.weights.column}; unweighted {plain[0]:.3f} "
-        f"[{plain[1]:.3f}, {plain[2]:.3f}]."
-    )
-    return replace(
-        one,
-        **figures,
-        bound_low=rate * scored,
-        bound_high=rate * scored + 1 - scored,
-        warnings=(note, *weighed.warnings, *one.warnings),
-        unweighted=plain,
-    )
+    def apply(self, rows: list[Estimate]) -> list[Estimate]:
+        """Return estimates with their items weighed, those whose intervals hold together."""
+        series = (self.metric.series,) if self.metric.series else ()
+        slices = {
+            tuple(pair for pair in one.slice.items() if pair[0] not in series) for one in rows
+        }
+        found = {
+            columns: weigh_items(
+                self.store, self.metric, rows[0].run_id, columns, self.weights, self.settings,
+                self.labels,
+            )
+            for columns in dict.fromkeys(tuple(one.slice) for one in rows if one.items)
+        }  # fmt: skip
+        return [
+            self._weigh(one, found[tuple(one.slice)].get(tuple(one.slice.values())), len(slices))
+            if one.items
+            else one
+            for one in rows
+        ]
+
+    def _weigh(self, one: Estimate, weighed: WeightedItems | None, compared: int) -> Estimate:
+        if weighed is None:
+            if set(one.slice) - {self.metric.series}:
+                return one
+            return replace(one, warnings=(describe_unweighted(self.metric), *one.warnings))
+        if not weighed.histogram.items or one.micro is None or one.low is None or one.high is None:
+            return replace(one, warnings=(*weighed.warnings, *one.warnings))
+        figures = _measure(weighed.histogram, compared, self.settings, weighed.per_item)
+        rate, scored = figures["micro"] or 0.0, weighed.scored
+        plain = one.micro, one.low, one.high
+        note = f"Weighted by {weighed.weighting.column}."  # one footnote for all slices
+        if not set(one.slice) - {self.metric.series}:
+            note = (
+                f"{weighed.weighting.start_sentence()}; unweighted {plain[0]:.3f} "
+                f"[{plain[1]:.3f}, {plain[2]:.3f}]."
+            )
+        return replace(
+            one,
+            **figures,
+            bound_low=rate * scored,
+            bound_high=rate * scored + 1 - scored,
+            warnings=(note, *weighed.warnings, *one.warnings),
+            unweighted=plain,
+            weighting=weighed.weighting,
+        )
 
 
 def check_run(store: Store, run_id: str) -> None:
@@ -263,9 +294,11 @@ def _estimate_slice(
     )
 
 
-def _measure(histogram: Histogram, compared: int, settings: Settings) -> dict[str, Any]:
+def _measure(
+    histogram: Histogram, compared: int, settings: Settings, per_item: Histogram | None = None
+) -> dict[str, Any]:
     """Return the rates of counted items and everything that says how sure they are."""
-    per_item = histogram.per_item_rates()
+    per_item = per_item or histogram.per_item_rates()
     interval = _interval(histogram, settings, settings.confidence)
     macro = _interval(per_item, settings, settings.confidence)
     together = _interval(

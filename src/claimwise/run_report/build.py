@@ -13,6 +13,7 @@ from claimwise.calibration.values import CorrectedRate, RunProbabilities
 from claimwise.metrics import Metric, estimate_metric, find_metric, narrow_labels
 from claimwise.metrics.catalogue import list_metrics
 from claimwise.metrics.judge_agreement import find_agreements, list_judges
+from claimwise.metrics.weights import read_weights
 from claimwise.run_report.golden_changes import describe_golden_changes
 from claimwise.run_report.values import Report, Worst
 from claimwise.store import Store
@@ -91,9 +92,12 @@ def _correct(store: Store, run_id: str, settings: Settings) -> tuple[CorrectedRa
     """Return the run's rates by rounds of people's labels."""
     kinds: tuple[Judgement, ...] = ("grounded", "closed_book")
     found = [
-        correct_run(store, run_id, kind, confidence=settings.confidence, cluster=settings.cluster)
+        correct_run(
+            store, run_id, kind, confidence=settings.confidence, cluster=settings.cluster,
+            weights=settings.weights,
+        )
         for kind in kinds
-    ]
+    ]  # fmt: skip
     return tuple(one for one in found if one is not None)
 
 
@@ -238,6 +242,9 @@ def find_run_warnings(
 ) -> Iterator[str]:
     """Yield what to know of a run as a whole: changes in the golden set, broken rules, disputes."""
     yield from describe_golden_changes(store, run_id)
+    weights = read_weights(store, run_id, settings.weights)
+    if weights is not None:
+        yield from weights.describe_missing(weights.asked)
     against_guide = store.count_labels_against_guide(run_id)
     if against_guide:
         yield f"{describe_stored_breaches(against_guide)}."

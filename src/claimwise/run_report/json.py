@@ -198,6 +198,7 @@ def _figures(row: Estimate, unit: str) -> Document:
         "unweighted": None
         if row.unweighted is None
         else dict(zip(("micro", "low", "high"), row.unweighted, strict=True)),
+        "weighting": to_builtins(row.weighting),
     }
 
 
@@ -261,6 +262,7 @@ def _label_schemas() -> Document:
             low=_RATE, high=_RATE, confidence=_NUMBER, labels=_COUNT, claims=_COUNT,
             instrument=_RATE, labels_only=_RATE, missing=_COUNT, earlier=_COUNT, notes=_TEXTS,
             range_from={"enum": ["verdicts", "labels"]}, other_width=_RATE,
+            weighting=_weighting_schema(),
         ),
         "probabilities": _list_of(
             basis=_object(
@@ -298,6 +300,7 @@ def _headline_schemas() -> Document:
         "confidence": _NUMBER, "items": _COUNT, "claims": _COUNT, "asked": _COUNT,
         "unscored": _COUNT, "labels": _TEXT, "judge": _TEXT_OR_NULL, "people_labels": _COUNT,
         "sampling_low": _RATE, "sampling_high": _RATE, "why": _TEXT_OR_NULL,
+        "weighting": _weighting_schema(),
     }  # fmt: skip
 
 
@@ -322,6 +325,10 @@ def _claims_schema() -> Document:
         evidence_start=place, confidence=_RATE, disputed={"type": "boolean"},
         slice=_values(_TEXT_OR_NULL), **texts,
     )  # fmt: skip
+
+
+def _weighting_schema() -> Document:
+    return _or_null(_object(column=_TEXT, design_effect=_NUMBER))
 
 
 def _or_null(schema: Document) -> Document:
@@ -377,5 +384,6 @@ def _figure_schemas() -> Document:
         "better": {"enum": ["higher", "lower", None]}, "method": _TEXT_OR_NULL,
         "confidence": _NUMBER, "design_effect": _NUMBER_OR_NULL, "icc": _NUMBER_OR_NULL,
         "detectable_difference": _RATE, "warnings": _TEXTS,
-        "unweighted": {"anyOf": [_object(micro=_RATE, low=_RATE, high=_RATE), {"type": "null"}]},
+        "unweighted": _or_null(_object(micro=_RATE, low=_RATE, high=_RATE)),
+        "weighting": _weighting_schema(),
     }  # fmt: skip

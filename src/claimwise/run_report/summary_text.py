@@ -66,14 +66,20 @@ def describe_basis(headline: Headline) -> str:
     if headline.basis == "people" and headline.unscored and headline.sampling_low is not None:
         return f"{told}; the range allows for the rest"
     if headline.basis == "judge_only" and headline.low is None:
-        return f"judge only; no range: {clean(headline.why)}"
+        weighted = f"; {clean(str(headline.weighting))}" if headline.weighting else ""
+        return f"judge only{weighted}; no range: {clean(headline.why)}"
     if headline.basis == "judge_only":
         return f"{told}; the range includes its error"
     return told
 
 
 def name_basis(headline: Headline) -> str:
-    """Say whose labels the rate rests on."""
+    """Say whose labels the rate rests on, and by what it is weighted."""
+    told = _name_labels(headline)
+    return f"{told}; {clean(str(headline.weighting))}" if headline.weighting else told
+
+
+def _name_labels(headline: Headline) -> str:
     claims = pluralize(headline.asked, "claim")
     labelled = show_count(headline.people_labels)
     judge = clean(headline.judge) if headline.judge else "several judges"

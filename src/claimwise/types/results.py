@@ -25,6 +25,22 @@ class Weights:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Weighting:
+    """By what a figure is weighted, and what that costs."""
+
+    column: str
+    # How many times as many units it takes, as they count for unlike much (Kish): 1 costs nothing.
+    design_effect: float
+
+    def __str__(self) -> str:
+        return f"weighted by {self.column} (design effect {self.design_effect:.2f})"
+
+    def start_sentence(self) -> str:
+        """Return the same words as a sentence starts with them."""
+        return f"W{str(self)[1:]}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """How rates are estimated. The same settings and data give the same figures anywhere."""
 
@@ -36,7 +52,7 @@ class Settings:
     # What items belong to that are not independent: document, conversation, item (nothing), or a
     # column of items. None: the conversation, where items have one.
     cluster: str | None = None
-    # What items count for in rates over the whole set; None: all alike.
+    # What items count for; None: all alike.
     weights: Weights | None = None
 
 
@@ -82,6 +98,7 @@ class Estimate:
     warnings: tuple[str, ...] = ()
     # Where items are weighed: the rate with its interval if all counted alike.
     unweighted: tuple[float, float, float] | None = None
+    weighting: Weighting | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
