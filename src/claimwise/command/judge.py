@@ -44,6 +44,8 @@ class JudgeOptions:
     timeout: float | None  # seconds for one call
     concurrency: int | None
     allow_host: tuple[str, ...]  # origins that claimwise.toml may send to
+    # The judge whose own prompt the model is asked with: "lynx" in lynx:vllm:MODEL; None: ours.
+    served: str | None = None
 
     @property
     def prompt_place(self) -> str | Path | None:
@@ -112,8 +114,8 @@ def judge_options(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds the options of a judge; they arrive as ``judging``.
 
-    Where the judge is optional, options that need one are refused without it, and a name without
-    a colon is that of a judge without a model, as ``--verifier`` takes it. ``repeats`` and
+    Where the judge is optional, options that need one are refused without it, and the name of a
+    judge without a language model is taken as ``--verifier`` takes it. ``repeats`` and
     ``dry_run`` say whether the command has these options, in the sense that judges give them.
     """
     options = (
@@ -134,11 +136,11 @@ def judge_options(
         @wraps(function)
         def gather(**arguments: Any) -> None:
             names = [field.name for field in fields(JudgeOptions)]
-            given = {"repeats": 1, "dry_run": False, **arguments}
+            given = {"repeats": 1, "dry_run": False, "served": None, **arguments}
             judging = JudgeOptions(**{name: given[name] for name in names})
             rest = {name: value for name, value in arguments.items() if name not in names}
-            if not required and ":" not in (judging.judge or ":") and "verifier" in rest:
-                judging, rest = _take_named_judge(judging, rest)
+            if not required and judging.judge is not None and "verifier" in rest:
+                judging, rest = _take_named_judge(judging, judging.judge, rest)
             if judging.judge is None:
                 _refuse_without_judge(judging)
             function(judging=judging, **rest)
@@ -151,12 +153,23 @@ def judge_options(
 
 
 def _take_named_judge(
-    judging: JudgeOptions, rest: dict[str, Any]
+    judging: JudgeOptions, judge: str, rest: dict[str, Any]
 ) -> tuple[JudgeOptions, dict[str, Any]]:
-    """Read ``--judge NAME`` as ``--verifier NAME``: a judge without a model, built in or not."""
+    """Read ``--judge NAME`` and ``NAME:MODEL`` as ``--verifier``, where NAME is a judge's.
+
+    A judge that asks a server is named ``NAME:PROVIDER:MODEL``: the rest is the language model's.
+    """
+    from claimwise.judges.judge import find_judge_plugin
+
+    plugin = find_judge_plugin(judge)
+    if plugin is None and ":" in judge:
+        return judging, rest
     if rest["verifier"] != "auto":
         raise click.UsageError("found --verifier and --judge, expected one of them")
-    return replace(judging, judge=None), {**rest, "verifier": judging.judge}
+    if plugin is not None and plugin.ask_with is not None:
+        kind, _, model = judge.partition(":")
+        return replace(judging, judge=model, served=kind), rest
+    return replace(judging, judge=None), {**rest, "verifier": judge}
 
 
 def _refuse_without_judge(judging: JudgeOptions) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, cast, runtime_checkable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol, cast, runtime_checkable
 
 from claimwise.errors import VerifierError, describe_unknown, make_printable
 from claimwise.judges.outside import OutsideVerifier
-from claimwise.registry import find_entry, list_usable, load_plugin
+from claimwise.registry import Plugin, find_entry, list_usable, load_plugin
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores
 
 
@@ -52,6 +53,8 @@ class Splitter(Protocol):
 def load_verifier(name: str = "auto") -> Verifier:
     """Return a verifier by name, built in or of an installed package; "auto" is the best built in.
 
+    ``NAME:MODEL`` loads a judge with a model of the user's: "nli:models/my-nli".
+
     Raises:
         MissingExtraError: "embedded" was asked for and its packages are not installed.
         PluginError: the package that brings it does not work.
@@ -61,15 +64,45 @@ def load_verifier(name: str = "auto") -> Verifier:
         from claimwise.judges.encoder import has_encoder
 
         name = "embedded" if has_encoder() else "lexical"
-    entry = find_entry("judges", name)
+    kind, _, model = name.partition(":")
+    entry = find_entry("judges", kind)
     if entry is None:
         advice = "To use a language model, name it with --judge PROVIDER:MODEL."
         known = ("auto", *(one.name for one in list_usable("judges")))
         raise VerifierError(describe_unknown("judge", name, known, advice=advice))
     plugin = load_plugin(entry)
+    load = _find_loader(plugin, kind, model)
     if entry.built_in:
-        return cast(Verifier, plugin.load())
+        return cast(Verifier, load())
     missing = entry.call(plugin.find_missing)
     if missing is not None:
         raise VerifierError(f"the {entry} can't run here: {make_printable(missing)}")
-    return OutsideVerifier(entry, entry.call(plugin.load))
+    return OutsideVerifier(entry, entry.call(load), name)
+
+
+def _find_loader(plugin: Plugin[Any], kind: str, model: str) -> Callable[[], Any]:
+    """Return what loads a judge, with the model that the user names.
+
+    Raises:
+        VerifierError: it takes none.
+    """
+    if not model:
+        return plugin.load
+    if plugin.ask_with is not None:
+        raise VerifierError(
+            f"the judge “{make_printable(kind)}” asks a language model: name it with --judge "
+            f"{make_printable(kind)}:PROVIDER:MODEL, in Python with judge="
+        )
+    if plugin.load_model is None:
+        raise VerifierError(
+            f"the judge “{make_printable(kind)}” takes no model: leave out "
+            f"“:{make_printable(model)}”"
+        )
+    return partial(plugin.load_model, model)
+
+
+def find_judge_plugin(name: str) -> Plugin[Any] | None:
+    """Return the plug-in of ``NAME:MODEL``; None where NAME is no judge's, as a provider's."""
+    kind, colon, _ = name.partition(":")
+    entry = find_entry("judges", kind) if colon else None
+    return None if entry is None else load_plugin(entry)
