@@ -175,7 +175,8 @@ def test_scores_are_those_of_the_reference(
 
 @pytest.mark.parametrize("which", JUDGES)
 def test_keeps_the_contract_of_judges(which: str, load: Callable[[str], Verifier]) -> None:
-    check_judge(load(which))
+    judge: Any = load(which)
+    check_judge(judge)
 
 
 def chunk_like_minicheck(document: str, size: int, tokenizer: Any) -> list[str]:

@@ -9,7 +9,7 @@ open_judge_client(judging, project, store) as client`` it either prints its plan
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import wraps
@@ -143,6 +143,7 @@ def judge_options(
                 judging, rest = _take_named_judge(judging, judging.judge, rest)
             if judging.judge is None:
                 _refuse_without_judge(judging)
+            refuse_with_served(judging, ["prompt"] if judging.prompt else [])
             function(judging=judging, **rest)
 
         for option in reversed(options):
@@ -159,17 +160,23 @@ def _take_named_judge(
 
     A judge that asks a server is named ``NAME:PROVIDER:MODEL``: the rest is the language model's.
     """
-    from claimwise.judges.judge import find_judge_plugin
+    from claimwise.judges.judge import read_judge_name
 
-    plugin = find_judge_plugin(judge)
-    if plugin is None and ":" in judge:
-        return judging, rest
+    named = read_judge_name(judge)
+    if named.offline is None:
+        return replace(judging, judge=named.model, served=named.served), rest
     if rest["verifier"] != "auto":
         raise click.UsageError("found --verifier and --judge, expected one of them")
-    if plugin is not None and plugin.ask_with is not None:
-        kind, _, model = judge.partition(":")
-        return replace(judging, judge=model, served=kind), rest
-    return replace(judging, judge=None), {**rest, "verifier": judge}
+    return replace(judging, judge=None), {**rest, "verifier": named.offline}
+
+
+def refuse_with_served(judging: JudgeOptions, options: Collection[str]) -> None:
+    """Refuse options that change how a model is asked, where the judge has a way of its own."""
+    if judging.served is not None and options:
+        option = min(options).replace("_", "-")
+        raise click.UsageError(
+            f"--{option} does not go with “{judging.served}”: it asks its model in a way of its own"
+        )
 
 
 def _refuse_without_judge(judging: JudgeOptions) -> None:

@@ -12,8 +12,10 @@ from claimwise.registry import Plugin
 if TYPE_CHECKING:
     from claimwise.judges.embedded import EmbeddedVerifier
     from claimwise.judges.open_models.pair_judge import PairJudge
+    from claimwise.judges.open_models.served import ServedJudge
     from claimwise.judges.open_models.span_judge import SpanJudge
     from claimwise.judges.overlap import OverlapVerifier
+    from claimwise.types.llm import Asker
 
 INSTALL_OPEN = "pip install 'claimwise[open-judges]'"
 INSTALL_ENCODER = "pip install 'claimwise[encoder]'"
@@ -85,6 +87,25 @@ def _load_lettucedetect(model: str) -> SpanJudge:
     return span_judge.load_lettucedetect(model)
 
 
+def _ask_with(kind: str) -> Callable[..., ServedJudge]:
+    def make(asker: Asker, **settings: int) -> ServedJudge:
+        from claimwise.judges.open_models.served import make_served_judge
+
+        return make_served_judge(kind, asker, **settings)
+
+    return make
+
+
+def _need_server(kind: str, example: str) -> Callable[[], ServedJudge]:
+    def refuse() -> ServedJudge:
+        raise VerifierError(
+            f"the judge “{kind}” asks a language model behind a server: name both, as in "
+            f"--judge {kind}:{example}"
+        )
+
+    return refuse
+
+
 def _find_missing_torch() -> str | None:
     from importlib.util import find_spec
 
@@ -147,5 +168,23 @@ LETTUCEDETECT = Plugin(
     load=_need_model("lettucedetect", "KRLabsOrg/lettucedect-base-modernbert-en-v1"),
     load_model=_load_lettucedetect,
     find_missing=_find_missing_network,
+    card=_UNKNOWN,
+)
+BESPOKE_MINICHECK = Plugin(
+    description="Bespoke-MiniCheck behind a server: --judge bespoke-minicheck:PROVIDER:MODEL",
+    load=_need_server("bespoke-minicheck", "vllm:bespokelabs/Bespoke-MiniCheck-7B"),
+    ask_with=_ask_with("bespoke-minicheck"),
+    card=_UNKNOWN,
+)
+GRANITE_GUARDIAN = Plugin(
+    description="Granite Guardian's groundedness: --judge granite-guardian:PROVIDER:MODEL",
+    load=_need_server("granite-guardian", "vllm:ibm-granite/granite-guardian-3.3-8b"),
+    ask_with=_ask_with("granite-guardian"),
+    card=_UNKNOWN,
+)
+LYNX = Plugin(
+    description="Patronus Lynx behind a server: --judge lynx:PROVIDER:MODEL",
+    load=_need_server("lynx", "vllm:PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct"),
+    ask_with=_ask_with("lynx"),
     card=_UNKNOWN,
 )

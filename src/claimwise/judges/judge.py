@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from claimwise.errors import VerifierError, describe_unknown, make_printable
 from claimwise.judges.outside import OutsideVerifier
 from claimwise.registry import Plugin, find_entry, list_usable, load_plugin
+from claimwise.types.llm import Asker
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores
+
+if TYPE_CHECKING:
+    from claimwise.judges.grounded import GroundedJudge
 
 
 class Verifier(Protocol):
@@ -101,8 +105,46 @@ def _find_loader(plugin: Plugin[Any], kind: str, model: str) -> Callable[[], Any
     return partial(plugin.load_model, model)
 
 
-def find_judge_plugin(name: str) -> Plugin[Any] | None:
-    """Return the plug-in of ``NAME:MODEL``; None where NAME is no judge's, as a provider's."""
-    kind, colon, _ = name.partition(":")
-    entry = find_entry("judges", kind) if colon else None
+class JudgeName(NamedTuple):
+    """What ``--judge`` names: a judge without a language model, or how a model is asked."""
+
+    offline: str | None = None  # "lexical", "nli:FOLDER": for load_verifier
+    model: str | None = None  # "openai:gpt-4o"
+    served: str | None = None  # the judge whose own prompt the model is asked with: "lynx"
+
+
+def read_judge_name(judge: str) -> JudgeName:
+    """Tell ``JUDGE``, ``JUDGE:MODEL``, ``JUDGE:PROVIDER:MODEL`` and ``PROVIDER:MODEL`` apart."""
+    kind, colon, model = judge.partition(":")
+    plugin = _find_plugin(kind) if colon else None
+    if plugin is not None and plugin.ask_with is not None:
+        return JudgeName(model=model, served=kind)
+    if plugin is not None or not colon:
+        return JudgeName(offline=judge)
+    return JudgeName(model=judge)
+
+
+def _find_plugin(kind: str) -> Plugin[Any] | None:
+    entry = find_entry("judges", kind)
     return None if entry is None else load_plugin(entry)
+
+
+def load_served_judge(kind: str, asker: Asker, **settings: Any) -> GroundedJudge:
+    """Return the judge of a name that asks a language model with a prompt of its own.
+
+    ``source_tokens`` is the one setting that it takes: the tokens of sources in a call, about.
+
+    Raises:
+        VerifierError: there is none of that name.
+    """
+    plugin = _find_plugin(kind)
+    if plugin is None or plugin.ask_with is None:
+        raise VerifierError(f"the judge “{make_printable(kind)}” asks no language model")
+    return cast("GroundedJudge", plugin.ask_with(asker, **settings))
+
+
+def make_model_judge(name: JudgeName, asker: Asker) -> GroundedJudge:
+    """Return the judge that asks a language model: with its own prompt, or with ours."""
+    from claimwise.judges.grounded import GroundedJudge
+
+    return GroundedJudge(asker) if name.served is None else load_served_judge(name.served, asker)

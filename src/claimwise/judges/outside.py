@@ -58,9 +58,9 @@ class OutsideVerifier:
         """
         self._entry = entry
         self._judge = judge
-        for name in _METHODS:
-            if not callable(getattr(judge, name, None)):
-                raise entry.fail(f"the judge has no method {name}")
+        for method in _METHODS:
+            if not callable(getattr(judge, method, None)):
+                raise entry.fail(f"the judge has no method {method}")
         self.name: str = name or entry.name
         self.version: str = _read_version(entry, judge)
         self.labeler: str = f"verifier:{self.name}-{self.version}"

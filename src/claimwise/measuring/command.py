@@ -36,6 +36,7 @@ from claimwise.measuring.measure import (
     describe_reading,
     measure_runs,
     name_runs,
+    refuse_from_memory,
     refuse_without_contexts,
 )
 from claimwise.measuring.report import (
@@ -186,6 +187,7 @@ class _Judge:
     def _ask_model(self, store: Store, run_id: str, judgement: Judgement) -> None:
         from claimwise.fact_check.options import check_trust, make_closed_judge
 
+        refuse_from_memory(self._judging.served, judgement)
         with open_judge_client(self._judging, self._project, self._place) as client:
             judge: Any
             if judgement == "grounded":

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
-from claimwise.judges.decide import decide_action
+from claimwise.judges.decide import decide_unasked, is_for_model
 from claimwise.judges.open_models.windows import SourceWindows, Window
-from claimwise.text.words import has_words
 from claimwise.types.rows import Source, Verdict
 from claimwise.types.validity import explain_stale, is_stale
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
 
-NO_WORDS = "no_words"
 CLAIM_TOO_LONG = "claim_too_long"
 ANSWER_TOO_LONG = "answer_too_long"
 _WHY_UNSCORED = {
@@ -68,7 +66,7 @@ def judge_claims_with(
     unscored, as is one for which ``score`` returns why it has none.
     """
     as_of = request.as_of or datetime.now(UTC).date()
-    asked = [c for c in claims if _is_for_model(c)]
+    asked = [c for c in claims if is_for_model(c)]
     scored = dict(zip(map(id, asked), score(asked, as_of), strict=True))
     verdicts: list[ClaimVerdict] = []
     for claim in claims:
@@ -79,22 +77,8 @@ def judge_claims_with(
             reason = _WHY_UNSCORED[found]
             verdicts.append(ClaimVerdict(claim=claim, unscored=found, reason=reason))
         else:
-            verdicts.append(_judge_unasked(claim, request))
+            verdicts.append(decide_unasked(claim, request))
     return verdicts
-
-
-def _is_for_model(claim: AnswerClaim) -> bool:
-    makes_claim = claim.claim_type not in ("non_factual", "action") and claim.not_a_claim is None
-    return makes_claim and has_words(claim.wording)
-
-
-def _judge_unasked(claim: AnswerClaim, request: CheckRequest) -> ClaimVerdict:
-    if claim.claim_type == "non_factual" or claim.not_a_claim is not None:
-        return ClaimVerdict(claim=claim)
-    if claim.claim_type == "action":
-        return decide_action(claim, request.actions)
-    reason = "the claim has no word to look for"
-    return ClaimVerdict(claim=claim, unscored=NO_WORDS, reason=reason)
 
 
 def decide_scored(
