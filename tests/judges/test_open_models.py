@@ -5,16 +5,22 @@ The models are tiny ones of the same architectures, made by the tests (``support
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
 from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from claimwise import check
+from claimwise import check, measure
+from claimwise.bench.measure import bench_verifier
+from claimwise.checking.run import describe_verifier
+from claimwise.cli.main import run
 from claimwise.errors import VerifierError
 from claimwise.judges.judge import Verifier, load_verifier
 from claimwise.judges.open_models.batches import plan_batches
@@ -26,11 +32,13 @@ from claimwise.judges.open_models.windows import SourceWindows, count_words
 from claimwise.testing import check_judge
 from claimwise.text.sentences import find_sentences
 from claimwise.types.rows import Source
+from support.copies import StoreCopies, add_demo
 from support.tiny_models import make_tiny_models
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
 TOWER = "The Kestrel Tower is 139 m tall. It was opened in 1931 by the mayor of Ostrava."
+ANSWER = "The Kestrel Tower is 139 m tall."
 CLAIMS = ("The Kestrel Tower is 200 m tall.", "Adults pay 5 euros.", "It was opened in 1931.")
 # Longer than a window, in sentences of different length.
 LONG = " ".join(
@@ -377,3 +385,121 @@ def test_other_weights_are_another_judge(tiny_models: Path, tmp_path: Path) -> N
     second = load_verifier(f"nli:{place},threads=1").labeler
     assert first != second
     assert str(tmp_path) not in second, "labels travel: no path of this machine"
+
+
+def test_a_stored_run_is_judged_once_and_measured_like_any_other(
+    tiny_models: Path,
+    store_copies: StoreCopies,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """verify, verify again, calibrate: by the name with its model, all in one process."""
+    place = store_copies.copy("sqlite", add_demo)
+    monkeypatch.chdir(Path(place).parent)
+    name = f"nli:{tiny_models}/nli-onnx,threads=1"
+    verify = ["--store", place, "verify", "--run", "candidate", "--judge", name, "--format", "json"]
+    assert run(verify) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["labeler"].startswith("verifier:nli:nli-onnx-")
+    assert told["settings"] == "windows of up to 400 tokens, at most 16 per claim"
+    assert told["agreement"].startswith("agrees with people on"), "by the labels of this store"
+    assert told["judged"] > 100
+    assert "against_rules" not in told["unscored"], "every verdict has the span that it needs"
+    assert run(verify) == 0
+    assert json.loads(capsys.readouterr().out)["judged"] == 0
+    calibrate = ["--store", place, "calibrate", "--verifier", told["labeler"], "--format", "json"]
+    assert run([*calibrate, "--dry-run"]) == 0
+    assert told["labeler"] in capsys.readouterr().out
+
+
+def test_it_is_measured_on_labelled_claims(load: Callable[[str], Verifier], tmp_path: Path) -> None:
+    rows = [
+        {"document": TOWER, "claim": claim, "label": n % 2, "group": str(n % 4)}
+        for n, claim in enumerate((*CLAIMS, ANSWER, *CLAIMS[::-1], "The tower is old."))
+    ]
+    (tmp_path / "tower.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = bench_verifier(tmp_path, load("hhem"), resamples=20)
+    assert result.verifier.labeler == load("hhem").labeler
+    assert result.verifier.sets["tower"].n == len(rows)
+    assert result.verifier.sets["tower"].unscored == 0
+
+
+def test_measure_names_it_and_gives_no_range(tiny_models: Path) -> None:
+    """Without a card, and without labels of people, nobody knows how far off it may be."""
+    data = [{"question": "How tall?", "answer": ANSWER, "contexts": [TOWER]}]
+    found = measure(data, judge=f"lettucedetect:{tiny_models}/lettucedetect,threads=1")
+    headline = found.headline
+    assert str(headline.judge).startswith("verifier:lettucedetect:lettucedetect-")
+    assert (headline.claims, headline.low, headline.high) == (1, None, None)
+    assert headline.why is not None
+
+
+COMMIT = "18" * 20
+
+
+class Hub(BaseHTTPRequestHandler):
+    """A hub of our own with one repository, as far as huggingface_hub asks for it."""
+
+    folder: Path
+    asked: list[str]
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        path = self.path.partition("?")[0]
+        files = sorted(self.folder.iterdir())
+        if "/tree/" in path:
+            listed = [
+                {"type": "file", "path": file.name, "size": file.stat().st_size, "oid": "0" * 40}
+                for file in files
+            ]
+            self.reply(json.dumps(listed).encode())
+        elif path.startswith("/api/models/acme/tiny"):
+            named = [{"rfilename": file.name} for file in files]
+            self.reply(json.dumps({"id": "acme/tiny", "sha": COMMIT, "siblings": named}).encode())
+        else:
+            self.reply((self.folder / path.rpartition("/")[2]).read_bytes())
+
+    do_HEAD = do_GET
+
+    def reply(self, content: bytes) -> None:
+        self.send_response(200)
+        self.send_header("X-Repo-Commit", COMMIT)
+        self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content)
+
+
+def test_an_id_is_downloaded_without_code_and_kept(
+    tiny_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    place = tmp_path / "repository"
+    shutil.copytree(tiny_models / "nli-bert", place)
+    (place / "modeling_own.py").write_text("raise SystemExit")
+    (place / "pytorch_model.bin").write_bytes(b"a second copy of the weights")
+    Hub.folder, Hub.asked = place, []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    name = "nli:acme/tiny@v1.0,threads=1"
+    judge = load_verifier(name)
+    assert judge.labeler.startswith("verifier:nli:acme/tiny-")
+    assert describe_verifier(judge).model == "acme/tiny@v1.0"
+    assert any("/v1.0" in path for path in Hub.asked), "the revision that was named"
+    assert not any(path.endswith((".py", ".bin")) for path in Hub.asked)
+    server.shutdown()
+    server.server_close()
+    thread.join()
+    assert load_verifier(name).labeler == judge.labeler, "without a network, what was kept"
+    with pytest.raises(VerifierError) as told:
+        load_verifier("nli:acme/other")
+    assert "nli:acme/other: there is no such folder, and it can't be downloaded" in str(told.value)
+    assert "\n" not in str(told.value)

@@ -44,10 +44,7 @@ def make_tiny_models(folder: Path) -> None:
 def _write_classifiers(folder: Path) -> None:
     import transformers as hf
 
-    bert = _write_tokenizer(folder / "nli-bert", "[CLS]", "[SEP]", "[PAD]")
-    _save(folder / "nli-bert", hf.BertForSequenceClassification(
-        hf.BertConfig(vocab_size=bert, max_position_embeddings=128, id2label=NLI_LABELS, **_SIZES)
-    ))  # fmt: skip
+    write_bert(folder / "nli-bert")
     roberta = _write_tokenizer(folder / "minicheck-roberta", "<s>", "</s>", "<pad>", pad_id=1)
     _save(folder / "minicheck-roberta", hf.RobertaForSequenceClassification(
         hf.RobertaConfig(vocab_size=roberta, max_position_embeddings=130, type_vocab_size=1,
@@ -68,6 +65,17 @@ def _write_classifiers(folder: Path) -> None:
             vocab_size=modern, max_position_embeddings=256, local_attention=32, pad_token_id=0,
             cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3, **_SIZES)
     ))  # fmt: skip
+
+
+def write_bert(folder: Path, **sizes: int) -> None:
+    """Write a BERT for inference; as tiny as the others unless its sizes are given."""
+    import transformers as hf
+
+    size = _write_tokenizer(folder, "[CLS]", "[SEP]", "[PAD]")
+    shape = {**_SIZES, **sizes, "max_position_embeddings": 128, "vocab_size": size}
+    if "hidden_size" in sizes:
+        shape |= {"num_attention_heads": 12, "intermediate_size": 4 * sizes["hidden_size"]}
+    _save(folder, hf.BertForSequenceClassification(hf.BertConfig(id2label=NLI_LABELS, **shape)))
 
 
 def _write_t5(folder: Path) -> None:

@@ -7,6 +7,7 @@ beside the weights is neither loaded nor downloaded.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -31,6 +32,7 @@ _SMALL = (
 )  # fmt: skip
 _DIGITS = 12  # of the fingerprint, in hexadecimal
 _MOST_CONFIG = 16 << 20
+_PATIENCE = 20  # seconds for the hub to say what a repository holds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,22 +133,33 @@ def _download(name: ModelName) -> Path:
 
 
 def _fetch(name: ModelName) -> Path:
-    """Download what is needed; without a network, return what was downloaded before."""
+    """Download what is needed; where that fails, return what was downloaded before."""
     from huggingface_hub import HfApi, snapshot_download
 
+    where = {"revision": name.revision, "endpoint": os.environ.get("HF_ENDPOINT")}
     try:
-        listed = HfApi().list_repo_files(name.model, revision=name.revision)
-        found = snapshot_download(
-            name.model, revision=name.revision, allow_patterns=choose_files(listed)
-        )
+        hub = HfApi(endpoint=where["endpoint"])
+        told = hub.model_info(name.model, revision=name.revision, timeout=_PATIENCE)
+        chosen = choose_files([one.rfilename for one in told.siblings or ()])
+        return Path(snapshot_download(name.model, **where, allow_patterns=chosen))
     except Exception:
-        try:
-            found = snapshot_download(name.model, revision=name.revision, local_files_only=True)
-        except Exception:  # noqa: BLE001, S110  # nothing kept: the network's own error is told
-            pass
-        else:
-            return Path(found)
-        raise
+        kept = _find_kept(name)
+        if kept is None:
+            raise
+        return kept
+
+
+def _find_kept(name: ModelName) -> Path | None:
+    """Return what an earlier download left in the hub's cache."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        found = snapshot_download(
+            name.model, revision=name.revision, local_files_only=True, allow_patterns=[CONFIG]
+        )
+    except (LocalEntryNotFoundError, OSError, ValueError):
+        return None
     return Path(found)
 
 
