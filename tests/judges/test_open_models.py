@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import shutil
 from collections.abc import Callable
 from functools import cache
@@ -250,7 +251,7 @@ def test_batches_do_the_work_in_few_passes(tiny_models: Path) -> None:
 def test_batches_hold_texts_of_like_length() -> None:
     lengths = [5, 400, 7, 390, 6, 5000]
     assert plan_batches(lengths, most_tokens=1000, most_rows=2) == [[5], [1, 3], [2, 4], [0]]
-    assert plan_batches([]) == []
+    assert plan_batches([], most_tokens=1000) == []
 
 
 def test_quantized_networks_run_one_pair_at_a_time(tiny_models: Path, tmp_path: Path) -> None:
@@ -370,6 +371,29 @@ def test_what_is_no_such_model_is_refused_in_one_line(tiny_models: Path, tmp_pat
             load_verifier(name)
         assert why in str(told.value)
         assert "\n" not in str(told.value)
+
+
+class Hostile:
+    """What runs when it is read as a pickle."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return exec, ("raise SystemExit('code among the weights was run')",)
+
+
+def test_weights_in_torchs_own_format_run_no_code(tiny_models: Path, tmp_path: Path) -> None:
+    """As Flan-T5's MiniCheck is published."""
+    import torch
+    from safetensors.torch import load_file
+
+    place = tmp_path / "minicheck-t5"
+    shutil.copytree(tiny_models / "minicheck-t5", place)
+    expected = load_verifier(f"minicheck:{place},threads=1").score_claims(CLAIMS, TOWER)
+    torch.save(load_file(place / "model.safetensors"), place / "pytorch_model.bin")
+    (place / "model.safetensors").unlink()
+    assert load_verifier(f"minicheck:{place},threads=1").score_claims(CLAIMS, TOWER) == expected
+    (place / "pytorch_model.bin").write_bytes(pickle.dumps(Hostile(), protocol=2))
+    with pytest.raises(VerifierError, match="holds more than numbers, and was not read"):
+        load_verifier(f"minicheck:{place},threads=1")
 
 
 def test_other_weights_are_another_judge(tiny_models: Path, tmp_path: Path) -> None:

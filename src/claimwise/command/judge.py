@@ -123,7 +123,8 @@ def judge_options(
             "--judge",
             metavar="PROVIDER:MODEL",
             required=required,
-            help="Language model to use as the judge" + ("." if required else ", or a plug-in."),
+            help="Language model to use as the judge"
+            + ("." if required else ", or another judge by name, such as nli:FOLDER."),
         ),
         click.option(
             "--prompt", metavar="NAME|FILE", help="Prompt to use instead of the built-in one."

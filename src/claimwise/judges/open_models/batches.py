@@ -15,16 +15,23 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from tokenizers import Encoding
 
-MOST_TOKENS = 8192  # of one pass, padding included: what a pass needs of memory grows with it
-MOST_ROWS = 64
+MOST_ROWS = 256  # of one pass
+# Tokens of one pass, padding included. More than this no longer fit a processor's caches, and take
+# longer; a graphics card is idle with less than some ten thousand.
+MOST_TOKENS_CPU, MOST_TOKENS_GPU = 2048, 32768
 
 Inputs = NDArray[np.int64]
 
 
 class Network(Protocol):
-    """A loaded model. ``batches``: whether a row's result does not depend on its neighbours."""
+    """A loaded model.
+
+    ``batches`` tells whether a row's result does not depend on its neighbours, ``most_tokens`` how
+    many tokens to give it at once.
+    """
 
     batches: bool
+    most_tokens: int
     threads: int
 
     def run(self, ids: Inputs, mask: Inputs, types: Inputs) -> NDArray[np.float32]:
@@ -54,7 +61,8 @@ class BatchRunner:
         texts = list(places)
         found: dict[int, NDArray[np.float32]] = {}
         if self._network.batches:
-            for rows in plan_batches([len(ids) for ids, _ in texts]):
+            lengths = [len(ids) for ids, _ in texts]
+            for rows in plan_batches(lengths, self._network.most_tokens):
                 found |= zip(rows, self._run([texts[row] for row in rows]), strict=True)
         else:
             with ThreadPoolExecutor(self._network.threads) as pool:
@@ -77,7 +85,7 @@ class BatchRunner:
 
 
 def plan_batches(
-    lengths: Sequence[int], most_tokens: int = MOST_TOKENS, most_rows: int = MOST_ROWS
+    lengths: Sequence[int], most_tokens: int, most_rows: int = MOST_ROWS
 ) -> list[list[int]]:
     """Return which texts to run together, by their place: like lengths, longest first.
 

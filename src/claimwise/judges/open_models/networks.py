@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 
 from claimwise.errors import MissingExtraError, VerifierError
 from claimwise.judges.encoder import count_cores, open_session
-from claimwise.judges.open_models.batches import Inputs, Network
+from claimwise.judges.open_models.batches import (
+    MOST_TOKENS_CPU,
+    MOST_TOKENS_GPU,
+    Inputs,
+    Network,
+)
 from claimwise.judges.open_models.model_files import ModelFiles
 
 Head = Literal["sequence", "token", "seq2seq"]
@@ -31,6 +36,8 @@ Forward = Callable[[Any, dict[str, Any]], Any]
 
 class OnnxNetwork:
     """A network that onnxruntime runs on the processor."""
+
+    most_tokens = MOST_TOKENS_CPU
 
     def __init__(self, weights: Path, threads: int) -> None:
         self.batches = not _holds(weights, _QUANTIZED)
@@ -53,7 +60,8 @@ class TorchNetwork:
 
     def __init__(self, model: Any, forward: Forward, device: str, threads: int) -> None:
         self.threads = threads
-        self._model = model.eval().to(device)
+        self.most_tokens = MOST_TOKENS_CPU if device == "cpu" else MOST_TOKENS_GPU
+        self._model = model.train(False).to(device)
         self._forward = forward
         self._device = device
         self._typed = getattr(model.config, "type_vocab_size", 0) > 1
@@ -166,6 +174,8 @@ def _telling(files: ModelFiles) -> Iterator[None]:
         raise
     except Exception as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        if "weights_only" in str(error):  # torch goes on to advise against its own safeguard
+            reason = "the file of its weights holds more than numbers, and was not read"
         raise files.refuse(f"it can't be loaded: {reason}") from error
 
 
