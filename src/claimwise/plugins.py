@@ -14,7 +14,7 @@ from claimwise.llm.providers import Provider
 from claimwise.llm.wire import Features, Reading, Wire, read_count
 from claimwise.readers.outside import Reader, Record, RecordKind, Records
 from claimwise.registry import Plugin
-from claimwise.types.llm import LlmCall, Usage
+from claimwise.types.llm import Asker, LlmCall, LlmFailure, LlmReply, Usage
 from claimwise.types.rows import (
     Answer,
     Citation,
@@ -35,6 +35,7 @@ from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Sc
 __all__ = [
     "Answer",
     "AnswerClaim",
+    "Asker",
     "CheckRequest",
     "Citation",
     "Claim",
@@ -50,6 +51,8 @@ __all__ = [
     "Label",
     "Labeler",
     "LlmCall",
+    "LlmFailure",
+    "LlmReply",
     "Passage",
     "Plugin",
     "PluginError",

@@ -360,6 +360,7 @@ def test_what_is_no_such_model_is_refused_in_one_line(tiny_models: Path, tmp_pat
         f"hhem:{tiny_models}/minicheck-t5": "its weights are not those of an HHEM-2.1",
         f"lettucedetect:{damaged}": "it can't be loaded",
         f"nli:{tiny_models}/nli-bert,widnow=3": "Unknown nli option",
+        f"hhem:{tiny_models}/hhem,foundation={tiny_models}/flan-t5,device=tpu": "can't be loaded",
         f"nli:{tiny_models}/nli-bert,window=0": "expected a number from 1 on",
         f"nli:{tiny_models}/nli-onnx,file=../nli-bert/config.json": "there is no file",
         "nli:/no/such/folder": "there is no such folder",

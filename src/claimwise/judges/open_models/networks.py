@@ -98,11 +98,11 @@ def load_network(
     if onnx is not None:
         if find_spec("onnxruntime") is None:
             raise MissingExtraError(f"the judge “{files.name.kind}” with {onnx.name}", "encoder")
-        with _telling(files):
+        with telling(files):
             return OnnxNetwork(onnx, threads), sorted(onnx.parent.glob(f"{onnx.name}*"))
     weights = files.list_weights()
     require_torch(files)
-    with _telling(files):
+    with telling(files):
         return wrap_model(files, _load_auto(files, head), forward), weights
 
 
@@ -166,8 +166,8 @@ def _quietly() -> Iterator[None]:
 
 
 @contextmanager
-def _telling(files: ModelFiles) -> Iterator[None]:
-    """Tell whatever goes wrong while weights are loaded in one line."""
+def telling(files: ModelFiles) -> Iterator[None]:
+    """Tell in one line whatever goes wrong while a model is loaded."""
     try:
         yield
     except VerifierError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from functools import partial
 
 from claimwise.judges.open_models.identity import OpenJudgeIdentity
 from claimwise.judges.open_models.pair_models import PairModel
@@ -58,14 +57,14 @@ class PairJudge(OpenJudgeIdentity):
         def score(asked: Sequence[AnswerClaim], as_of: date) -> list[Scored | str]:
             return self._score([claim.wording for claim in asked], windows, as_of)
 
-        decide = partial(decide_scored, threshold=self.threshold, windows=windows)
-        verdicts = judge_claims_with(
-            score, claims, request, lambda claim, scored, as_of: decide(claim, scored, as_of=as_of)
-        )
-        left_out = len(windows.cut(self._model.window)) - self._most
-        return verdicts, [self._warn(left_out)] if left_out > 0 else []
+        def decide(claim: AnswerClaim, scored: Scored, as_of: date) -> ClaimVerdict:
+            return decide_scored(claim, scored, self.threshold, windows, as_of)
 
-    def _warn(self, left_out: int) -> str:
+        verdicts = judge_claims_with(score, claims, request, decide)
+        some_left_out = len(windows.cut(self._model.window)) > self._most
+        return verdicts, [self._describe_left_out()] if some_left_out else []
+
+    def _describe_left_out(self) -> str:
         return (
             f"the sources are long: each claim was read with the {self._most} windows closest to "
             "it, not with all of them; add windows=N to the judge's name to read more"

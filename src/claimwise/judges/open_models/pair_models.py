@@ -17,7 +17,7 @@ from claimwise.judges.encoder import replace_half_characters
 from claimwise.judges.open_models.batches import BatchRunner, Network
 from claimwise.judges.open_models.model_files import ModelFiles, find_foundation, find_model
 from claimwise.judges.open_models.model_name import ModelName, parse_model_name
-from claimwise.judges.open_models.networks import load_network, require_torch, wrap_model
+from claimwise.judges.open_models.networks import load_network, require_torch, telling, wrap_model
 from claimwise.judges.open_models.tokens import (
     count_tokens,
     find_max_tokens,
@@ -163,7 +163,8 @@ def load_hhem(text: str) -> PairModel:
         )
     require_torch(files)
     weights = [one for one in files.list_weights() if one.suffix == ".safetensors"]
-    network = wrap_model(files, _build_hhem(files, base, weights), _read_first_token)
+    with telling(files):
+        network = wrap_model(files, _build_hhem(files, base, weights), _read_first_token)
     more = [] if base is files else [base.folder / "tokenizer.json", base.folder / "config.json"]
     return _make_model(
         files, network, files.make_fingerprint(weights, *more), _read_two_classes,
@@ -176,25 +177,25 @@ def load_hhem(text: str) -> PairModel:
 def _build_hhem(files: ModelFiles, base: ModelFiles, weights: Sequence[Any]) -> Any:
     if not weights:
         raise files.refuse("its folder holds no model.safetensors")
-    from safetensors import SafetensorError
     from safetensors.torch import load_file
     from transformers import T5Config, T5ForTokenClassification
 
     model = T5ForTokenClassification(T5Config(**{**base.config, "num_labels": 2}))
-    try:
-        found = {
-            name.removeprefix("t5."): tensor
-            for place in weights
-            for name, tensor in load_file(place).items()
-        }
-        # The encoder's own table of words is the shared one under a second name.
-        found.setdefault(
-            "transformer.encoder.embed_tokens.weight", found.get("transformer.shared.weight")
+    found = {
+        name.removeprefix("t5."): tensor
+        for place in weights
+        for name, tensor in load_file(place).items()
+    }
+    # The encoder's own table of words is the shared one under a second name.
+    words = found.get("transformer.shared.weight")
+    if words is not None:
+        found.setdefault("transformer.encoder.embed_tokens.weight", words)
+    told = model.load_state_dict(found, strict=False)
+    wrong = [*told.missing_keys, *told.unexpected_keys]
+    if wrong:
+        raise files.refuse(
+            f"its weights are not those of an HHEM-2.1: {wrong[0]} is missing, or one too many"
         )
-        model.load_state_dict(found, strict=True)
-    except (RuntimeError, SafetensorError, AttributeError, OSError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise files.refuse(f"its weights are not those of an HHEM-2.1: {reason}") from error
     return model
 
 

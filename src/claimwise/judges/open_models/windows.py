@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from claimwise.judges.link import SourceIndex
@@ -25,7 +26,7 @@ class Window(NamedTuple):
 
 
 class SourceWindows:
-    """The windows of some sources. Sentences are measured once, whatever the size of windows."""
+    """The windows of some sources. Sentences are measured once, and only if windows are cut."""
 
     def __init__(self, sources: Sequence[Source], measure: Measure) -> None:
         self.sources = tuple(sources)
@@ -35,9 +36,19 @@ class SourceWindows:
             for number, source in enumerate(sources)
             for start, end in find_sentences(source.source_text)
         ]
-        self._sizes = measure([self.read(one) for one in self._sentences])
         self._cut: dict[int, list[Window]] = {}
-        self._index: SourceIndex | None = None
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        return self._measure([self.read(one) for one in self._sentences])
+
+    @cached_property
+    def _stems(self) -> dict[Window, frozenset[str]]:
+        return {one: frozenset(read_stems(self.read(one))) for one in self._sentences}
+
+    @cached_property
+    def _index(self) -> SourceIndex:
+        return SourceIndex(self.sources)
 
     def read(self, window: Window) -> str:
         """Return a window's text."""
@@ -100,16 +111,12 @@ class SourceWindows:
         return self._find_likeliest(claim, self._sentences) if self._sentences else None
 
     def _find_likeliest(self, claim: str, sentences: Sequence[Window]) -> Window:
-        return max(
-            sentences, key=lambda one: share_found(claim, frozenset(read_stems(self.read(one))))
-        )
+        return max(sentences, key=lambda one: share_found(claim, self._stems[one]))
 
     def choose(self, windows: Sequence[Window], claim: str, most: int) -> Sequence[Window]:
         """Return at most ``most`` windows: those with the sentences closest to a claim (BM25)."""
         if len(windows) <= most:
             return windows
-        if self._index is None:
-            self._index = SourceIndex(self.sources)
         chosen: dict[int, None] = {}
         for position in self._index.rank(read_stems(claim)):
             sentence = self._index.sentences[position]
