@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 INSTALL_OPEN = "pip install 'claimwise[open-judges]'"
 INSTALL_ENCODER = "pip install 'claimwise[encoder]'"
+_UNKNOWN = "agreement unknown: published weights were not run here; measure yours"
 _ENCODER_FILES = ("encoder.int8.onnx", "tokenizer.json")
 _CARD_FILE = "card.json"
 
@@ -63,22 +64,14 @@ def _need_model(kind: str, example: str) -> Callable[[], PairJudge | SpanJudge]:
     return refuse
 
 
-def _load_nli(model: str) -> PairJudge:
-    from claimwise.judges.open_models import pair_judge, pair_models
+def _load_pair(kind: str) -> Callable[[str], PairJudge]:
+    def load(model: str) -> PairJudge:
+        from claimwise.judges.open_models.pair_judge import PairJudge
+        from claimwise.judges.open_models.pair_models import LOADERS
 
-    return pair_judge.PairJudge(pair_models.load_nli(model))
+        return PairJudge(LOADERS[kind](model))
 
-
-def _load_minicheck(model: str) -> PairJudge:
-    from claimwise.judges.open_models import pair_judge, pair_models
-
-    return pair_judge.PairJudge(pair_models.load_minicheck(model))
-
-
-def _load_hhem(model: str) -> PairJudge:
-    from claimwise.judges.open_models import pair_judge, pair_models
-
-    return pair_judge.PairJudge(pair_models.load_hhem(model))
+    return load
 
 
 def _load_lettucedetect(model: str) -> SpanJudge:
@@ -87,23 +80,26 @@ def _load_lettucedetect(model: str) -> SpanJudge:
     return span_judge.load_lettucedetect(model)
 
 
-def _ask_with(kind: str) -> Callable[..., ServedJudge]:
-    def make(asker: Asker, **settings: int) -> ServedJudge:
-        from claimwise.judges.open_models.served import make_served_judge
+def _bring_served(kind: str, title: str, example: str) -> Plugin[ServedJudge]:
+    """Return the entry of a judge that asks a model behind a server in a way of its own."""
 
-        return make_served_judge(kind, asker, **settings)
-
-    return make
-
-
-def _need_server(kind: str, example: str) -> Callable[[], ServedJudge]:
     def refuse() -> ServedJudge:
         raise VerifierError(
             f"the judge “{kind}” asks a language model behind a server: name both, as in "
             f"--judge {kind}:{example}"
         )
 
-    return refuse
+    def make(asker: Asker, **settings: int) -> ServedJudge:
+        from claimwise.judges.open_models.served import make_served_judge
+
+        return make_served_judge(kind, asker, **settings)
+
+    return Plugin(
+        description=f"{title} behind a server: --judge {kind}:PROVIDER:MODEL",
+        load=refuse,
+        ask_with=make,
+        card=_UNKNOWN,
+    )
 
 
 def _find_missing_torch() -> str | None:
@@ -139,11 +135,10 @@ OVERLAP = Plugin(
     card="run: claimwise verifiers overlap",
 )
 
-_UNKNOWN = "agreement unknown: published weights were not run here; measure yours"
 NLI = Plugin(
     description="a cross-encoder for inference that you name: --judge nli:FOLDER|ID",
     load=_need_model("nli", "cross-encoder/nli-deberta-v3-small"),
-    load_model=_load_nli,
+    load_model=_load_pair("nli"),
     find_missing=_find_missing_network,
     card=_UNKNOWN,
 )
@@ -152,14 +147,14 @@ HHEM = Plugin(
     load=_need_model(
         "hhem", "vectara/hallucination_evaluation_model,foundation=google/flan-t5-base"
     ),
-    load_model=_load_hhem,
+    load_model=_load_pair("hhem"),
     find_missing=_find_missing_torch,
     card=_UNKNOWN,
 )
 MINICHECK = Plugin(
     description="MiniCheck (RoBERTa, DeBERTa, Flan-T5): --judge minicheck:FOLDER|ID",
     load=_need_model("minicheck", "lytang/MiniCheck-RoBERTa-Large"),
-    load_model=_load_minicheck,
+    load_model=_load_pair("minicheck"),
     find_missing=_find_missing_network,
     card=_UNKNOWN,
 )
@@ -170,21 +165,10 @@ LETTUCEDETECT = Plugin(
     find_missing=_find_missing_network,
     card=_UNKNOWN,
 )
-BESPOKE_MINICHECK = Plugin(
-    description="Bespoke-MiniCheck behind a server: --judge bespoke-minicheck:PROVIDER:MODEL",
-    load=_need_server("bespoke-minicheck", "vllm:bespokelabs/Bespoke-MiniCheck-7B"),
-    ask_with=_ask_with("bespoke-minicheck"),
-    card=_UNKNOWN,
+BESPOKE_MINICHECK = _bring_served(
+    "bespoke-minicheck", "Bespoke-MiniCheck", "vllm:bespokelabs/Bespoke-MiniCheck-7B"
 )
-GRANITE_GUARDIAN = Plugin(
-    description="Granite Guardian's groundedness: --judge granite-guardian:PROVIDER:MODEL",
-    load=_need_server("granite-guardian", "vllm:ibm-granite/granite-guardian-3.3-8b"),
-    ask_with=_ask_with("granite-guardian"),
-    card=_UNKNOWN,
+GRANITE_GUARDIAN = _bring_served(
+    "granite-guardian", "Granite Guardian", "vllm:ibm-granite/granite-guardian-3.3-8b"
 )
-LYNX = Plugin(
-    description="Patronus Lynx behind a server: --judge lynx:PROVIDER:MODEL",
-    load=_need_server("lynx", "vllm:PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct"),
-    ask_with=_ask_with("lynx"),
-    card=_UNKNOWN,
-)
+LYNX = _bring_served("lynx", "Lynx", "vllm:PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct")

@@ -174,6 +174,13 @@ def load_hhem(text: str) -> PairModel:
     )  # fmt: skip
 
 
+LOADERS: dict[str, Callable[[str], PairModel]] = {
+    "hhem": load_hhem,
+    "minicheck": load_minicheck,
+    "nli": load_nli,
+}
+
+
 def _build_hhem(files: ModelFiles, base: ModelFiles, weights: Sequence[Any]) -> Any:
     if not weights:
         raise files.refuse("its folder holds no model.safetensors")
