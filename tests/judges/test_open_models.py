@@ -28,11 +28,17 @@ from claimwise.judges.open_models.batches import plan_batches
 from claimwise.judges.open_models.model_files import ModelFiles
 from claimwise.judges.open_models.model_name import parse_model_name
 from claimwise.judges.open_models.pair_models import find_labels, load_nli
-from claimwise.judges.open_models.span_judge import load_lettucedetect, write_prompt
+from claimwise.judges.open_models.span_judge import (
+    MarkedToken,
+    _quote_unsupported,
+    load_lettucedetect,
+    write_prompt,
+)
 from claimwise.judges.open_models.windows import SourceWindows, count_words
 from claimwise.testing import check_judge
 from claimwise.text.sentences import find_sentences
 from claimwise.types.rows import Source
+from claimwise.types.verdicts import AnswerClaim
 from support.copies import StoreCopies, add_demo
 from support.tiny_models import make_tiny_models
 
@@ -285,6 +291,16 @@ def test_unsupported_words_of_an_answer_make_claims_unlinked(
         assert judged.scores.neither == pytest.approx(worst, abs=1e-4)
         assert (judged.verdict == "unlinked") == (worst > 0.5)
         assert judged.verdict == "supported" or "no support for “" in judged.reason
+
+
+def test_unsupported_words_are_quoted_whole() -> None:
+    claim = AnswerClaim(
+        text="It reopened in 1931.", start=0, end=20, wording="It reopened in 1931."
+    )
+    pieces = [(0, 2, 0.1), (3, 5, 0.2), (5, 9, 0.9), (9, 11, 0.8), (12, 14, 0.7), (15, 19, 0.3)]
+    tokens = [MarkedToken(*piece) for piece in pieces]
+    assert _quote_unsupported(tokens, claim, claim.text) == "“reopened in”"
+    assert _quote_unsupported(tokens[:2], claim, claim.text) == ""
 
 
 def test_a_token_is_unsupported_if_no_window_supports_it(tiny_models: Path) -> None:

@@ -272,12 +272,21 @@ def _quote_unsupported(tokens: Sequence[MarkedToken], claim: AnswerClaim, answer
     """Return the words of a claim that are likelier unsupported than not, quoted."""
     text = answer if _is_placed(claim, answer) else claim.wording
     spans: list[tuple[int, int]] = []
-    joins = False
     for token in tokens:
-        marked = token.unsupported >= 0.5
-        if marked and joins:
-            spans[-1] = (spans[-1][0], token.end)
-        elif marked:
-            spans.append((token.start, token.end))
-        joins = marked
+        if token.unsupported < 0.5:
+            continue
+        start, end = _widen(text, token.start, token.end)
+        if spans and not text[spans[-1][1] : start].strip():
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
     return ", ".join(f"“{text[start:end].strip()}”" for start, end in spans[:_SHOWN_WORDS])
+
+
+def _widen(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the place of the whole word that a token is a part of."""
+    while start > 0 and text[start - 1 : start + 1].isalnum():
+        start -= 1
+    while end < len(text) and text[end - 1 : end + 1].isalnum():
+        end += 1
+    return start, end
