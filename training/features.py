@@ -21,7 +21,7 @@ from claimwise.judges.overlap import share_found
 from claimwise.text.words import read_stems
 from claimwise.types.rows import Source
 
-MOST_ROWS = 700
+MOST_ROWS = 1500
 
 
 def main() -> None:

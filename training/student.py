@@ -155,6 +155,44 @@ class Lessons:
         return (ids, mask.long(), segments.long()), self._targets[index]
 
 
+def imitate_8_bits(student: Student) -> None:
+    """Have the student calculate as its 8-bit file will, so that learning makes up for it.
+
+    Every linear layer rounds what it is given (255 steps between the pair's own extremes) and its
+    weights (127 steps a column, both ways). Gradients pass as if nothing had been rounded. Word
+    vectors keep their values: they were rounded already, all on one scale.
+    """
+    for name, values in student.named_parameters():
+        if "embeddings" in name and "LayerNorm" not in name:
+            values.requires_grad_(False)
+    for module in student.modules():
+        if type(module) is nn.Linear:
+            module.__class__ = RoundedLinear
+
+
+class RoundedLinear(nn.Linear):
+    """A linear layer in imitated 8-bit arithmetic."""
+
+    def forward(self, given: Tensor) -> Tensor:
+        """Return what the 8-bit layer would, nearly."""
+        return nn.functional.linear(_round_inputs(given), _round_weights(self.weight), self.bias)
+
+
+def _round_inputs(given: Tensor) -> Tensor:
+    values, inner = given.float(), tuple(range(1, given.dim()))
+    low = values.amin(inner, keepdim=True).clamp(max=0)
+    high = values.amax(inner, keepdim=True).clamp(min=0)
+    step = ((high - low) / 255).clamp(min=1e-8)
+    zero = torch.round(-low / step)
+    rounded = ((torch.round(values / step) + zero).clamp(0, 255) - zero) * step
+    return given + (rounded - values).to(given.dtype).detach()
+
+
+def _round_weights(weights: Tensor) -> Tensor:
+    step = weights.abs().amax(1, keepdim=True).clamp(min=1e-12) / 127
+    return weights + (torch.round(weights / step) * step - weights).detach()
+
+
 def train_student(
     student: Student,
     tokenizer: Tokenizer,

@@ -22,6 +22,7 @@ import json
 import lzma
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -388,11 +389,16 @@ def learn(options: argparse.Namespace) -> None:
     for course, path in zip(COURSES, paths, strict=True):
         if not path.exists():
             torch.save(take_course(course, options), path)
+    torch.save(average_states(paths), options.work / "student.pt")
+
+
+def average_states(paths: Sequence[Path]) -> dict[str, torch.Tensor]:
+    """Return the mean of some students' weights, in 16 bits."""
     states = [torch.load(path, weights_only=True) for path in paths]
-    mean = {
-        name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]
+    return {
+        name: torch.stack([state[name].float() for state in states]).mean(0).half()
+        for name in states[0]
     }
-    torch.save({name: value.half() for name, value in mean.items()}, options.work / "student.pt")
 
 
 def take_course(course: Course, options: argparse.Namespace) -> dict[str, torch.Tensor]:

@@ -134,6 +134,16 @@ def test_overreach_names_what_exceeds() -> None:
     assert found.span.text == TOWER
 
 
+def test_shared_words_alone_are_no_overreach() -> None:
+    told = "Ferries to Gull Island leave from pier 2."
+    claim = "The ferry to Saltmere Island leaves hourly."
+    found = judge(claim, told, tier="embedded")
+    assert (found.verdict, found.span, found.exceeds) == ("unlinked", None, None)
+    assert found.reason == (
+        "the closest sentence has 3 of the claim's 5 content words, but does not say this"
+    )
+
+
 @BOTH
 def test_unlinked(tier: str) -> None:
     found = judge("Penguins swim faster than seals.", TOWER, tier=tier)

@@ -14,42 +14,43 @@ from claimwise.config import Project
 from claimwise.errors import make_printable
 
 
+_OPTIONS = (
+    click.option(
+        "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+    ),
+    click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=8700,
+        show_default=True,
+        help="Port to listen on; 0 picks a free one.",
+    ),
+    click.option(
+        "--host-name",
+        "host_names",
+        metavar="NAME",
+        multiple=True,
+        help="Host name that browsers may use besides localhost; may be repeated.",
+    ),
+    click.option(
+        "--behind-https",
+        is_flag=True,
+        help="A proxy in front handles HTTPS: send cookies over HTTPS only, and read the "
+        "client's address from X-Forwarded-For (see --proxies).",
+    ),
+    click.option(
+        "--proxies",
+        metavar="N",
+        type=click.IntRange(0, 9),
+        show_default="1 with --behind-https, else 0",
+        help="Number of your own proxies in front; the Nth address from the right in "
+        "X-Forwarded-For is trusted.",
+    ),
+)
+
+
 def serve_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say where the app is served; they arrive as ``options``."""
-    options = (
-        click.option(
-            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
-        ),
-        click.option(
-            "--port",
-            type=click.IntRange(0, 65535),
-            default=8700,
-            show_default=True,
-            help="Port to listen on; 0 picks a free one.",
-        ),
-        click.option(
-            "--host-name",
-            "host_names",
-            metavar="NAME",
-            multiple=True,
-            help="Host name that browsers may use besides localhost; may be repeated.",
-        ),
-        click.option(
-            "--behind-https",
-            is_flag=True,
-            help="A proxy in front handles HTTPS: send cookies over HTTPS only, and read the "
-            "client's address from X-Forwarded-For (see --proxies).",
-        ),
-        click.option(
-            "--proxies",
-            metavar="N",
-            type=click.IntRange(0, 9),
-            show_default="1 with --behind-https, else 0",
-            help="Number of your own proxies in front; the Nth address from the right in "
-            "X-Forwarded-For is trusted.",
-        ),
-    )
-
     @wraps(function)
     def gather(
         host: str,
@@ -68,7 +69,7 @@ def serve_options(function: Callable[..., None]) -> Callable[..., None]:
         )
         function(options=chosen, **arguments)
 
-    for option in reversed(options):
+    for option in reversed(_OPTIONS):
         gather = option(gather)
     return gather
 

@@ -16,7 +16,7 @@ from claimwise.judges.compare import (
     list_content_stems,
 )
 from claimwise.judges.evidence import FEATURES, EvidenceIndex, LinkedSentence, weigh_part
-from claimwise.text.words import find_stem, has_words, is_common
+from claimwise.text.words import find_stem, has_words, is_common, read_stems
 from claimwise.types.rows import ActionEntry, Source, Verdict
 from claimwise.types.validity import explain_stale, is_stale
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
@@ -26,7 +26,14 @@ OTHERWISE = "; another source says otherwise"  # what a reason ends with where s
 _PARTLY = 0.4  # share of a claim's words in one place from which a claim counts as partly backed
 _CLOSE = 0.5  # share from which a sentence speaks about the claim, so that it can contradict it
 _SURE = 0.6  # probability of support that an opposite or another name does not overrule
-_SURELY_AGAINST = 2.5  # log-odds of contradiction from which the encoder's word alone is taken
+_SURELY_AGAINST = 1.5  # log-odds of contradiction from which the encoder's word alone is taken
+# Log-odds of support below which the encoder sees nothing backed: shared words are no overreach.
+_NOTHING_BACKED = -2.0
+_A_STATEMENT = 3  # content words that a statement has at least
+# “…, and was also” before the first word that the sources do not have.
+_CLAUSE_BEGINS = re.compile(
+    r"(?:[,;]|\b(?:and|but|which|who|because|while|where|although|including))(?:\s+\w+){0,2}\s*$"
+)
 _ENTRY_ALIKE = 0.6  # share of an action claim's words that its log entry must hold
 _ABOUT_AS_MANY = 0.8  # share of the best sentence's words with which another may take its place
 _DIGEST_RECALL = FEATURES.index("digest_recall")
@@ -65,14 +72,15 @@ _SAME_ACTS = [
 class Weighed(NamedTuple):
     """A claim's parts, its probabilities, the threshold they are held against, and the tier.
 
-    ``against`` is how sure the encoder is that the digest says otherwise, as log-odds;
-    ``misbound`` a value that the sources give for something else.
+    ``towards`` and ``against`` are how sure the encoder is that the passage says so, and that it
+    says otherwise, as log-odds; ``misbound`` is a value that the sources give for something else.
     """
 
     parts: list[LinkedSentence]
     scores: Scores
     threshold: float
     tier: str
+    towards: float | None = None
     against: float | None = None
     misbound: Misbinding | None = None
 
@@ -86,7 +94,8 @@ def decide_claim(
     supported from the threshold on, unless the sentence that it would rest on says otherwise;
     then stale when every sentence that carries it is from a source that no longer holds.
     Otherwise contradicted when the sources say something else, overreach when a part of it is
-    backed, unlinked when nothing is.
+    backed (a good share of its words in one place, and the encoder does not rule it out or a whole
+    statement is covered), unlinked when nothing is.
     """
     if weighed.misbound is not None:
         position, words = weighed.misbound
@@ -254,8 +263,11 @@ def _carry(part: LinkedSentence, index: EvidenceIndex, best: int) -> list[int]:
 def _decide_unsupported(
     claim: AnswerClaim, weighed: Weighed, part: LinkedSentence, index: EvidenceIndex, best: int
 ) -> ClaimVerdict:
+    if _recall(part.reading.content, index, [best]) < _PARTLY:
+        return _tell(claim, weighed, "unlinked", reason=_describe_nothing_found(part, index))
     uncovered = find_uncovered(part, index, [best])
-    if _recall(part.reading.content, index, [best]) >= _PARTLY:
+    ruled_out = weighed.towards is not None and weighed.towards < _NOTHING_BACKED
+    if not ruled_out or (uncovered and _adds_a_clause(part.text, uncovered)):
         reason = (
             f"the source backs a part of it, but not “{uncovered}”"
             if uncovered
@@ -265,7 +277,17 @@ def _decide_unsupported(
             claim, weighed, "overreach", _span(index, [best]), reason=reason,
             exceeds=uncovered or part.text,
         )  # fmt: skip
-    return _tell(claim, weighed, "unlinked", reason=_describe_nothing_found(part, index))
+    held = _count_held(part.reading.content, index, [best])
+    share = f"{held} of the claim's {len(part.reading.content)} content words"
+    reason = f"the closest sentence has {share}, but does not say this"
+    return _tell(claim, weighed, "unlinked", reason=reason)
+
+
+def _adds_a_clause(text: str, uncovered: str) -> bool:
+    """Tell whether what is not covered is a statement of its own after one that is."""
+    before = text[: text.find(uncovered)]
+    covered = [stem for stem in read_stems(before) if not is_common(stem)]
+    return len(covered) >= _A_STATEMENT and _CLAUSE_BEGINS.search(before) is not None
 
 
 def _tell(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from claimwise.judges.binding import Misbinding, find_misbinding
 from claimwise.judges.combine import Tier, add_encoder, load_combiner, sum_up
@@ -28,6 +29,14 @@ _FALLBACK = (
     "some claims, or their sources, are not English: the encoder reads English only, so these were "
     "judged by the lexical tier, which is less exact and whose accuracy was measured on English"
 )
+
+
+class EncoderReading(NamedTuple):
+    """The full tier's probabilities, and the encoder's log-odds for and against the claim."""
+
+    scores: Scores
+    towards: float
+    against: float
 
 
 class EmbeddedVerifier:
@@ -115,7 +124,7 @@ class EmbeddedVerifier:
             and lexical[n].supports >= self._combiner.hopeless
             and self._reads(some, index)
         ]
-        found: dict[int, tuple[Scores, float]] = {}
+        found: dict[int, EncoderReading] = {}
         if self._encoder is not None and asked:
             pairs = [
                 (index.join(index.read_passage(part.ranked, part.digest)), part.text)
@@ -127,7 +136,9 @@ class EmbeddedVerifier:
             for n in asked:
                 size = len(parts[n])
                 told = add_encoder(values[n], logits[at : at + size])
-                found[n] = (self._combiner.embedded.score(told), told["encoder_against"])
+                found[n] = EncoderReading(
+                    self._combiner.embedded.score(told), told["encoder"], told["encoder_against"]
+                )
                 at += size
         return [self._make(parts[n], lexical[n], found.get(n), index) for n in range(len(claims))]
 
@@ -147,21 +158,21 @@ class EmbeddedVerifier:
         self,
         parts: list[LinkedSentence],
         lexical: Scores,
-        embedded: tuple[Scores, float] | None,
+        embedded: EncoderReading | None,
         index: EvidenceIndex,
     ) -> Weighed | None:
         if not any(part.reading.stems for part in parts):
             return None
-        likely = max(lexical.supports, embedded[0].supports if embedded else 0.0)
+        likely = max(lexical.supports, embedded.scores.supports if embedded else 0.0)
         asked = self._binds_values and likely >= _UNLIKELY
         misbound = find_misbound(parts, index) if asked else None
         if misbound is not None:
             lexical = doubt(lexical)
-            embedded = embedded and (doubt(embedded[0]), embedded[1])
+            embedded = embedded and embedded._replace(scores=doubt(embedded.scores))
         if embedded is not None:
-            scores, against = embedded
+            scores, towards, against = embedded
             threshold = self._combiner.embedded.threshold
-            return Weighed(parts, scores, threshold, "embedded", against, misbound)
+            return Weighed(parts, scores, threshold, "embedded", towards, against, misbound)
         # Where the cheap evidence is hopeless the encoder was not needed: still the full tier.
         fell_back = self._encoder is not None and not self._reads(parts, index)
         tier = "lexical" if self._encoder is None or fell_back else self.name

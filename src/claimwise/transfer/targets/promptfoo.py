@@ -93,12 +93,9 @@ def wrap_results(run: OutgoingRun, results: list[Record]) -> Record:
     """Make the file: promptfoo shows the prompt's figures, so they are counted here."""
     for number, result in enumerate(results):
         result["testIdx"] = number
-    passed = sum(result["success"] for result in results)
-    errors = sum(result["failureReason"] == _ERROR for result in results)
     moment = run.run.started_at.replace(tzinfo=UTC)
-    tokens = {"total": 0, "prompt": 0, "completion": 0, "cached": 0, "numRequests": 0}
     provider = run.run.model or run.run.system
-    title = f"claimwise run {run.run.run_id}"
+    metrics = _count_results(results)
     return {
         "evalId": f"eval-{make_content_id('e1', run.run.run_id)[3:11]}-{moment:%Y-%m-%dT%H:%M:%S}",
         "results": {
@@ -110,35 +107,19 @@ def wrap_results(run: OutgoingRun, results: list[Record]) -> Record:
                     "label": _PROMPT,
                     "id": make_content_id("p1", _PROMPT),
                     "provider": provider,
-                    "metrics": {
-                        "score": sum(result["score"] for result in results),
-                        "testPassCount": passed,
-                        "testFailCount": len(results) - passed - errors,
-                        "testErrorCount": errors,
-                        "assertPassCount": _count_components(results, passed=True),
-                        "assertFailCount": _count_components(results, passed=False),
-                        "totalLatencyMs": 0,
-                        "tokenUsage": tokens,
-                        "namedScores": {
-                            FAITHFULNESS: sum(
-                                result["namedScores"].get(FAITHFULNESS, 0) for result in results
-                            )
-                        },
-                        "namedScoresCount": {FAITHFULNESS: len(results) - errors},
-                        "cost": 0,
-                    },
+                    "metrics": metrics,
                 }
             ],
             "results": results,
             "stats": {
-                "successes": passed,
-                "failures": len(results) - passed - errors,
-                "errors": errors,
-                "tokenUsage": tokens,
+                "successes": metrics["testPassCount"],
+                "failures": metrics["testFailCount"],
+                "errors": metrics["testErrorCount"],
+                "tokenUsage": metrics["tokenUsage"],
             },
         },
         "config": {
-            "description": title,
+            "description": f"claimwise run {run.run.run_id}",
             "prompts": [_PROMPT],
             "providers": [provider],
             "tests": [],
@@ -148,6 +129,26 @@ def wrap_results(run: OutgoingRun, results: list[Record]) -> Record:
             "evaluationCreatedAt": moment.isoformat(),
             "exportedAt": moment.isoformat(),
         },
+    }
+
+
+def _count_results(results: list[Record]) -> Record:
+    """Return the figures that promptfoo shows above a prompt's column."""
+    passed = sum(result["success"] for result in results)
+    errors = sum(result["failureReason"] == _ERROR for result in results)
+    rates = [result["namedScores"].get(FAITHFULNESS, 0) for result in results]
+    return {
+        "score": sum(result["score"] for result in results),
+        "testPassCount": passed,
+        "testFailCount": len(results) - passed - errors,
+        "testErrorCount": errors,
+        "assertPassCount": _count_components(results, passed=True),
+        "assertFailCount": _count_components(results, passed=False),
+        "totalLatencyMs": 0,
+        "tokenUsage": {"total": 0, "prompt": 0, "completion": 0, "cached": 0, "numRequests": 0},
+        "namedScores": {FAITHFULNESS: sum(rates)},
+        "namedScoresCount": {FAITHFULNESS: len(results) - errors},
+        "cost": 0,
     }
 
 
