@@ -20,7 +20,10 @@ from claimwise.registry import (
 from support.packages import install_package
 
 PLUGIN = "from claimwise.registry import Plugin\nP = Plugin(description='one', load=dict)\n"
-BUILT_IN_JUDGES = ["embedded", "lexical", "overlap"]
+BUILT_IN_JUDGES = [
+    "bespoke-minicheck", "embedded", "granite-guardian", "hhem", "lettucedetect", "lexical", "lynx",
+    "minicheck", "nli", "overlap",
+]  # fmt: skip
 
 Install = Callable[..., Path]
 

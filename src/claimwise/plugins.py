@@ -16,7 +16,7 @@ from claimwise.llm.providers import Provider
 from claimwise.llm.wire import Features, Reading, Wire, read_count
 from claimwise.readers.outside import Reader, Record, RecordKind, Records
 from claimwise.registry import Plugin
-from claimwise.types.llm import LlmCall, Usage
+from claimwise.types.llm import Asker, LlmCall, LlmFailure, LlmReply, Usage
 from claimwise.types.rows import (
     Answer,
     Citation,
@@ -37,6 +37,7 @@ from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Sc
 __all__ = [
     "Answer",
     "AnswerClaim",
+    "Asker",
     "BatchApi",
     "BatchHttpError",
     "BatchResult",
@@ -57,6 +58,8 @@ __all__ = [
     "Label",
     "Labeler",
     "LlmCall",
+    "LlmFailure",
+    "LlmReply",
     "Passage",
     "Plugin",
     "PluginError",

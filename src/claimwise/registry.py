@@ -58,6 +58,11 @@ class Plugin(Generic[T_co]):
     # Returns the bytes of models and data that come with the package.
     measure_size: Callable[[], int] = _bring_nothing
     card: str = ""  # a link or a text: what it is good for, how it was measured
+    # Loads a judge that runs a model of the user's: what stands after the colon in NAME:MODEL.
+    load_model: Callable[[str], T_co] | None = None
+    # Makes a judge that asks a language model with a prompt of its own, NAME:PROVIDER:MODEL: of an
+    # Asker, and of source_tokens where the user says how many to send.
+    ask_with: Callable[..., T_co] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,15 +8,14 @@ from hypothesis import strategies as st
 
 from claimwise.errors import VerifierError
 from claimwise.judges.card import describe_agreement, load_card
-from claimwise.judges.embedded import NO_WORDS
+from claimwise.judges.decide import NO_WORDS
 from claimwise.judges.judge import load_verifier
 from claimwise.judges.language import is_english
-from claimwise.registry import list_entries
 from claimwise.text.words import read_stems
 from claimwise.types.verdicts import VERDICTS, CheckRequest
 from judges.judged import TODAY, judge, judge_all, load_tier, make_claim, make_source
 
-BUILT_IN = [entry.name for entry in list_entries("judges") if entry.built_in]
+BUILT_IN = ("embedded", "lexical", "overlap")
 BOTH = pytest.mark.parametrize("tier", ["lexical", "embedded"])
 TOWER = "The Kestrel Tower is 139 m tall and stands in the harbour district."
 
@@ -157,7 +156,7 @@ def test_verifiers_by_name() -> None:
         assert found.name == name
         assert found.labeler.startswith(f"verifier:{name}-")
         assert 0 < found.threshold < 1
-    with pytest.raises(VerifierError, match="Known judges: auto, embedded"):
+    with pytest.raises(VerifierError, match="Known judges: auto, bespoke-minicheck, embedded"):
         load_verifier("oracle\n")
 
 

@@ -68,6 +68,17 @@ def test_an_outside_judge_judges(install: Install) -> None:
     assert load_verifier("own").score_claims(["x"], "y")[0] is not None
 
 
+def test_an_outside_judge_runs_a_model_that_the_user_names(install: Install) -> None:
+    install(
+        JUDGE.replace("OWN = Plugin(", "def load_words(model):\n"
+        "    judge = Strict()\n    judge.version = model.upper()\n    return judge\n\n"
+        "OWN = Plugin(load_model=load_words, ")
+    )  # fmt: skip
+    result = check(ANSWER, [SOURCE], judge="own:words")
+    assert result.verifier == "verifier:own:words-WORDS"
+    assert load_verifier("own").labeler == "verifier:own-7"
+
+
 @pytest.mark.parametrize("option", ["--verifier", "--judge"])
 def test_check_finds_it_by_name(
     install: Install,
@@ -87,7 +98,7 @@ def test_check_finds_it_by_name(
     assert "found --verifier and --judge" in capsys.readouterr().err
     assert run(["check", "--answer", "a.txt", "--source", "s.txt", "--judge", "gpt"]) == 1
     told = capsys.readouterr().err
-    assert "Known judges: auto, embedded, lexical, overlap, own" in told
+    assert "nli, overlap, own" in told
     assert "--judge PROVIDER:MODEL" in told
 
 

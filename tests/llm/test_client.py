@@ -364,6 +364,7 @@ def test_keys_tell_every_field_apart() -> None:
     changed = {
         "model": "m:other", "prompt": "ping@2", "system": "s", "user": "u", "schema": None,
         "schema_name": "other", "max_tokens": 1, "temperature": 0.5, "repeat": 2,
+        "extra": {"logprobs": True},
     }  # fmt: skip
     assert set(changed) == set(LlmCall.__struct_fields__)
     keys = {make_key(msgspec.structs.replace(call, **{k: v})) for k, v in changed.items()}

@@ -94,6 +94,8 @@ class FaultyServer:
     drip: float = 0.05
     clock: FakeClock | None = None
     refuses: Iterable[str] = ()
+    # What could have stood at each place of a reply, for who asks for it: (token, logarithm) pairs.
+    odds: Callable[[Asked], Sequence[Mapping[str, float]]] | None = None
 
     def __post_init__(self) -> None:
         unknown = (set(self.faults) | set(self.script)) - FAULTS - {"ok"}
@@ -244,7 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
             if asked.fault == "slow":
                 for _ in range(3):  # the client waits for one read longer than one look lasts
                     server.let_pass(server.slow / 3)
-            self._send(200, make_envelope(asked, server.reply))
+            self._send(200, make_envelope(asked, server.reply, server.odds))
 
     def _send(self, status: int, content: bytes, more: Mapping[str, str] = {}) -> None:
         self.wfile.write(_make_response(status, content, more))
@@ -289,6 +291,7 @@ def _find_refused(server: FaultyServer, asked: Asked) -> str | None:
         "temperature": ("temperature",),
         "max_tokens": ("max_tokens",),
         "max_completion_tokens": ("max_completion_tokens",),
+        "logprobs": ("logprobs",),
     }
     sent = (name for what in server.refuses for name in names[what] if name in asked.body)
     return next(sent, None)
@@ -300,7 +303,7 @@ def _make_error(asked: Asked, message: str) -> bytes:
     return json.dumps(envelope).encode()
 
 
-def make_envelope(asked: Asked, reply: Reply) -> bytes:
+def make_envelope(asked: Asked, reply: Reply, odds: Any = None) -> bytes:
     """Return a reply as its wire format has it."""
     if asked.fault == "garbage":
         return b"<html>Bad gateway, but 200"
@@ -310,7 +313,15 @@ def make_envelope(asked: Asked, reply: Reply) -> bytes:
     if asked.fault == "truncated":
         text = text[: len(text) // 2]
     make = _make_anthropic if asked.wire == "anthropic" else _make_openai
-    return json.dumps(make(asked, text)).encode()
+    envelope = make(asked, text)
+    if odds is not None and asked.body.get("logprobs"):
+        envelope["choices"][0]["logprobs"] = {"content": [*map(_show_odds, odds(asked))]}
+    return json.dumps(envelope).encode()
+
+
+def _show_odds(place: Mapping[str, float]) -> dict[str, Any]:
+    listed = [{"token": token, "logprob": logarithm} for token, logarithm in place.items()]
+    return {**listed[0], "top_logprobs": listed}
 
 
 def _make_openai(asked: Asked, text: str) -> dict[str, Any]:

@@ -12,7 +12,14 @@ from claimwise.checking.marks import bind_marks
 from claimwise.decompose import split_answer
 from claimwise.decompose.joins import joins_facts
 from claimwise.decompose.kinds import is_opinion
-from claimwise.judges.judge import Splitter, Verifier, load_verifier
+from claimwise.judges.judge import (
+    JudgeName,
+    Splitter,
+    Verifier,
+    load_verifier,
+    make_model_judge,
+    read_judge_name,
+)
 from claimwise.readers.documents import UNSTORED, read_sources
 from claimwise.types.closed_book import WHY_SET_ASIDE, ClaimFlag
 from claimwise.types.rows import ActionEntry, Source
@@ -53,7 +60,8 @@ def check(
         actions: the log of what the system did; None when nobody kept one.
         verifier: the instrument, or its name: "embedded", "lexical", "auto" for the best at hand.
             A `GroundedJudge` of your own has modes, batches and a cache.
-        judge: a language model, as ``provider:model``, in place of the verifier.
+        judge: a language model, as ``provider:model``, in place of the verifier; or a judge that
+            runs a model of yours, as ``nli:folder`` or ``lynx:provider:model``.
 
     Returns:
         The claims with their verdicts. ``rate`` is None when nothing could be judged.
@@ -70,21 +78,22 @@ def check(
         question=question,
         actions=None if actions is None else _gather_actions(actions),
     )
-    if judge is not None:
-        result = _check_with_model(request, judge)
+    named = JudgeName() if judge is None else read_judge_name(judge)
+    if named.model is not None:
+        result = _check_with_model(request, named, named.model)
     else:
+        verifier = named.offline or verifier
         instrument = load_verifier(verifier) if isinstance(verifier, str) else verifier
         result = check_answer(request, instrument)
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-def _check_with_model(request: CheckRequest, judge: str) -> CheckResult:
+def _check_with_model(request: CheckRequest, name: JudgeName, model: str) -> CheckResult:
     # Loaded when needed: the offline verifiers should not wait for it.
-    from claimwise.judges.grounded import GroundedJudge
     from claimwise.llm.client import open_client
 
-    with open_client(judge) as client:
-        return check_answer(request, GroundedJudge(client))
+    with open_client(model) as client:
+        return check_answer(request, make_model_judge(name, client))
 
 
 def check_answer(request: CheckRequest, verifier: Verifier) -> CheckResult:

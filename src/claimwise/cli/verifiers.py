@@ -134,6 +134,8 @@ def _choose_entries(name: str | None) -> list[Entry]:
     known = [entry.name for entry in entries]
     if name is not None and name not in known:
         raise VerifierError(describe_unknown("judge", name, known))
+    card = load_card()
+    entries.sort(key=lambda entry: find_figures(card, entry.name) is None)  # measured ones first
     return [entry for entry in entries if name in (None, entry.name)]
 
 

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claimwise.command.judge import JudgeOptions, describe_cost, judge_options
+from claimwise.command.judge import (
+    JudgeOptions,
+    describe_cost,
+    judge_options,
+    refuse_with_served,
+)
 from claimwise.command.options import add_options
 from claimwise.report.format import pluralize
 
@@ -57,6 +62,7 @@ def _add_options(function: Callable[..., None]) -> Callable[..., None]:
         if given and judging.judge is None:
             option = next(iter(given)).replace("_", "-")
             raise click.UsageError(f"--{option} needs a language model: name one with --judge")
+        refuse_with_served(judging, given.keys() - {"source_tokens"})
         if judging.judge is not None and arguments.get("verifier") not in (None, "auto"):
             raise click.UsageError("--verifier and --judge exclude each other: choose one")
         if judging.repeats > 1 and given.get("mode") not in (None, "claims"):
@@ -74,9 +80,13 @@ def _add_options(function: Callable[..., None]) -> Callable[..., None]:
 def make_judge(
     client: LlmClient, judging: JudgeOptions, grounding: dict[str, Any]
 ) -> GroundedJudge:
-    """Return the judge that the options ask for."""
+    """Return the judge that the options ask for: ours, or one with a prompt of its own."""
     from claimwise.judges.grounded import GroundedJudge, GroundedSettings
 
+    if judging.served is not None:
+        from claimwise.judges.judge import load_served_judge
+
+        return load_served_judge(judging.served, client, **grounding)
     return GroundedJudge(client, GroundedSettings(**grounding), prompt=judging.prompt_place)
 
 

@@ -9,7 +9,7 @@ open_judge_client(judging, project, store) as client`` it either prints its plan
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial, wraps
@@ -48,6 +48,8 @@ class JudgeOptions:
     allow_host: tuple[str, ...]  # origins that claimwise.toml may send to
     batch_api: bool = False  # ask in the provider's batches
     no_wait: bool = False  # leave them under way
+    # The judge whose own prompt the model is asked with: "lynx" in lynx:vllm:MODEL; None: ours.
+    served: str | None = None
 
     @property
     def prompt_place(self) -> str | Path | None:
@@ -60,7 +62,7 @@ class JudgeOptions:
 
 _USUAL = {
     "repeats": 1, "fresh": False, "dry_run": False, "allow_host": (),
-    "batch_api": False, "no_wait": False,
+    "batch_api": False, "no_wait": False, "served": None,
 }  # fmt: skip
 _REPEATS = click.option(
     "--repeats",
@@ -134,17 +136,17 @@ def judge_options(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds the options of a judge; they arrive as ``judging``.
 
-    Where the judge is optional, options that need one are refused without it, and a name without
-    a colon is that of a judge without a model, as ``--verifier`` takes it. ``repeats``,
-    ``dry_run`` and ``batches`` say whether the command has these options, in the sense that judges
-    give them.
+    Where the judge is optional, options that need one are refused without it, and the name of a
+    judge without a language model is taken as ``--verifier`` takes it. ``repeats``, ``dry_run``
+    and ``batches`` say whether the command has these options, in the sense that judges give them.
     """
     options = (
         click.option(
             "--judge",
             metavar="PROVIDER:MODEL",
             required=required,
-            help="Language model to use as the judge" + ("." if required else ", or a plug-in."),
+            help="Language model to use as the judge"
+            + ("." if required else ", or another judge by name, such as nli:FOLDER."),
         ),
         click.option(
             "--prompt", metavar="NAME|FILE", help="Prompt to use instead of the built-in one."
@@ -161,12 +163,13 @@ def judge_options(
             given = {**_USUAL, **arguments}
             judging = JudgeOptions(**{name: given[name] for name in names})
             rest = {name: value for name, value in arguments.items() if name not in names}
-            if not required and ":" not in (judging.judge or ":") and "verifier" in rest:
-                judging, rest = _take_named_judge(judging, rest)
+            if not required and judging.judge is not None and "verifier" in rest:
+                judging, rest = _take_named_judge(judging, judging.judge, rest)
             if judging.judge is None:
                 _refuse_without_judge(judging)
             if judging.no_wait and not judging.batch_api:
                 raise click.UsageError("--no-wait needs --batch-api: only batches can be left")
+            refuse_with_served(judging, ["prompt"] if judging.prompt else [])
             function(judging=judging, **rest)
 
         for option in reversed(options):
@@ -177,12 +180,29 @@ def judge_options(
 
 
 def _take_named_judge(
-    judging: JudgeOptions, rest: dict[str, Any]
+    judging: JudgeOptions, judge: str, rest: dict[str, Any]
 ) -> tuple[JudgeOptions, dict[str, Any]]:
-    """Read ``--judge NAME`` as ``--verifier NAME``: a judge without a model, built in or not."""
+    """Read ``--judge NAME`` and ``NAME:MODEL`` as ``--verifier``, where NAME is a judge's.
+
+    A judge that asks a server is named ``NAME:PROVIDER:MODEL``: the rest is the language model's.
+    """
+    from claimwise.judges.judge import read_judge_name
+
+    named = read_judge_name(judge)
+    if named.offline is None:
+        return replace(judging, judge=named.model, served=named.served), rest
     if rest["verifier"] != "auto":
         raise click.UsageError("found --verifier and --judge, expected one of them")
-    return replace(judging, judge=None), {**rest, "verifier": judging.judge}
+    return replace(judging, judge=None), {**rest, "verifier": named.offline}
+
+
+def refuse_with_served(judging: JudgeOptions, options: Collection[str]) -> None:
+    """Refuse options that change how a model is asked, where the judge has a way of its own."""
+    if judging.served is not None and options:
+        option = min(options).replace("_", "-")
+        raise click.UsageError(
+            f"--{option} does not go with “{judging.served}”: it asks its model in a way of its own"
+        )
 
 
 def _refuse_without_judge(judging: JudgeOptions) -> None:

@@ -22,11 +22,12 @@ from claimwise.judges.evidence import (
     LinkedSentence,
     weigh_part,
 )
-from claimwise.text.words import find_stem, is_common, read_stems
+from claimwise.text.words import find_stem, has_words, is_common, read_stems
 from claimwise.types.rows import ActionEntry, Source, Verdict
 from claimwise.types.validity import explain_stale, is_stale
-from claimwise.types.verdicts import AnswerClaim, ClaimVerdict, Scores, Span
+from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
 
+NO_WORDS = "no_words"
 OTHERWISE = "; another source says otherwise"  # what a reason ends with where sources disagree
 _PARTLY = 0.4  # share of a claim's words in one place from which a claim counts as partly backed
 _CLOSE = 0.5  # share from which a sentence speaks about the claim, so that it can contradict it
@@ -363,6 +364,22 @@ def _describe_nothing_found(part: LinkedSentence, index: EvidenceIndex) -> str:
     return "no sentence of the sources comes close; they never mention " + ", ".join(
         f"“{word}”" for word in dict.fromkeys(absent[:4])
     )
+
+
+def is_for_model(claim: AnswerClaim) -> bool:
+    """Tell whether a model is to be asked about a claim: one with words, and of no action."""
+    makes_claim = claim.claim_type not in ("non_factual", "action") and claim.not_a_claim is None
+    return makes_claim and has_words(claim.wording)
+
+
+def decide_unasked(claim: AnswerClaim, request: CheckRequest) -> ClaimVerdict:
+    """Return the verdict on a claim that no model is asked about."""
+    if claim.claim_type == "non_factual" or claim.not_a_claim is not None:
+        return ClaimVerdict(claim=claim)
+    if claim.claim_type == "action":
+        return decide_action(claim, request.actions)
+    reason = "the claim has no word to look for"
+    return ClaimVerdict(claim=claim, unscored=NO_WORDS, reason=reason)
 
 
 def decide_action(claim: AnswerClaim, actions: Sequence[ActionEntry] | None) -> ClaimVerdict:

@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 from claimwise.judges.binding import Misbinding, find_misbinding
 from claimwise.judges.combine import Tier, add_encoder, load_combiner, sum_up
-from claimwise.judges.decide import Weighed, decide_action, decide_claim
+from claimwise.judges.decide import Weighed, decide_claim, decide_unasked
 from claimwise.judges.encoder import Encoder, load_encoder
 from claimwise.judges.evidence import EvidenceIndex, LinkedSentence, split_parts, weigh_part
 from claimwise.judges.language import is_english
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores
 
-NO_WORDS = "no_words"
 # What is left of the probability of support where a value belongs to something else.
 _MISBOUND = 0.1
 # Below this probability of support nobody takes a swapped value for the right one.
@@ -100,16 +99,8 @@ class EmbeddedVerifier:
         )
         verdicts: list[ClaimVerdict] = []
         for claim in claims:
-            if claim.claim_type == "non_factual":
-                verdicts.append(ClaimVerdict(claim=claim))
-            elif claim.claim_type == "action":
-                verdicts.append(decide_action(claim, request.actions))
-            elif (found := weighed[id(claim)]) is None:
-                verdicts.append(
-                    ClaimVerdict(
-                        claim=claim, unscored=NO_WORDS, reason="the claim has no word to look for"
-                    )
-                )
+            if (found := weighed.get(id(claim))) is None:
+                verdicts.append(decide_unasked(claim, request))
             else:
                 verdicts.append(decide_claim(claim, found, index, as_of))
         fallen = any(w is not None and w.tier != self.name for w in weighed.values())

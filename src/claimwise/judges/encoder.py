@@ -51,7 +51,6 @@ class Encoder:
     def __init__(self, weights: str | None = None, threads: int | None = None) -> None:
         from concurrent.futures import ThreadPoolExecutor
 
-        import onnxruntime
         from tokenizers import Tokenizer
 
         folder = files("claimwise.judges") / "data"
@@ -59,22 +58,10 @@ class Encoder:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS, strategy="only_first")
         self._threads = ThreadPoolExecutor(threads or count_cores())
-        options = onnxruntime.SessionOptions()
-        # One thread a pair and one pair a core: a network this small gains little from threads
+        # One thread per pair and one pair per core: a network this small gains little from threads
         # within it.
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 3
-        # Processors without VNNI add 8-bit products in 16 bits, which overflow: scores would differ
-        # from machine to machine, by up to 0.1. This makes them exact; those take a fifth longer.
-        options.add_session_config_entry("session.x64quantprecision", "1")
         with as_file(folder / _WEIGHTS) as path:
-            self._session: Any = onnxruntime.InferenceSession(
-                weights or str(path),
-                options,
-                providers=["CPUExecutionProvider"],
-                # Adding and normalising in one step is slower on a CPU than one after the other.
-                disabled_optimizers=["SkipLayerNormFusion"],
-            )
+            self._session: Any = open_session(weights or str(path), threads=1)
 
     def score_pairs(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         """Return logits, one row a pair; evidence that is too long loses its end.
@@ -84,7 +71,7 @@ class Encoder:
         network this small gains nothing from batches on a CPU.
         """
         cut = [
-            (_replace_half_characters(evidence), self._cut_claim(_replace_half_characters(claim)))
+            (replace_half_characters(evidence), self._cut_claim(replace_half_characters(claim)))
             for evidence, claim in pairs
         ]
         encoded = self._tokenizer.encode_batch(cut)
@@ -113,7 +100,26 @@ class Encoder:
         return result
 
 
-def _replace_half_characters(text: str) -> str:
+def open_session(weights: str, *, threads: int) -> Any:
+    """Return an ONNX network on the processor, with so many threads within it."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    # Processors without VNNI add 8-bit products in 16 bits, which overflow: scores would differ
+    # from machine to machine, by up to 0.1. This makes them exact; those take a fifth longer.
+    options.add_session_config_entry("session.x64quantprecision", "1")
+    return onnxruntime.InferenceSession(
+        weights,
+        options,
+        providers=["CPUExecutionProvider"],
+        # Adding and normalising in one step is slower on a CPU than one after the other.
+        disabled_optimizers=["SkipLayerNormFusion"],
+    )
+
+
+def replace_half_characters(text: str) -> str:
     """Return the text without half characters, which the tokenizer refuses; JSON can hold them."""
     return text.encode("utf-8", "replace").decode("utf-8")
 

@@ -24,7 +24,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claimwise.judges.attribution import Wordings, find_share, read_telling
-from claimwise.judges.decide import decide_action
+from claimwise.judges.decide import decide_unasked, is_for_model
 from claimwise.judges.grounded_material import SourceMaterial
 from claimwise.judges.grounded_replies import (
     BAD_ENTRY,
@@ -46,7 +46,6 @@ from claimwise.judges.grounded_verdicts import (
 from claimwise.judges.kept_facts import CHANGED_FACT, KeptFacts
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
-from claimwise.text.words import has_words
 from claimwise.types.llm import Asker, LlmCall, LlmFailure
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores
@@ -54,7 +53,6 @@ from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Sc
 Mode = Literal["claims", "single", "two-pass"]
 MODES: tuple[Mode, ...] = ("claims", "single", "two-pass")
 
-NO_WORDS = "no_words"
 SKIPPED_PIECE = "skipped_piece"
 FOREIGN_CLAIM = "foreign_claim"
 TOO_MANY_CLAIMS = "too_many_claims"
@@ -149,7 +147,7 @@ class GroundedJudge:
         """
         if not document.strip():
             return [Scores(supports=0.0, contradicts=0.0, neither=1.0) for _ in claims]
-        verdicts, _ = self.judge_answer(*_make_request(claims, document))
+        verdicts, _ = self.judge_answer(*make_score_request(claims, document))
         return [_to_scores(judged) for judged in verdicts]
 
     def judge_answer(
@@ -158,7 +156,7 @@ class GroundedJudge:
         """Return a verdict for every claim, in order, and warnings for the reader."""
         hearing = _Hearing(self, self._asker, claims, request)
         judged = dict(zip(map(id, hearing.asked), hearing.judge(hearing.asked), strict=True))
-        verdicts = [judged.get(id(c)) or _judge_unasked(c, request) for c in claims]
+        verdicts = [judged.get(id(c)) or decide_unasked(c, request) for c in claims]
         return verdicts, hearing.list_warnings(verdicts)
 
     def judge_pieces(
@@ -174,7 +172,7 @@ class GroundedJudge:
         found = dict(zip(map(id, hearing.asked), made, strict=True))
         verdicts: list[ClaimVerdict] = []
         for piece in pieces:
-            verdicts += found.get(id(piece)) or [_judge_unasked(piece, request)]
+            verdicts += found.get(id(piece)) or [decide_unasked(piece, request)]
         return verdicts, hearing.list_warnings(verdicts)
 
     def plan_calls(self, claims: Sequence[AnswerClaim], request: CheckRequest) -> list[LlmCall]:
@@ -186,7 +184,7 @@ class GroundedJudge:
         """Return the calls that scoring claims about one document would make."""
         if not document.strip():
             return []
-        return self.plan_calls(*_make_request(claims, document))
+        return self.plan_calls(*make_score_request(claims, document))
 
     def plan_split(self, pieces: Sequence[AnswerClaim], request: CheckRequest) -> list[LlmCall]:
         """Return the calls that judging pieces would make.
@@ -210,7 +208,7 @@ class _Hearing:
         claims: Sequence[AnswerClaim],
         request: CheckRequest,
     ) -> None:
-        self.asked = [c for c in claims if _is_for_model(c)]
+        self.asked = [c for c in claims if is_for_model(c)]
         self._judge = judge
         self._asker = asker
         self._context = {
@@ -439,22 +437,13 @@ class _Hearing:
         return found
 
 
-def _make_request(claims: Sequence[str], document: str) -> tuple[list[AnswerClaim], CheckRequest]:
+def make_score_request(
+    claims: Sequence[str], document: str
+) -> tuple[list[AnswerClaim], CheckRequest]:
+    """Return claims about one document as those of an answer."""
     source = Source(source_id="document", corpus_ver="-", source_text=document)
     known = [AnswerClaim(text=c, start=0, end=len(c), wording=c) for c in claims]
     return known, CheckRequest(answer="", sources=(source,))
-
-
-def _is_for_model(claim: AnswerClaim) -> bool:
-    return claim.claim_type not in ("non_factual", "action") and has_words(claim.wording)
-
-
-def _judge_unasked(claim: AnswerClaim, request: CheckRequest) -> ClaimVerdict:
-    if claim.claim_type == "non_factual":
-        return ClaimVerdict(claim=claim)
-    if claim.claim_type == "action":
-        return decide_action(claim, request.actions)
-    return ClaimVerdict(claim=claim, unscored=NO_WORDS, reason="the claim has no word to look for")
 
 
 def _fail(claim: AnswerClaim, why: LlmFailure | str) -> ClaimVerdict:

@@ -42,7 +42,7 @@ class SourceMaterial:
         length = sum(map(len, self._texts))
         self._excerpts = self._texts
         if length > room:
-            self._excerpts = _choose_passages(self.sources, wordings, room)
+            self._excerpts = choose_passages(self.sources, wordings, room)
         self.left_out = 1 - sum(map(len, self._excerpts)) / length if length else 0.0
 
     def find_source(self, number: str) -> Source | None:
@@ -79,7 +79,7 @@ class SourceMaterial:
         return ((f"d{n}", source) for n, source in enumerate(self.sources, start=1))
 
 
-def _choose_passages(sources: Sequence[Source], wordings: Sequence[str], room: int) -> list[str]:
+def choose_passages(sources: Sequence[Source], wordings: Sequence[str], room: int) -> list[str]:
     """Return the passages of every source that the claims share most words with.
 
     Claims take turns, so that none gets all the room: each adds its best sentence with the

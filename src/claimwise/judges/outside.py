@@ -50,18 +50,18 @@ class OutsideVerifier:
     told as the package's.
     """
 
-    def __init__(self, entry: Entry, judge: Judge) -> None:
-        """Take a judge over.
+    def __init__(self, entry: Entry, judge: Judge, name: str | None = None) -> None:
+        """Take a judge over; ``name`` is what the user typed, with the model that it runs.
 
         Raises:
             PluginError: the judge lacks something.
         """
         self._entry = entry
         self._judge = judge
-        for name in _METHODS:
-            if not callable(getattr(judge, name, None)):
-                raise entry.fail(f"the judge has no method {name}")
-        self.name: str = entry.name
+        for method in _METHODS:
+            if not callable(getattr(judge, method, None)):
+                raise entry.fail(f"the judge has no method {method}")
+        self.name: str = name or entry.name
         self.version: str = _read_version(entry, judge)
         self.labeler: str = f"verifier:{self.name}-{self.version}"
         self.model: str = entry.origin

@@ -23,6 +23,7 @@ from claimwise.llm.limits import Budget, ConcurrencyLimiter
 from claimwise.llm.outcomes import RequestOutcome, make_failure, read_response
 from claimwise.llm.pricing import FREE, cost_tokens, estimate_tokens, find_price
 from claimwise.llm.providers import Destination, Endpoint, find_endpoint
+from claimwise.llm.token_odds import pack_reply
 from claimwise.llm.wire import Features, adapt_features
 from claimwise.types.llm import FailureCode, LlmCall, LlmFailure, LlmReply, Price, ReplyCache, Tally
 
@@ -40,8 +41,8 @@ _NO_SIGNAL = b"\0"  # signals are numbered from 1
 def make_key(call: LlmCall, address: str = "") -> str:
     """Return the cache's key of a call: SHA-256 over every field, as canonical JSON.
 
-    The number of a call that is asked for the first time is left out: replies that were kept before
-    calls had one are found.
+    What a call does not need (a number where it is asked for the first time, fields of its own) is
+    left out: replies that were kept before calls had these are found.
 
     Args:
         call: what is asked.
@@ -51,6 +52,8 @@ def make_key(call: LlmCall, address: str = "") -> str:
     fields = msgspec.structs.asdict(call)
     if call.repeat == 1:
         del fields["repeat"]
+    if call.extra is None:
+        del fields["extra"]
     return sha256(msgspec.json.encode((address, fields), order="sorted")).hexdigest()
 
 
@@ -221,7 +224,7 @@ class LlmClient:
             if reading.code is None:
                 self._count(replied=1)
                 return LlmReply(
-                    text=reading.text,
+                    text=pack_reply(call, reading),
                     served_by=reading.served_by,
                     usage=reading.usage,
                     seconds=time.monotonic() - began,

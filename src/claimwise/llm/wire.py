@@ -19,11 +19,13 @@ class Features(msgspec.Struct, frozen=True, kw_only=True):
     schema: bool = True
     temperature: bool = True
     limit_name: LimitName = "max_tokens"
+    logprobs: bool = True
 
     @property
     def refused(self) -> tuple[str, ...]:
         """What had to be left out."""
-        return tuple(name for name in ("schema", "temperature") if not getattr(self, name))
+        names = ("schema", "temperature", "logprobs")
+        return tuple(name for name in names if not getattr(self, name))
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +36,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     code: FailureCode | None = None
     detail: str = ""
+    # The tokens that could have stood at each place of the text, with the logarithms of their
+    # probabilities; empty where the server does not say.
+    odds: tuple[dict[str, float], ...] = ()
 
 
 def read_count(found: Any) -> int | None:
@@ -69,6 +74,8 @@ def adapt_features(features: Features, message: str, *, has_schema: bool) -> Fea
             "max_tokens" if features.limit_name != "max_tokens" else "max_completion_tokens"
         )
         return msgspec.structs.replace(features, limit_name=swapped)
+    if "logprobs" in said and features.logprobs:
+        return msgspec.structs.replace(features, logprobs=False)
     if "temperature" in said and features.temperature:
         return msgspec.structs.replace(features, temperature=False)
     too_long = "context" in said or "too long" in said or "too large" in said

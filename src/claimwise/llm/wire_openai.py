@@ -18,6 +18,7 @@ class _Message(msgspec.Struct):
 class _Choice(msgspec.Struct):
     message: _Message
     finish_reason: str | None = None
+    logprobs: Any = None
 
 
 class _Usage(msgspec.Struct):
@@ -40,12 +41,10 @@ _FAILED: dict[str | None, FailureCode] = {
 
 def build_body(call: LlmCall, model: str, features: Features) -> dict[str, Any]:
     """Return the request body."""
+    said = [{"role": "system", "content": call.system}, {"role": "user", "content": call.user}]
     body: dict[str, Any] = {
         "model": model,
-        "messages": [
-            {"role": "system", "content": call.system},
-            {"role": "user", "content": call.user},
-        ],
+        "messages": [message for message in said if message["content"]],
         features.limit_name: call.max_tokens,
     }
     if features.temperature:
@@ -53,7 +52,9 @@ def build_body(call: LlmCall, model: str, features: Features) -> dict[str, Any]:
     if call.schema is not None and features.schema:
         named = {"name": call.schema_name, "strict": True, "schema": call.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": named}
-    return body
+    left_out = () if features.logprobs else ("logprobs", "top_logprobs")
+    extra = call.extra or {}
+    return body | {name: value for name, value in extra.items() if name not in left_out}
 
 
 def read_body(content: bytes) -> Reading:
@@ -79,4 +80,38 @@ def read_body(content: bytes) -> Reading:
     if code is not None:
         told = f"finish_reason {choice.finish_reason or 'missing'}"
         return Reading(code=code, detail=told, usage=usage, served_by=served_by)
-    return Reading(text=choice.message.content or "", served_by=served_by, usage=usage)
+    return Reading(
+        text=choice.message.content or "",
+        served_by=served_by,
+        usage=usage,
+        odds=_read_odds(choice.logprobs),
+    )
+
+
+class _Token(msgspec.Struct):
+    token: str
+    logprob: float
+
+
+class _Place(msgspec.Struct):
+    token: str
+    logprob: float
+    top_logprobs: list[_Token] = []
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Place] = []
+
+
+def _read_odds(found: Any) -> tuple[dict[str, float], ...]:
+    """Return what could have stood at each place; nothing where the server tells it otherwise."""
+    if found is None:
+        return ()
+    try:
+        places = msgspec.convert(found, _Logprobs).content
+    except msgspec.ValidationError:
+        return ()
+    return tuple(
+        {one.token: one.logprob for one in place.top_logprobs} | {place.token: place.logprob}
+        for place in places
+    )

@@ -42,6 +42,7 @@ from claimwise.measuring.measure import (
     keep_run,
     measure_runs,
     name_runs,
+    refuse_from_memory,
     refuse_without_contexts,
 )
 from claimwise.measuring.report import (
@@ -204,6 +205,7 @@ class _Judge:
     ) -> None:
         from claimwise.fact_check.options import check_trust, make_closed_judge
 
+        refuse_from_memory(self._judging.served, judgement)
         options = replace(self._judging, no_wait=self._judging.no_wait or not wait)
         with open_judge_client(options, self._project, self._place) as client:
             judge: Any

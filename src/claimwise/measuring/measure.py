@@ -21,6 +21,7 @@ from claimwise.claims.queries import count_claims, list_claims
 from claimwise.claims.values import UNSUPPORTED
 from claimwise.config import Project
 from claimwise.errors import ClaimwiseError, InputError
+from claimwise.judges.judge import JudgeName, make_model_judge, read_judge_name
 from claimwise.measuring.gather import ReadAnswers, read_answers
 from claimwise.measuring.records import write_records
 from claimwise.measuring.rows import MeasuredRun, list_rows, make_runs, read_attributes
@@ -67,7 +68,8 @@ def measure(
     Args:
         data: a file, a folder, several of them, a list of dictionaries, a DataFrame of pandas or
             polars, an Arrow table, or a Hugging Face dataset.
-        judge: a language model, as ``provider:model``; without contexts it judges from memory.
+        judge: a language model, as ``provider:model``, which judges from memory without contexts;
+            or a judge that runs a model of yours, as ``nli:folder``.
         verifier: the judge without a model, or its name: "embedded", "lexical", "auto".
         store: where to keep everything, a path or URL; without one nothing is kept.
         reader: the reader's name; else the content decides.
@@ -90,10 +92,11 @@ def measure(
     with list_paths(data) as paths:
         found = read_answers(paths, reader=reader, options=given, limit=limit)
         runs = make_runs(found.traces, name_runs(paths), run_id=run, system=system)
-    refuse_without_contexts(runs, str(data)[:80], judge)
+    named = JudgeName() if judge is None else read_judge_name(judge)
+    refuse_without_contexts(runs, str(data)[:80], named.model)
     with _open_place(store) as opened:
-        project, ask = Project(Path()), _make_judge(judge, verifier)
-        measured = measure_runs(opened, project, found, runs, ask, judge=judge, by=by)
+        project, ask = Project(Path()), _make_judge(named, verifier)
+        measured = measure_runs(opened, project, found, runs, ask, judge=named.model, by=by)
         return replace(
             measured,
             store=None if store is None else opened.place,
@@ -138,27 +141,40 @@ def _open_place(store: str | Path | None) -> Iterator[Store]:
         yield opened
 
 
-def _make_judge(judge: str | None, verifier: str | Verifier) -> JudgeRun:
+def _make_judge(named: JudgeName, verifier: str | Verifier) -> JudgeRun:
     """Return what judges a run: the verifier, or a language model that is asked as it is needed."""
 
     def judge_offline(store: Store, run_id: str, judgement: Judgement) -> object:
-        return verify_run(store, run_id, verifier)
+        return verify_run(store, run_id, named.offline or verifier)
 
     def judge_by_model(store: Store, run_id: str, judgement: Judgement) -> object:
         from claimwise.llm.client import open_client
 
-        with open_client(str(judge)) as client:
-            return ask_model(store, run_id, judgement, client)
+        refuse_from_memory(named.served, judgement)
+        with open_client(str(named.model)) as client:
+            judge = make_model_judge(named, client) if judgement == "grounded" else None
+            return ask_model(store, run_id, judgement, client, judge=judge)
 
-    return judge_offline if judge is None else judge_by_model
+    return judge_offline if named.model is None else judge_by_model
+
+
+def refuse_from_memory(served: str | None, judgement: Judgement) -> None:
+    """See to it that a judge that compares with a document gets one.
+
+    Raises:
+        ClaimwiseError: the answers have no contexts.
+    """
+    if served is not None and judgement != "grounded":
+        raise ClaimwiseError(
+            f"“{served}” compares claims with contexts, and these answers have none: name another "
+            "language model to judge them from memory"
+        )
 
 
 def ask_model(store: Store, run_id: str, judgement: Judgement, client: Any, **rest: Any) -> object:
     """Judge a run by a language model: against its contexts, or closed-book."""
     if judgement == "grounded":
-        from claimwise.judges.grounded import GroundedJudge
-
-        judge = rest.pop("judge", None) or GroundedJudge(client)
+        judge = rest.pop("judge", None) or make_model_judge(JudgeName(), client)
         return verify_rounds(store, run_id, judge, threads=client.concurrency, **rest)
     from claimwise.fact_check.run import ClosedBookRun, factcheck_run
     from claimwise.judges.closed_book import ClosedBookJudge

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from claimwise.checking.check import check
-from claimwise.judges.judge import Verifier, load_verifier
+from claimwise.judges.judge import Verifier, load_verifier, read_judge_name
 from claimwise.report.findings import Finding, describe_findings
 from claimwise.types.verdicts import CheckResult, ClaimVerdict
 
@@ -55,7 +55,7 @@ def score_answer(
         contexts: what it was given; None when nobody recorded it.
         question: what was asked.
         verifier: the offline judge, or its name, as for ``claimwise.check``.
-        judge: a language model, as ``provider:model``.
+        judge: a language model, as ``provider:model``, or a judge by name, as ``nli:folder``.
 
     Raises:
         LlmError: the judge's provider is unknown, or its key is missing.
@@ -65,8 +65,10 @@ def score_answer(
         return _leave_out(NO_ANSWER, "There is no answer to check.", name)
     if not contexts or not any(text.strip() for text in contexts):
         return _leave_out(NO_CONTEXTS, "There is no context to check the answer against.", name)
-    if judge is not None:
+    offline = None if judge is None else read_judge_name(judge).offline
+    if judge is not None and offline is None:
         return _sum_up(check(answer, list(contexts), question=question, judge=judge))
+    verifier = offline or verifier
     with _TURN:
         loaded = _load(verifier) if isinstance(verifier, str) else verifier
         return _sum_up(check(answer, list(contexts), question=question, verifier=loaded))

@@ -42,6 +42,9 @@ class LlmCall(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float = 0.0
     # Which time it is asked: another time is another reply, and is kept beside the first.
     repeat: int = 1
+    # Fields of the request's body that a model needs beside the usual ones, or in their place. With
+    # "logprobs" among them the reply is packed (``claimwise.llm.token_odds``).
+    extra: dict[str, Any] | None = None
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,1 @@
+"""Open models as judges: cross-encoders, HHEM, MiniCheck, LettuceDetect, and served ones."""
