@@ -31,12 +31,12 @@ from claimwise.command.options import (
 )
 from claimwise.command.progress import show_progress
 from claimwise.errors import make_printable
-from claimwise.registry import find_entry
 from claimwise.types.progress import JudgeProgress
 
 if TYPE_CHECKING:
     from claimwise.judge_comparison.judge import Contestant, JudgedCases
     from claimwise.judge_comparison.values import Case, LabelledCases, ProbeName
+    from claimwise.judges.judge import JudgeName
     from claimwise.llm.client import LlmClient
 
 BASELINE = "overlap"
@@ -302,13 +302,14 @@ class _Asked:
     def _open(self, name: str) -> Iterator[tuple[Contestant, LlmClient | None]]:
         from claimwise.judge_comparison.asking import Meter
         from claimwise.judge_comparison.judge import Contestant
-        from claimwise.judges.judge import load_verifier
+        from claimwise.judges.judge import load_verifier, read_judge_name
 
-        if not _is_model(name):
+        named = read_judge_name(name)
+        if named.offline is not None:
             verifier = load_verifier(name)
             yield Contestant(name=name, verifier=verifier, baseline=name == BASELINE), None
             return
-        judging = self._make_options(name)
+        judging = self._make_options(name, named)
         with open_judge_client(judging, current_project(), self.store) as client:
             meter = Meter(client)
             judge = make_judge(cast("LlmClient", meter), judging, self.grounding)
@@ -320,24 +321,19 @@ class _Asked:
                 client,
             )  # fmt: skip
 
-    def _make_options(self, name: str) -> JudgeOptions:
+    def _make_options(self, name: str, named: JudgeName) -> JudgeOptions:
         """Return the options of one language model; all share the budget."""
         ceiling = self.sending["max_cost"]
         prices = _read_prices(self.prices)
         left = None if ceiling is None else max(ceiling - self.spent, 1e-9)
         return JudgeOptions(
-            judge=name,
+            judge=named.model,
+            served=named.served,
             prompt=self.prompt,
             repeats=1,
             price=prices.get(name, prices.get("")),
             **{**self.sending, "max_cost": left},
         )
-
-
-def _is_model(name: str) -> bool:
-    """Tell whether a name is PROVIDER:MODEL, and not that of a judge that takes an argument."""
-    kind, colon, _ = name.partition(":")
-    return bool(colon) and find_entry("judges", kind) is None
 
 
 def _read_prices(prices: Sequence[str]) -> dict[str, str]:
