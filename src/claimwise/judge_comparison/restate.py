@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace as change
 
 from claimwise.judge_comparison.values import Case
-from claimwise.judges.facts import Facts, find_facts, same_day, same_quantity
+from claimwise.judges.kept_facts import KeptFacts
 from claimwise.llm.fencing import Fenced, fence_text
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import load_prompt
@@ -60,15 +60,5 @@ def restate_case(case: Case, asker: Asker) -> tuple[Case, int]:
 
 def says_the_same(claim: str, text: str) -> bool:
     """Tell whether two texts have the same numbers, dates, names and negations."""
-    one, other = find_facts(claim), find_facts(text)
-    return _holds(one, other) and _holds(other, one) and one.negations == other.negations
-
-
-def _holds(one: Facts, other: Facts) -> bool:
-    """Tell whether a text has all numbers, dates and names of another."""
-    names = {stem for name in one.names for stem in name.stems}
-    return (
-        all(any(same_quantity(q, o) for o in other.quantities) for q in one.quantities)
-        and all(any(same_day(d, o) for o in other.days) for d in one.days)
-        and names <= other.stem_set
-    )
+    kept = KeptFacts()
+    return kept.find_change(text, claim) is None and kept.find_change(claim, text) is None
