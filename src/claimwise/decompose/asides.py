@@ -128,7 +128,12 @@ def _is_present(low: str) -> bool:
 def _read_aside(
     text: str, tokens: Tokens, comma: int, last: int, subject: str, *, past: bool
 ) -> _Aside | None:
-    """Return what an aside says of a subject; None where its kind is not known."""
+    """Return what an aside says of a subject; None where its kind is not known.
+
+    An aside in quotes has no words here: “Her debut album, "Blue", was released …”.
+    """
+    if last == comma + 1:
+        return None
     opener, follower = tokens[comma + 1], tokens[comma + 2 : last]
     lows = [token.low for token in tokens[comma + 1 : last]]
     is_many = is_plural(subject.split()[-1].lower()) and not subject.split()[-1][0].isupper()
