@@ -44,8 +44,10 @@ class _Aside(NamedTuple):
 
 def split_statements(text: str) -> list[Clause]:
     """Cut a sentence into statements: asides first, then clauses at conjunctions."""
-    tokens = read_tokens(text) if may_join(text) else ()
     whole = Clause(0, 0, len(text))
+    tokens = read_tokens(text) if may_join(text) else ()
+    if not tokens:
+        return [whole]
     aside = _find_subject_aside(text, tokens)
     if opening := _cut_opening(text, tokens):
         clauses = opening

@@ -8,7 +8,9 @@ seems to hold more than one statement is named by ``find_compounds``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from claimwise.decompose import words as w
@@ -60,9 +62,17 @@ def read_tokens(text: str) -> Tokens:
     return _read_tokens(text) if len(text) <= _LONGEST else ()
 
 
+def read_second_token(text: str) -> Token | None:
+    """Return the second of the tokens of `read_tokens`, without reading the others."""
+    return next(islice(_iterate_tokens(text), 1, 2), None) if len(text) <= _LONGEST else None
+
+
 @lru_cache(maxsize=128)  # each stage looks at the clauses of an answer in turn
 def _read_tokens(text: str) -> Tokens:
-    tokens: list[Token] = []
+    return tuple(_iterate_tokens(text))
+
+
+def _iterate_tokens(text: str) -> Iterator[Token]:
     depth, quoted = 0, False
     for match in _TOKEN.finditer(text):
         found = match.group()
@@ -73,10 +83,9 @@ def _read_tokens(text: str) -> Tokens:
         elif not depth and not quoted:
             start, end = match.span()
             if "'" in found or "’" in found:
-                tokens += _read_contraction(found, start, end)
+                yield from _read_contraction(found, start, end)
             else:
-                tokens.append(Token(found.lower(), start, end, found[0].isupper()))
-    return tuple(tokens)
+                yield Token(found.lower(), start, end, found[0].isupper())
 
 
 def _read_contraction(found: str, start: int, end: int) -> list[Token]:
@@ -292,7 +301,7 @@ def find_compounds(text: str) -> tuple[str, ...]:
     """
     tokens = read_tokens(text) if may_join(text) else ()
     signs = [sign for index in range(1, len(tokens)) if (sign := _find_sign(tokens, index))]
-    if found := _CJK_SIGNS.search(text):
+    if not text.isascii() and (found := _CJK_SIGNS.search(text)):
         signs.append(found.group())
     return tuple(dict.fromkeys(signs))
 
