@@ -77,7 +77,7 @@ class _Context:
         self.outline = Outline()
         self.header: Header | None = None
         self.among_sources = False
-        self.is_dialogue = all(turn.search(answer) for turn in _TURNS)
+        self.is_dialogue = ":" in answer and all(turn.search(answer) for turn in _TURNS)
         self.user_speaks = False
 
     def introduce(self, name: str | None) -> None:

@@ -299,6 +299,8 @@ def find_compounds(text: str) -> tuple[str, ...]:
     butter”, “between 3 and 5”); relative clauses and appositives count where commas set them off.
     Signs come in the order of the text, each once.
     """
+    if text.isascii() and not may_join(text):
+        return ()
     tokens = read_tokens(text) if may_join(text) else ()
     signs = [sign for index in range(1, len(tokens)) if (sign := _find_sign(tokens, index))]
     if not text.isascii() and (found := _CJK_SIGNS.search(text)):

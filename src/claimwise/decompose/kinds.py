@@ -1,8 +1,8 @@
 """What a stretch of an answer is: a fact, an action, or no claim and why.
 
 Phrases (``phrases.txt``) are tried on the plain words in small letters, which takes half the time
-of patterns that ignore case; what none of them knows is a fact. They are English, with the commonest
-refusals and actions in Chinese and Japanese.
+of patterns that ignore case; what none of them knows is a fact. They are English, with the
+commonest refusals and actions in Chinese and Japanese.
 """
 
 from __future__ import annotations
