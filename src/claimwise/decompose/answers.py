@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -103,12 +104,12 @@ def split_sentences(answer: str, question: str | None = None) -> list[AnswerSent
     context = _Context(answer, question)
     sentences = find_sentences(answer)
     lines = [_read_line(answer, start) for start, _ in sentences]
-    followers = [
+    following = [
         _Follower(answer[start:end], line.indent)
         for (start, end), line in zip(sentences[1:], lines[1:], strict=True)
     ]
-    followers.append(_Follower("", 0))
-    for (start, end), line, follower in zip(sentences, lines, followers, strict=True):
+    followers = chain(following, repeat(_Follower("", 0)))
+    for (start, end), line, follower in zip(sentences, lines, followers, strict=False):
         text = answer[start:end]
         if _FENCE.match(text):
             found.append(AnswerSentence(start, end, [_code_claim(text, start)]))
