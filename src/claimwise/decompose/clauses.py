@@ -24,6 +24,10 @@ _BREAKS = w.SUBORDINATORS - {"that"} | {",", ";", ":", "–", "—"}
 _NEW_CLAUSE = {"i", "you", "he", "she", "it", "we", "they", "that"}
 JOINS = frozenset({"and", "but", "while", "whereas", "although", "though", "yet", ";"})
 _JOINING = (*JOINS, ",", ":", "well")
+# As words of their own: no “and” of “island”.
+_JOINING_TOKEN = re.compile(
+    rf"[;,:]|(?<![^\W_])(?:{'|'.join(sorted(filter(str.isalpha, _JOINING)))})(?![^\W_])"
+)
 _ADVERBS = w.LINKING_ADVERBS | w.WORDS["frequency_adverbs"]
 _BRACKETS = {**dict.fromkeys("([“«", 1), **dict.fromkeys(")]”»", -1)}
 SURE = w.AUXILIARIES | w.SURE_PAST | w.SURE_S
@@ -257,7 +261,8 @@ def _is_past(subject: Token, low: str, after: Token | None) -> bool:
 def may_join(text: str) -> bool:
     """Tell whether a text has what clauses and compounds are joined by; most sentences don't."""
     small = text.lower()
-    return any(sign in small for sign in _JOINING)
+    # To look for each is faster than the pattern, which most sentences need not be shown.
+    return any(sign in small for sign in _JOINING) and _JOINING_TOKEN.search(small) is not None
 
 
 def after_conjunction(tokens: Tokens, index: int) -> Tokens:
