@@ -35,8 +35,9 @@ check: $(VENV)/.dev
 # A file's tests stay together. In the order of their folders: sorted by their number of tests, the
 # files with few and long ones (a browser, a killed process) would come last, and one worker wait.
 # Coverage has a floor (pyproject.toml); `make unit COVERAGE=` runs the tests alone, in less time.
+# The slowest are named at the end: the whole has a limit of twelve minutes on two cores.
 unit: $(VENV)/.dev
-	$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(COVERAGE)
+	$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --durations 20 $(COVERAGE)
 
 # Every worker needs all test modules compiled. If that fails, `make unit` says why.
 collected: $(VENV)/.dev

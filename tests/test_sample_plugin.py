@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.demo import write_demo
-
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "examples/claimwise-sample-plugin"
 ANSWER = "The tower is 139 m tall. It is green."
@@ -80,13 +78,13 @@ def test_plugins_lists_it(call: Call) -> None:
     assert found["metrics", "sample"]["brings"] == ["short_claims"]
 
 
-def test_the_judge_checks_and_verifies(call: Call, tmp_path: Path) -> None:
+def test_the_judge_checks_and_verifies(call: Call, tmp_path: Path, written_demo: Path) -> None:
     done = call(
         "claimwise", "check", "--answer", "a.txt", "--source", "s.txt", "--judge", "all-words"
     )
     assert done.returncode == 0, done.stderr
     assert "judged by verifier:all-words-1" in done.stdout
-    place = str(write_demo(tmp_path / "demo"))
+    place = str(shutil.copy(written_demo / "claimwise.db", tmp_path))
     named = ("--store", place, "--run", "baseline", "--judge", "all-words", "--jobs", "2")
     done = call("claimwise", "verify", *named)
     assert done.returncode == 0, done.stderr
@@ -97,8 +95,8 @@ def test_the_judge_checks_and_verifies(call: Call, tmp_path: Path) -> None:
     assert '"short_claims"' in done.stdout
 
 
-def test_the_reader_reads(call: Call, tmp_path: Path) -> None:
-    place = str(write_demo(tmp_path / "demo"))
+def test_the_reader_reads(call: Call, tmp_path: Path, written_demo: Path) -> None:
+    place = str(shutil.copy(written_demo / "claimwise.db", tmp_path))
     shutil.copy(SAMPLE / "tests/sample.chatlog", tmp_path / "chats.txt")
     done = call("claimwise", "promote", "chats.txt", "--store", place, "--as", "refund-window",
                 "--trace-id", "t1", "--answerable", "--wrong", "60 days")  # fmt: skip

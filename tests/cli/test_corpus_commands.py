@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from claimwise.demo import write_demo
 from claimwise.fact_check.probe import FILE_NAME
 from claimwise.store import open_store
 from claimwise.types.rows import ClosedBookLabel
@@ -99,8 +99,10 @@ def test_openbook_as_json(say: Say) -> None:
     assert document["claims"][3]["verdict"] == "unlinked"
 
 
-def test_openbook_over_a_pipe_and_over_the_store(say: Say, tmp_path: Path) -> None:
-    write_demo(tmp_path / "demo")
+def test_openbook_over_a_pipe_and_over_the_store(
+    say: Say, tmp_path: Path, written_demo: Path
+) -> None:
+    shutil.copytree(written_demo, tmp_path / "demo")
     Path("answer.txt").write_text("A day ticket costs €21.", encoding="utf-8")
     store = ("--store", "demo/claimwise.db", "--verifier", "lexical")
     arguments = ("openbook", "--answer", "answer.txt", "--corpus", "store")
@@ -236,9 +238,9 @@ def test_cascade_plans_without_sending(say: Say, server: FaultyServer) -> None:
 
 
 def test_cascade_refuses_a_judge_that_failed_its_probe(
-    say: Say, server: FaultyServer, tmp_path: Path
+    say: Say, server: FaultyServer, tmp_path: Path, written_demo: Path
 ) -> None:
-    write_demo(tmp_path / "demo")
+    shutil.copytree(written_demo, tmp_path / "demo")
     probe = {
         "judge": f"judge:closed-book@2:{MODEL}",
         "limit": 0.05,

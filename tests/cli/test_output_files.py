@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -17,7 +18,6 @@ import pytest
 from claimwise.cli.main import run
 from claimwise.command.options import write_output
 from claimwise.config import read_config
-from claimwise.demo import write_demo
 from claimwise.disk.output import replace_file
 from claimwise.errors import ClaimwiseError
 from cli.conftest import Say
@@ -36,16 +36,18 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
+@pytest.mark.parametrize(
+    ("mask", "mode", "kind"),
+    [(0o077, 0o600, "html"), (0o022, 0o644, "json"), (0o002, 0o664, "json")],
+)
 def test_report_has_the_permissions_of_the_umask(
-    tmp_path: Path, mask: int, mode: int, monkeypatch: pytest.MonkeyPatch
+    written_demo: Path, tmp_path: Path, mask: int, mode: int, kind: str
 ) -> None:
-    write_demo(tmp_path / "demo")
-    monkeypatch.chdir(tmp_path / "demo")
+    place, written = tmp_path / "store.db", tmp_path / "report"
+    shutil.copy(written_demo / "claimwise.db", place)
     with umask(mask):
-        assert run(["report", "--format", "html", "-o", "report.html"]) == 0
-        assert run(["report", "--format", "json", "-o", "report.json"]) == 0
-    assert (mode_of(Path("report.html")), mode_of(Path("report.json"))) == (mode, mode)
+        assert run(["report", "--store", str(place), "--format", kind, "-o", str(written)]) == 0
+    assert mode_of(written) == mode
 
 
 def test_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:

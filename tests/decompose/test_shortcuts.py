@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.decompose import clauses, find_compounds, kinds, markup
+from claimwise.decompose import answers, clauses, find_compounds, kinds, markup, pieces
 from claimwise.decompose.references import Memory
 from claimwise.text.word_lists import read_sections
 
@@ -67,6 +67,30 @@ def test_what_joins_statements_is_never_passed_over(text: str) -> None:
     assert find_compounds(text)[: len(signs)] == tuple(signs)
     if any(token.low in clauses.JOINS for token in tokens):
         assert clauses.may_join(text)
+
+
+@given(TEXTS)
+def test_the_second_token_is_read_as_with_all_others(text: str) -> None:
+    assert clauses.read_second_token(text) == next(iter(clauses.read_tokens(text)[1:2]), None)
+
+
+@given(TEXTS)
+def test_an_item_is_known_by_its_prefix(text: str) -> None:
+    assert markup.begins_item(text) == markup.scan_markup(text, 0).is_item
+
+
+@given(TEXTS.map(lambda text: text.replace(":", "")))
+def test_nothing_is_announced_labelled_or_spoken_without_a_colon(text: str) -> None:
+    for pattern in (pieces._ANNOUNCED, pieces._LABEL, pieces._HEADLINE, *answers._TURNS):
+        assert pattern.search(text) is None
+
+
+def test_phrases_are_written_in_small_letters() -> None:
+    """They are looked for in small letters: one with a capital letter would never be found."""
+    for name, pattern in vars(kinds).items():
+        if name in ("_CHECKABLE", "_NUMBER") or not isinstance(pattern, re.Pattern):
+            continue
+        assert not re.search(r"(?<!\\)[A-Z]", pattern.pattern), name
 
 
 CLAIMS = [

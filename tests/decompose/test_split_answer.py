@@ -285,6 +285,7 @@ PARTS = [
     "- ", "1. ", "```\n", "# ", "**", "[1]", "[^2]", "(Smith, 2019)", "[a](b)", "【4†source】", "|",
     "The tower is 139 m tall", " and ", " and it opened in 1990", ", but ", "; ", "She ", "It ",
     "I have ", "sent you ", " was built", "\n\n", ". ", " which ", "The company ", "<br>", "This ",
+    ', "Blue", was ', " and was named abbot and sent ",
 ]  # fmt: skip
 ANSWERS = st.lists(st.sampled_from(PARTS) | st.characters(), max_size=40).map("".join)
 # What may lie outside of every claim besides space: markers, bullets, numbers of items, rules.

@@ -198,6 +198,26 @@ SERIES = [
         "Users can export their data and delete their account.",
         ["Users can export their data", "Users can delete their account."],
     ),
+    (
+        "Ann was born in Lhasa and was known as the abbot and later enthroned at Drepung.",
+        [
+            "Ann was born in Lhasa",
+            "Ann was known as the abbot",
+            "Ann was later enthroned at Drepung.",
+        ],
+    ),
+    (
+        "He sold the mill in 1830 and became a priest in 1834 and a bishop in 1838.",
+        [
+            "He sold the mill in 1830",
+            "He became a priest in 1834",
+            "He became a bishop in 1838.",
+        ],
+    ),
+    (
+        "Members pay £5 and can export their data and delete their account.",
+        ["Members pay £5", "Members can export their data", "Members can delete their account."],
+    ),
     ("The dose is between 3 and 5 mg.", ["The dose is between 3 and 5 mg."]),
     ("She sells bread and butter in Rome.", ["She sells bread and butter in Rome."]),
 ]
@@ -233,6 +253,7 @@ ASIDES = [
         "Founded in 1887, the club has won four times.",
         ["The club was founded in 1887", "The club has won four times."],
     ),
+    ('Her debut album, "Blue", was released in 1998.', None),
     # What “which” means is not certain.
     ("You set it in the file, which is slow.", ["You set it in the file, which is slow."]),
     ("He visited Paris, a village in Spain, and Rome.", None),

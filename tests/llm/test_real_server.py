@@ -1,7 +1,7 @@
 """Judges against a real model behind llama.cpp's server: for the wire, not for the judgement.
 
-The model has 135 million weights and never ends a long reply by itself: the server's context does.
-Where a whole reply is wanted, a prompt of our own has a schema that leaves it the labels alone.
+The model has 135 million weights and never ends a long reply by itself: prompts are short here, and
+where a whole reply is wanted, a prompt of our own has a schema that leaves it the labels alone.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from claimwise.cli.main import run
 from claimwise.llm.client import LlmClient, open_client
+from claimwise.llm.prompts import list_prompts, load_prompt
 from claimwise.store import open_store
 from claimwise.store.replies import open_replies
 from claimwise.types.closed_book import FACT_LABELS
 from claimwise.types.llm import LlmCall, LlmFailure, LlmReply
-from claimwise.types.verdicts import VERDICTS
 from support.real_server import CONTEXT_TOKENS, MODEL, RealServer, find_missing
 
 _MISSING = find_missing()
 pytestmark = pytest.mark.skipif(_MISSING is not None, reason=_MISSING or "")
 
 Say = Callable[..., dict[str, Any]]
-ANSWER = "The tower is 139 m tall. It was opened in 1889."
-PLACES = [(0, 24), (25, 47)]
-SOURCE = "The tower is 139 m tall. It was opened in 1889, in May."
+ANSWER = "The tower is 139 m tall."
+SOURCE = "The tower is 139 m tall, with its mast."
 SLOW = "300"  # seconds: the tests beside this one take their share of the cores
 
 
@@ -119,10 +119,13 @@ def test_a_reply_follows_the_schema_and_is_counted(connect: LlmClient) -> None:
 
 def test_a_reply_is_asked_for_once(connect: LlmClient) -> None:
     first, second = connect.ask(ping(60)), connect.ask(ping(60))
+    repeat = connect.ask(msgspec.structs.replace(ping(60), repeat=2))
     assert isinstance(first, LlmReply)
     assert isinstance(second, LlmReply)
+    assert isinstance(repeat, LlmReply)
     assert (first.text, first.cached, second.cached) == (second.text, False, True)
-    assert (connect.tally.sent, connect.tally.cached) == (1, 1)
+    assert (repeat.text, repeat.cached) == (first.text, False)  # at temperature 0
+    assert (connect.tally.sent, connect.tally.cached, connect.tally.cost) == (2, 1, 0.0)
 
 
 def test_a_cut_reply_is_a_failure_that_is_paid_and_not_kept(connect: LlmClient) -> None:
@@ -143,31 +146,18 @@ def test_too_long_a_prompt_is_refused_and_not_asked_again(connect: LlmClient) ->
     assert isinstance(connect.ask(ping(60)), LlmReply)
 
 
-# The judges with their own prompts: whatever the model says, every claim is accounted for
+# The judges: that a claim is accounted for whatever a model says is tested with scripted replies
 
 
-def test_factcheck_accounts_for_every_claim(say: Say) -> None:
-    found = say("factcheck", "--no-resplit")
-    ours = found["claimwise"]
-    claims = [*ours["claims"], *ours["unscored"], *ours["skipped"]]
-    assert {(claim["start"], claim["end"]) for claim in claims} == set(PLACES)
-    assert all(claim["label"] in FACT_LABELS for claim in found["claims"])
-    assert sum(ours["counts"].values()) == len(found["claims"]) + len(ours["unscored"])
-    assert ours["judge"] == f"judge:closed-book@2:{MODEL}"
-    assert ours["spent"]["calls"] >= 1
-    assert ours["spent"]["output_tokens"] > 0
-
-
-def test_check_accounts_for_every_claim(say: Say) -> None:
-    found = say("check")
-    claims = found["claims"]
-    assert [(claim["start"], claim["end"]) for claim in claims] == PLACES
-    for claim in claims:
-        assert (claim["verdict"] in VERDICTS) != bool(claim["unscored"])
-        assert claim["unscored"] != "refused_request"
-    low, high = found["bounds"]
-    assert 0 <= low <= high <= 1
-    assert found["judge"]["sent"] >= 1
+@pytest.mark.parametrize("name", [name for name in list_prompts() if name != "ping"])
+def test_the_server_takes_the_schema_of_every_prompt(connect: LlmClient, name: str) -> None:
+    """It is a grammar there, and some schemas make none; a few tokens of the reply show it."""
+    schema = load_prompt(name).schema
+    assert schema is not None
+    told = connect.ask(msgspec.structs.replace(ping(8), schema=schema, prompt=f"{name}@0"))
+    assert isinstance(told, LlmFailure)
+    assert (told.code, told.usage.output_tokens) == ("truncated", 8)
+    assert (connect.tally.sent, connect.tally.retried) == (1, 0)  # not without it after a refusal
 
 
 # The judges with a schema that makes the model end: a whole reply, kept for the next run
@@ -209,11 +199,10 @@ def test_a_second_factcheck_is_free(say: Say) -> None:
         claims = {"type": "array", "prefixItems": [claim]}
         return make_object({"id": {"const": f"s{number}"}, "claims": claims})
 
-    texts = ["The tower is 139 m tall", "The tower was opened in 1889"]
-    entries = [write_entry(n, text) for n, text in enumerate(texts, start=1)]
-    prompt = write_prompt("small-closed", ["pieces"], "pieces", entries)
+    text = "The tower is 139 m tall"
+    prompt = write_prompt("small-closed", ["pieces"], "pieces", [write_entry(1, text)])
     first, second = (say("factcheck", "--no-resplit", "--prompt", prompt) for _ in range(2))
-    assert [claim["text"] for claim in first["claims"]] == texts
+    assert [claim["text"] for claim in first["claims"]] == [text]
     assert first["claims"] == second["claims"]
     assert first["factual_precision"] == second["factual_precision"]
     spent = [found["claimwise"]["spent"] for found in (first, second)]
@@ -228,14 +217,14 @@ def test_a_second_check_is_free(say: Say) -> None:
         fields = {"id": {"const": f"c{number}"}, "verdict": verdict}
         return make_object({**fields, "quote": {"const": quote}, "source": {"const": "d1"}})
 
-    entries = [write_entry(1, "The tower is 139 m tall"), write_entry(2, "It was opened in 1889")]
+    quote = "The tower is 139 m tall"
     inputs = ["sources", "question", "answer", "claims"]
-    prompt = write_prompt("small-grounded", inputs, "claims", entries)
+    prompt = write_prompt("small-grounded", inputs, "claims", [write_entry(1, quote)])
     first, second = (say("check", "--prompt", prompt) for _ in range(2))
     assert first["claims"] == second["claims"]
     spans = [SOURCE[claim["span"]["start"] : claim["span"]["end"]] for claim in first["claims"]]
-    assert spans == ["The tower is 139 m tall", "It was opened in 1889"]
-    assert [claim["unscored"] for claim in first["claims"]] == [None, None]
+    assert spans == [quote]
+    assert [claim["unscored"] for claim in first["claims"]] == [None]
     assert [(found["judge"]["sent"], found["judge"]["cached"]) for found in (first, second)] == [
         (1, 0),
         (0, 1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -220,9 +220,11 @@ def judge_pieces(
     any other verifier the pieces are the claims.
     """
     filled = any(source.source_text.strip() for source in request.sources)
-    if not filled or not isinstance(verifier, Splitter) or not verifier.splits:
+    # Whether it splits is asked first: to look at a protocol takes longer than to split a sentence.
+    splits = getattr(verifier, "splits", False) and isinstance(verifier, Splitter)
+    if not filled or not splits:
         return judge_claims(pieces, request, verifier, unscored=unscored)
-    verdicts, warnings = verifier.judge_pieces(pieces, request)
+    verdicts, warnings = cast(Splitter, verifier).judge_pieces(pieces, request)
     # What our splitter left whole without a doubt need not be looked at again.
     single = {piece.wording for piece in pieces if not piece.compound}
     completed = (v if _makes_no_claim(v) else _complete(v, v.claim) for v in verdicts)

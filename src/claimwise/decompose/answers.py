@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from claimwise.decompose.clauses import find_compounds, find_finite, read_tokens
 from claimwise.decompose.kinds import ACTION, FACT, Kind, classify
-from claimwise.decompose.markup import Scan, scan_markup, strip_markup
+from claimwise.decompose.markup import Scan, begins_item, scan_markup, strip_markup
 from claimwise.decompose.outline import (
     BOLD_LEVEL,
     Outline,
@@ -20,7 +21,7 @@ from claimwise.decompose.outline import (
     name_value,
 )
 from claimwise.decompose.pieces import FRAMING, Piece, is_labelled, split_pieces
-from claimwise.decompose.references import Memory, find_pronoun, replace_pronoun
+from claimwise.decompose.references import Memory, Resolved, find_pronoun, replace_pronoun
 from claimwise.decompose.tables import Header, is_border, name_cells, read_cells, read_header
 from claimwise.text import find_sentences
 from claimwise.types.verdicts import Ancestor, AnswerClaim, Mark
@@ -77,7 +78,7 @@ class _Context:
         self.outline = Outline()
         self.header: Header | None = None
         self.among_sources = False
-        self.is_dialogue = all(turn.search(answer) for turn in _TURNS)
+        self.is_dialogue = ":" in answer and all(turn.search(answer) for turn in _TURNS)
         self.user_speaks = False
 
     def introduce(self, name: str | None) -> None:
@@ -102,8 +103,13 @@ def split_sentences(answer: str, question: str | None = None) -> list[AnswerSent
     found: list[AnswerSentence] = []
     context = _Context(answer, question)
     sentences = find_sentences(answer)
-    following = [*sentences[1:], (0, 0)]
-    for (start, end), (next_start, next_end) in zip(sentences, following, strict=False):
+    lines = [_read_line(answer, start) for start, _ in sentences]
+    following = [
+        _Follower(answer[start:end], line.indent)
+        for (start, end), line in zip(sentences[1:], lines[1:], strict=True)
+    ]
+    followers = chain(following, repeat(_Follower("", 0)))
+    for (start, end), line, follower in zip(sentences, lines, followers, strict=False):
         text = answer[start:end]
         if _FENCE.match(text):
             found.append(AnswerSentence(start, end, [_code_claim(text, start)]))
@@ -115,8 +121,7 @@ def split_sentences(answer: str, question: str | None = None) -> list[AnswerSent
                 marks = (*last.claims[-1].marks, *scan.marks)
                 last.claims[-1] = replace(last.claims[-1], marks=marks)
             continue
-        follower = _Follower(answer[next_start:next_end], _read_line(answer, next_start).indent)
-        pieces = _read_sentence(text, scan, _read_line(answer, start), follower, context)
+        pieces = _read_sentence(text, scan, line, follower, context)
         claims = _make_claims(text, start, pieces, context)
         found.append(AnswerSentence(start, end, _bind_marks(claims, scan.marks, text)))
     return found
@@ -140,14 +145,19 @@ def _code_claim(text: str, start: int) -> AnswerClaim:
     return _claim(text, start, Piece(0, len(text), wording, kind))
 
 
-def _claim(text: str, offset: int, piece: Piece) -> AnswerClaim:
+def _claim(text: str, offset: int, piece: Piece, resolved: Resolved | None = None) -> AnswerClaim:
+    """Build a piece's claim; ``resolved`` is its wording where it states something."""
+    found = resolved or Resolved(piece.wording)
     return AnswerClaim(
         text=text[piece.start : piece.end],
         start=offset + piece.start,
         end=offset + piece.end,
-        wording=piece.wording,
+        wording=found.wording,
         claim_type=piece.kind.claim_type,
         not_a_claim=piece.kind.reason,
+        antecedent=found.antecedent,
+        ambiguous=found.ambiguous,
+        compound=find_compounds(found.wording) if resolved else (),
         ancestors=piece.ancestors,
     )
 
@@ -257,7 +267,7 @@ def _read_plain(scan: Scan, whole: Piece, context: _Context, indent: int) -> lis
 
 def _has_children(wording: str, indent: int, follower: _Follower) -> bool:
     """Tell whether an item only names what the items below it are about."""
-    deeper = follower.indent > indent and scan_markup(follower.text, 0).is_item
+    deeper = follower.indent > indent and begins_item(follower.text)
     return deeper and find_finite(read_tokens(wording.rstrip(":： "))) is None
 
 
@@ -287,7 +297,7 @@ def _read_lead(scan: Scan, lead: Piece, follower: str, context: _Context) -> Pie
     if not scan.is_item:
         context.outline.leave_list()
     words = lead.wording.rstrip(":： ")
-    if not context.among_sources and (scan_markup(follower, 0).is_item or follower.startswith("|")):
+    if not context.among_sources and (begins_item(follower) or follower.startswith("|")):
         context.outline.enter_lead(lead.wording, _locate(scan, lead))
     if completes(words) or is_open(words) or find_finite(read_tokens(words)) is None:
         return lead._replace(kind=FRAMING)
@@ -299,40 +309,31 @@ def _make_claims(
 ) -> list[AnswerClaim]:
     """Build a sentence's claims: pronouns are looked up, and what is still compound is named."""
     claims = []
-    carried: AnswerClaim | None = None
+    carried: Resolved | None = None
     for piece in pieces:
-        claim = _claim(text, offset, piece)
+        resolved = None
         if piece.kind in (FACT, ACTION):
             if piece.ancestors:
-                carried = claim  # it names its subject
+                resolved = carried = Resolved(piece.wording)  # it names its subject
             elif piece.subject and carried:
-                claim = _carry_subject(claim, piece.subject, carried)
+                resolved = _carry_subject(piece.wording, piece.subject, carried)
             else:
-                found = context.memory.resolve(piece.wording)
-                claim = replace(
-                    claim,
-                    wording=found.wording,
-                    antecedent=found.antecedent,
-                    ambiguous=found.ambiguous,
-                )
-                carried = claim
-            claim = replace(claim, compound=find_compounds(claim.wording))
+                resolved = carried = context.memory.resolve(piece.wording)
         elif piece.kind.reason == "question":
             context.memory.forget()
-        claims.append(claim)
+        claims.append(_claim(text, offset, piece, resolved))
     own = [p for p in pieces if p.kind is FACT and not p.subject and not p.ancestors]
-    if sum(find_pronoun(piece.wording) is None for piece in own) > 1:
+    if len(own) > 1 and sum(find_pronoun(piece.wording) is None for piece in own) > 1:
         context.memory.note_rivals()
     return claims
 
 
-def _carry_subject(claim: AnswerClaim, subject: str, first: AnswerClaim) -> AnswerClaim:
+def _carry_subject(wording: str, subject: str, first: Resolved) -> Resolved:
     """Give a later piece the subject of the first: with its antecedent where that is known."""
-    opens = find_pronoun(claim.wording) is not None
+    opens = find_pronoun(wording) is not None
     if first.antecedent and opens:
-        wording = replace_pronoun(claim.wording, first.antecedent)
-        return replace(claim, wording=wording, antecedent=first.antecedent)
-    return replace(claim, antecedent=subject, ambiguous=first.ambiguous and opens)
+        return Resolved(replace_pronoun(wording, first.antecedent), first.antecedent)
+    return Resolved(wording, subject, first.ambiguous and opens)
 
 
 def _bind_marks(claims: list[AnswerClaim], marks: list[Mark], text: str) -> list[AnswerClaim]:

@@ -44,8 +44,10 @@ class _Aside(NamedTuple):
 
 def split_statements(text: str) -> list[Clause]:
     """Cut a sentence into statements: asides first, then clauses at conjunctions."""
-    tokens = read_tokens(text) if may_join(text) else ()
     whole = Clause(0, 0, len(text))
+    tokens = read_tokens(text) if may_join(text) else ()
+    if not tokens:
+        return [whole]
     aside = _find_subject_aside(text, tokens)
     if opening := _cut_opening(text, tokens):
         clauses = opening
@@ -128,7 +130,12 @@ def _is_present(low: str) -> bool:
 def _read_aside(
     text: str, tokens: Tokens, comma: int, last: int, subject: str, *, past: bool
 ) -> _Aside | None:
-    """Return what an aside says of a subject; None where its kind is not known."""
+    """Return what an aside says of a subject; None where its kind is not known.
+
+    An aside in quotes has no words here: “Her debut album, "Blue", was released …”.
+    """
+    if last == comma + 1:
+        return None
     opener, follower = tokens[comma + 1], tokens[comma + 2 : last]
     lows = [token.low for token in tokens[comma + 1 : last]]
     is_many = is_plural(subject.split()[-1].lower()) and not subject.split()[-1][0].isupper()

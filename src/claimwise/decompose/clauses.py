@@ -8,7 +8,9 @@ seems to hold more than one statement is named by ``find_compounds``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from claimwise.decompose import words as w
@@ -22,6 +24,10 @@ _BREAKS = w.SUBORDINATORS - {"that"} | {",", ";", ":", "–", "—"}
 _NEW_CLAUSE = {"i", "you", "he", "she", "it", "we", "they", "that"}
 JOINS = frozenset({"and", "but", "while", "whereas", "although", "though", "yet", ";"})
 _JOINING = (*JOINS, ",", ":", "well")
+# As words of their own: no “and” of “island”.
+_JOINING_TOKEN = re.compile(
+    rf"[;,:]|(?<![^\W_])(?:{'|'.join(sorted(filter(str.isalpha, _JOINING)))})(?![^\W_])"
+)
 _ADVERBS = w.LINKING_ADVERBS | w.WORDS["frequency_adverbs"]
 _BRACKETS = {**dict.fromkeys("([“«", 1), **dict.fromkeys(")]”»", -1)}
 SURE = w.AUXILIARIES | w.SURE_PAST | w.SURE_S
@@ -60,9 +66,17 @@ def read_tokens(text: str) -> Tokens:
     return _read_tokens(text) if len(text) <= _LONGEST else ()
 
 
+def read_second_token(text: str) -> Token | None:
+    """Return the second of the tokens of `read_tokens`, without reading the others."""
+    return next(islice(_iterate_tokens(text), 1, 2), None) if len(text) <= _LONGEST else None
+
+
 @lru_cache(maxsize=128)  # each stage looks at the clauses of an answer in turn
 def _read_tokens(text: str) -> Tokens:
-    tokens: list[Token] = []
+    return tuple(_iterate_tokens(text))
+
+
+def _iterate_tokens(text: str) -> Iterator[Token]:
     depth, quoted = 0, False
     for match in _TOKEN.finditer(text):
         found = match.group()
@@ -73,10 +87,9 @@ def _read_tokens(text: str) -> Tokens:
         elif not depth and not quoted:
             start, end = match.span()
             if "'" in found or "’" in found:
-                tokens += _read_contraction(found, start, end)
+                yield from _read_contraction(found, start, end)
             else:
-                tokens.append(Token(found.lower(), start, end, found[0].isupper()))
-    return tuple(tokens)
+                yield Token(found.lower(), start, end, found[0].isupper())
 
 
 def _read_contraction(found: str, start: int, end: int) -> list[Token]:
@@ -248,7 +261,8 @@ def _is_past(subject: Token, low: str, after: Token | None) -> bool:
 def may_join(text: str) -> bool:
     """Tell whether a text has what clauses and compounds are joined by; most sentences don't."""
     small = text.lower()
-    return any(sign in small for sign in _JOINING)
+    # To look for each is faster than the pattern, which most sentences need not be shown.
+    return any(sign in small for sign in _JOINING) and _JOINING_TOKEN.search(small) is not None
 
 
 def after_conjunction(tokens: Tokens, index: int) -> Tokens:
@@ -290,9 +304,11 @@ def find_compounds(text: str) -> tuple[str, ...]:
     butter”, “between 3 and 5”); relative clauses and appositives count where commas set them off.
     Signs come in the order of the text, each once.
     """
+    if text.isascii() and not may_join(text):
+        return ()
     tokens = read_tokens(text) if may_join(text) else ()
     signs = [sign for index in range(1, len(tokens)) if (sign := _find_sign(tokens, index))]
-    if found := _CJK_SIGNS.search(text):
+    if not text.isascii() and (found := _CJK_SIGNS.search(text)):
         signs.append(found.group())
     return tuple(dict.fromkeys(signs))
 

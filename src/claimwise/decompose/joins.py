@@ -159,9 +159,10 @@ def _may_cut(tokens: Tokens, index: int) -> bool:
 
 
 def _read_half(tokens: Tokens, clause: Clause) -> _Half | None:
-    verb = find_finite(tokens)
-    if clause.subject is not None and verb is None and skip_adverbs(tokens) < len(tokens):
-        verb = Finite(0, 1, skip_adverbs(tokens))  # it lacks a subject itself
+    verb, at = find_finite(tokens), skip_adverbs(tokens)
+    lacks_subject = clause.subject is not None and at < len(tokens)
+    if lacks_subject and (verb is None or tokens[at].low in SURE):
+        verb = Finite(0, min(1, at), at)
     if verb is None and (verb := guess_finite(tokens)):
         return _Half(tokens, verb, clause.subject, clause.shared, is_sure=False)
     return _Half(tokens, verb, clause.subject, clause.shared) if verb else None

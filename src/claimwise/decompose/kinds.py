@@ -1,7 +1,8 @@
 """What a stretch of an answer is: a fact, an action, or no claim and why.
 
-Phrases (``phrases.txt``) are tried on the plain words; what none of them knows is a fact. They are
-English, with the commonest refusals and actions in Chinese and Japanese.
+Phrases (``phrases.txt``) are tried on the plain words in small letters, which takes half the time
+of patterns that ignore case; what none of them knows is a fact. They are English, with the
+commonest refusals and actions in Chinese and Japanese.
 """
 
 from __future__ import annotations
@@ -25,27 +26,23 @@ FACT = Kind("factual")
 ACTION = Kind("action")
 
 
-def _compile(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
-
-
 _OPENER = rf"(?:{expand_phrases('openers')}[,.!]? )*"
 _APOLOGY = (
     r"(?:(?:i am|i'm|we're|we are)? ?(?:very |so |really )?(?:sorry|afraid)"
     r"(?:,? but|,| that)? )?"
 )
-_REFUSAL = _compile(_OPENER + _APOLOGY + expand_phrases("refusal"))
-_REFUSAL_ANYWHERE = _compile(expand_phrases("refusal_anywhere"))
-_HEDGE = _compile(_OPENER + expand_phrases("hedge") + r"[.!…]*$")
-_FRAMING = _compile(_OPENER + expand_phrases("framing") + r"[.,!:…]*$")
-_OPINION = _compile(expand_phrases("opinion"))
-_ACTION = _compile(_OPENER + expand_phrases("action"))
-_ACTION_ANYWHERE = _compile(expand_phrases("action_anywhere"))
-_BY_COMPANY = _compile(_OPENER + r"we\b")
-_FOR_USER = _compile(expand_phrases("for_user"))
+_REFUSAL = re.compile(_OPENER + _APOLOGY + expand_phrases("refusal"))
+_REFUSAL_ANYWHERE = re.compile(expand_phrases("refusal_anywhere"))
+_HEDGE = re.compile(_OPENER + expand_phrases("hedge") + r"[.!…]*$")
+_FRAMING = re.compile(_OPENER + expand_phrases("framing") + r"[.,!:…]*$")
+_OPINION = re.compile(expand_phrases("opinion"))
+_ACTION = re.compile(_OPENER + expand_phrases("action"))
+_ACTION_ANYWHERE = re.compile(expand_phrases("action_anywhere"))
+_BY_COMPANY = re.compile(_OPENER + r"we\b")
+_FOR_USER = re.compile(expand_phrases("for_user"))
 _NUMBER = re.compile(r"(?<![A-Za-z\d])\d")  # not that of a name: “X2”
 _QUESTION = re.compile(r"[?？؟][\"'”’»」』)）*\s]*$")
-_BELIEF = _compile(r"(?:i|we) (?:think|believe|feel|guess|suppose|find)\b(.*)")
+_BELIEF = re.compile(r"(?:i|we) (?:think|believe|feel|guess|suppose|find)\b(.*)", re.IGNORECASE)
 # What is left to check after “I think”: a number, a name, a past event.
 _CHECKABLE = re.compile(r"\d|(?<!^)\b[A-Z][a-z]|\b(?:was|were|has|had)\b")
 
@@ -58,24 +55,26 @@ def classify(wording: str) -> Kind:
     opinion only of what holds nothing to check (no number, name or past event).
     """
     text = _plain(wording)
-    if _QUESTION.search(text):
+    small = text.lower()
+    if _QUESTION.search(small):
         return Kind("non_factual", "question")
-    if _is_action(text):
+    if _is_action(small):
         return ACTION
-    if _is_refusal(text):
+    if _is_refusal(small):
         return Kind("non_factual", "refusal")
-    if _HEDGE.match(text):
+    if _HEDGE.match(small):
         return Kind("non_factual", "hedge")
-    if _is_opinion(text):
+    if _is_opinion(text, small):
         return Kind("non_factual", "opinion")
-    if _FRAMING.match(text) or not any(char.isalnum() for char in text):
+    if _FRAMING.match(small) or not any(char.isalnum() for char in small):
         return Kind("non_factual", "framing")
     return FACT
 
 
 def is_opinion(wording: str) -> bool:
     """Tell whether ``classify`` finds an opinion; faster, since hardly any text is one."""
-    return _is_opinion(_plain(wording)) and classify(wording).reason == "opinion"
+    text = _plain(wording)
+    return _is_opinion(text, text.lower()) and classify(wording).reason == "opinion"
 
 
 def _plain(wording: str) -> str:
@@ -85,22 +84,22 @@ def _plain(wording: str) -> str:
 # Phrases that count anywhere are Chinese and Japanese: ASCII need not be searched for them.
 
 
-def _is_refusal(text: str) -> bool:
-    if _REFUSAL.match(text):
+def _is_refusal(small: str) -> bool:
+    if _REFUSAL.match(small):
         return True
-    return not text.isascii() and _REFUSAL_ANYWHERE.search(text) is not None
+    return not small.isascii() and _REFUSAL_ANYWHERE.search(small) is not None
 
 
-def _is_action(text: str) -> bool:
-    if not text.isascii() and _ACTION_ANYWHERE.search(text):
+def _is_action(small: str) -> bool:
+    if not small.isascii() and _ACTION_ANYWHERE.search(small):
         return True
-    if not _ACTION.match(text):
+    if not _ACTION.match(small):
         return False
-    return not _BY_COMPANY.match(text) or _FOR_USER.search(text) is not None
+    return not _BY_COMPANY.match(small) or _FOR_USER.search(small) is not None
 
 
-def _is_opinion(text: str) -> bool:
-    if not _NUMBER.search(text) and _OPINION.search(text):
+def _is_opinion(text: str, small: str) -> bool:
+    if not _NUMBER.search(small) and _OPINION.search(small):
         return True
     belief = _BELIEF.match(text)
     return belief is not None and not _CHECKABLE.search(belief.group(1).lstrip())

@@ -107,6 +107,12 @@ def scan_markup(text: str, offset: int) -> Scan:
     return Scan("".join(chars), marks, start, heading, item, offset)
 
 
+def begins_item(text: str) -> bool:
+    """Tell whether a sentence begins with the bullet or the number of a list item."""
+    prefix = _PREFIX.match(text)
+    return prefix is not None and prefix.group("item") is not None
+
+
 def strip_markup(masked: str) -> str:
     """Return a masked text without what was masked, single-spaced."""
     spaced = " ".join(masked.split())

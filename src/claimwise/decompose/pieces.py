@@ -57,6 +57,8 @@ def split_pieces(scan: Scan, whole: Piece) -> list[Piece]:
     What announces it is a piece of its own, without a claim; a label stays in the piece's place.
     """
     plain = scan.plain
+    if ":" not in plain:  # neither announced nor labelled
+        return _split_cited(scan, whole) or _split_clauses(scan, whole)
     if announced := _ANNOUNCED.match(plain, scan.start):
         end = len(announced[0].rstrip()) + scan.start
         lead = Piece(scan.start, end, strip_markup(scan.masked[scan.start : end]), FRAMING)
@@ -103,7 +105,7 @@ def _split_cited(scan: Scan, whole: Piece) -> list[Piece]:
     Every item but the last ends in a marker, and none after the first has a verb of its own. The
     items begin after a colon, “including”, “are” and the like, else after the last preposition.
     """
-    ends = _find_item_ends(scan)
+    ends = _find_item_ends(scan) if scan.marks else []
     if len(ends) < 2:
         return []
     plain = scan.plain

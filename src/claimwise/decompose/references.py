@@ -19,6 +19,7 @@ from claimwise.decompose.clauses import (
     guess_finite,
     is_plural,
     may_be_verb,
+    read_second_token,
     read_tokens,
     subject_text,
 )
@@ -257,11 +258,11 @@ def _first_word(text: str) -> str:
 
 def _is_bare(rest: str) -> bool:
     """Tell “the company sells”, “the company, …” from “the company Acme”, “the company law”."""
-    lows = [token.low for token in read_tokens(rest)[1:2]]
-    return any(
-        low == "," or low in w.AUXILIARIES or low in w.LINKING_ADVERBS or may_be_verb(low)
-        for low in lows
-    )
+    second = read_second_token(rest)
+    if second is None:
+        return False
+    low = second.low
+    return low == "," or low in w.AUXILIARIES or low in w.LINKING_ADVERBS or may_be_verb(low)
 
 
 def _is_circular(match: re.Match[str], found: Subject) -> bool:

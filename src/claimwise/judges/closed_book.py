@@ -201,9 +201,13 @@ def write_pieces(texts: dict[str, str]) -> str:
     lets through and a model may hand back.
     """
     return "\n".join(
-        _JSON.encode({"id": name, "text": " ".join(neutralise_text(text).split())})
+        f'{{"id": {_JSON.encode(name)}, "text": {_JSON.encode(_clean(text))}}}'
         for name, text in texts.items()
     )
+
+
+def _clean(text: str) -> str:
+    return " ".join(neutralise_text(text).split())
 
 
 def _cut_summary(text: str) -> tuple[str, bool]:

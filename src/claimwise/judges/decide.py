@@ -186,8 +186,8 @@ def _recall(content: frozenset[str], index: EvidenceIndex, positions: Sequence[i
 
 
 def _count_held(content: frozenset[str], index: EvidenceIndex, positions: Sequence[int]) -> int:
-    held = index.sentences[positions[0]].stem_set
-    return len(content & held.union(*(index.sentences[p].stem_set for p in positions[1:])))
+    held = [index.sentences[p].stem_set for p in positions]
+    return len(content & (held[0] if len(held) == 1 else frozenset().union(*held)))
 
 
 def _best_sentence(

@@ -134,6 +134,8 @@ class TextFacts(Facts):
     @lazy
     def context(self) -> frozenset[str]:
         """Its words, and those that its opening pronoun may stand for."""
+        if not self.antecedent:
+            return self.stem_set
         return self.stem_set.union(term.stem for term in self.antecedent)
 
     @lazy

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from hashlib import sha256
@@ -77,7 +77,7 @@ class LlmClient:
         attempts: int = LlmSection().attempts,
         sending: bool = True,
     ) -> None:
-        from claimwise.llm.transport import Deadlines, open_http, parse_url
+        from claimwise.llm.transport import Deadlines, open_http
 
         self.model = model
         self.price = price
@@ -89,7 +89,6 @@ class LlmClient:
         self._gate = ConcurrencyLimiter(concurrency)
         self._budget = Budget(max_cost)
         self._deadlines = Deadlines()
-        self._url = parse_url(endpoint.url)
         self._http = open_http(
             endpoint.url, endpoint.make_headers(), self._deadlines, connections=concurrency
         )
@@ -329,27 +328,28 @@ class LlmClient:
         return msgspec.structs.replace(outcome, reading=clean)
 
     def _post(self, content: bytes) -> RequestOutcome:
-        import httpx2
+        import httpcore2
+
+        from claimwise.llm.transport import FAILED
 
         self._deadlines.start(self._timeout)
         try:
-            with self._http.stream("POST", self._url, content=content) as response:
-                body = _read_body(response.iter_bytes())
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            reply = self._http.post_content(content, longest=_LONGEST_BODY)
+        except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
             code: FailureCode = (
-                "timeout" if isinstance(error, httpx2.TimeoutException) else "connection"
+                "timeout" if isinstance(error, httpcore2.TimeoutException) else "connection"
             )
             return make_failure(code, f"no connection: {error}", again=True)
-        except httpx2.TimeoutException:
+        except httpcore2.TimeoutException:
             told = f"no whole reply within {self._timeout:g} s"
             return make_failure("timeout", told, again=True, sent=True)
-        except (httpx2.HTTPError, httpx2.StreamError) as error:
+        except FAILED as error:
             told = f"{type(error).__name__}: {error}"
             return make_failure("connection", told, again=True, sent=True)
-        if body is None:
+        if reply.body is None:
             told = f"a reply of more than {_LONGEST_BODY >> 20} MiB"
             return make_failure("bad_reply", told, sent=True)
-        return read_response(self._endpoint.wire, response.status_code, response.headers, body)
+        return read_response(self._endpoint.wire, reply.status, reply.headers, reply.body)
 
     def _rest(self, outcome: RequestOutcome, attempt: int) -> bool:
         """Wait before the next attempt; False when the server asks for too long a wait.
@@ -376,16 +376,6 @@ class LlmClient:
         with self._lock:
             for name, number in more.items():
                 self._counts[name] += number
-
-
-def _read_body(parts: Iterable[bytes]) -> bytes | None:
-    """Return a whole body, or None when it is too long: a little of it may unpack to a lot."""
-    body = bytearray()
-    for part in parts:
-        body += part
-        if len(body) > _LONGEST_BODY:
-            return None
-    return bytes(body)
 
 
 def open_client(

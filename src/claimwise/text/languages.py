@@ -32,9 +32,10 @@ def find_language(text: str, words: Collection[str], english: int = 0) -> str | 
         for script, language in _SCRIPTS:
             if script.search(text):
                 return language
-    sure = Counter(name for word in words for name in _load_markers().get(word, ()))
-    if not sure:
+    markers = _load_markers()
+    if markers.keys().isdisjoint(words):  # as most English
         return None
+    sure = Counter(name for word in words for name in markers.get(word, ()))
     shared = Counter(
         name for word in words for name in _load_shared().get(word, ()) if name in sure
     )

@@ -275,9 +275,10 @@ def _drop_false_borders(block: str, borders: list[int]) -> list[int]:
 def _ends_short(block: str, begin: int, border: int) -> bool:
     """Tell whether what ends at a border is an abbreviation, or an ordinal, of some language."""
     tail = block[max(begin, border - _TAIL) : border]
-    if _YEAR_END.search(block, max(0, border - _TAIL), border + 1):
+    ends_in_number = tail.rstrip()[-2:-1].isdigit()
+    if not (_ORDINAL if ends_in_number else compile_abbreviations()).search(tail):
         return False
-    return _ORDINAL.search(tail) is not None or compile_abbreviations().search(tail) is not None
+    return not _YEAR_END.search(block, max(0, border - _TAIL), border + 1)
 
 
 def _skip_marks(block: str, border: int) -> int:
