@@ -8,18 +8,18 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from claimwise.store import Store
-from claimwise.types.rows import Answer, Claim, Item, Label, Labeler, Row, Run, Source
+from claimwise.types.rows import Answer, Claim, Item, Label, Labeler, Row, Run, Source, Verdict
 
 CLAIMS_PER_ITEM = 10
 RUNS = 20
 JUDGE, PERSON = "verifier:bench", "ana"
 DOMAINS = ("billing", "delivery", "returns", "accounts", "hotline")
 _SHARES = (0.4, 0.3, 0.2, 0.098, 0.002)  # of the domains: the last one is rare
-_VERDICTS = ("supported", "unlinked", "contradicted", "overreach", "stale")
+_VERDICTS: tuple[Verdict, ...] = ("supported", "unlinked", "contradicted", "overreach", "stale")
 _VERDICT_SHARES = (0.85, 0.07, 0.04, 0.03, 0.01)
 _WORDS_PER_CLAIM = 12
 _VOCABULARY = 30_000
-_START = datetime(2026, 1, 1)
+_START = datetime.fromisoformat("2026-01-01")
 
 
 def name_word(number: int) -> str:
@@ -97,14 +97,14 @@ def _make_claims(rng: np.random.Generator, run: str, items: int) -> Iterator[Cla
 def _make_labels(rng: np.random.Generator, claims: Sequence[Claim]) -> Iterator[Label]:
     """Yield a judge's label of all but every 50th claim, and a person's of one in 20."""
     count = len(claims)
-    said = rng.choice(_VERDICTS, count, p=_VERDICT_SHARES)
+    said = rng.choice(len(_VERDICTS), count, p=_VERDICT_SHARES).tolist()
     sources, certain = rng.integers(0, 1000, count), rng.random(count)
     labels = []
     for number, claim in enumerate(claims):
         for labeler, day in ((JUDGE, 1), (PERSON, 2)):
             if number % 50 == 0 or (labeler == PERSON and number % 20):
                 continue
-            verdict = str(said[number - (labeler == PERSON)])
+            verdict = _VERDICTS[said[number - (labeler == PERSON)]]
             labels.append(Label(
                 run_id=claim.run_id, item_id=claim.item_id, claim_id=claim.claim_id,
                 claim_text=claim.claim_text, claim_type="factual", verdict=verdict,

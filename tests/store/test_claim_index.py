@@ -48,7 +48,7 @@ def tower() -> list[Record]:
 def test_index_follows_labels_retractions_and_failures(store: Store) -> None:
     load(store, *tower())
     assert look(store) == [(TALL, None, "not_judged", 0), (OLD, None, "not_judged", 0)]
-    ids = dict(store.query("select claim_text, claim_id from claims"))
+    ids: dict[str, str] = dict(store.query("select claim_text, claim_id from claims"))
     place = {"run_id": "r", "item_id": "q", "claim_id": ids[TALL]}
     load(store, {"type": "unscored", **place, "labeler": "verifier:v", "reason": "timeout",
                  "failed_at": DAY.format(1)})  # fmt: skip

@@ -1,2 +1,2 @@
--- The claims that hold the words are looked up once, and kept while the list is walked through.
-m.claim_no + 0 in (select rowid from claim_words where claim_words match :words)
+-- FTS5 would read all that hold a word to ask it of one claim: the claim's own text is looked at.
+(select holds_words(w.claim_text, w.question, :words) from claim_words as w where w.rowid = m.claim_no)
