@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from unittest.mock import patch
 
 import numpy as np
 
-from claimwise.store import Store
+from claimwise.store import Store, list_views, migrations, open_store
+from claimwise.store.claim_index import INDEXED_SINCE
 from claimwise.types.rows import Answer, Claim, Item, Label, Labeler, Row, Run, Source, Verdict
 
 CLAIMS_PER_ITEM = 10
@@ -33,8 +35,19 @@ def name_word(number: int) -> str:
     return word
 
 
+def open_old_store(place: str) -> Store:
+    """Make a store as the claimwise before the index of claims made it."""
+    known, views = migrations.list_migrations(), list_views()
+    older = tuple(view for view in views if view[0] != "indexed_claims")
+    with (
+        patch.object(migrations, "list_migrations", lambda: known[: INDEXED_SINCE - 1]),
+        patch.object(migrations, "list_views", lambda: older),
+    ):
+        return open_store(place, create=True)
+
+
 def fill_claims(store: Store, claims: int) -> None:
-    """Fill a new store, unchecked, as fast as it goes; triggers keep its index as always."""
+    """Fill a new store, unchecked, as fast as it goes."""
     items = claims // (RUNS * CLAIMS_PER_ITEM)
     rng = np.random.default_rng(7)
     domains = rng.choice(DOMAINS, items, p=_SHARES)

@@ -161,6 +161,24 @@ def test_links_that_lead_nowhere_say_so(nowhere: Person, path: str, status: int,
     assert (page.status_code, told.lower() in page.text.lower()) == (status, True), page.text
 
 
+@pytest.mark.each_engine
+def test_hostile_filters_find_nothing_and_break_nothing(hostile: RunningApp) -> None:
+    person = hostile.enter("ada", "adjudicator")
+    texts = (
+        "'; drop table claims; --",
+        '" OR * NEAR(a b)',
+        "a\\' & !b:*",
+        EVIL,
+        "99999999999999999",
+    )
+    for name in ("q", "verdict", "group", "disputed", "judge", "source", "reason", "after", "list"):
+        for text in texts:
+            page = person.web.get("/claims", params={"run": "", name: text})
+            assert page.status_code in (200, 400), (name, text)
+            assert "<script>alert" not in page.text
+            show_answer(person, **{name: text, "claim": text})
+
+
 @pytest.fixture(scope="module")
 def nowhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     """An adjudicator of an app over the hostile run."""

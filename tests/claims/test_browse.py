@@ -21,7 +21,7 @@ JUDGE = {"labeler": "verifier:v1", "labeled_at": "2026-01-02T00:00:00Z"}
 def museum() -> list[Record]:
     """Two runs over three items, with every verdict, a failure and both kinds of disputes."""
     texts = ["Tall tower", "Old tower", "Free entry", "Dogs welcome", "Cats welcome"]
-    records = [
+    return [
         source(), source("other"),
         item("q1", domain="tower", attributes={"channel": "web"}),
         item("q2", query="What is allowed?", stakes="high", domain=None),
@@ -40,7 +40,6 @@ def museum() -> list[Record]:
         {"type": "unscored", "run_id": "r", "item_id": "q2", "claim_text": "Free entry",
          "labeler": "verifier:v1", "failed_at": "2026-01-02T00:00:00Z", "reason": "timeout"},
     ]  # fmt: skip
-    return records
 
 
 FILTERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
