@@ -5,9 +5,9 @@ made as the claimwise before the index made it, and then opened, which migrates 
 Asked for are pages as the server makes them (find, count, fill the template), without HTTP: each
 filter with words from very common to rare, in one run and in all, the first page and the next.
 Rival: what a page without the index would do, the words by LIKE, the verdict from the deciding
-labels, pages by OFFSET; over the same store, contradicted claims of all runs. Asked: p95 under 300 ms on
-SQLite and on PostgreSQL (its default settings; ours in a temporary folder, or --postgres URL, an
-empty database).
+labels, pages by OFFSET; over the same store, contradicted claims of all runs. Asked: p95 under
+300 ms on SQLite and on PostgreSQL (its default settings; ours in a temporary folder, or --postgres
+URL, an empty database).
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from claimwise.store import open_store
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.axe import find_flaws
 from support.copies import StoreCopies, add_demo
-from support.tour import wait_figures
 
 MOST_REQUESTS = 10
 
@@ -41,8 +40,9 @@ def test_start_page_leads_to_the_worst_claims_and_on_to_a_test_case(
     page: Page, running: RunningApp
 ) -> None:
     page.goto(running.url)
-    wait_figures(page)
-    page.get_by_role("link", name="See the worst claims").click()
+    expect(page.locator(".worst-claims li")).to_have_count(5)
+    expect(page.locator(".worst-claims .verdict").first).to_have_text("✗ contradicted")
+    page.get_by_role("link", name="See all unsupported claims").click()
     first = page.locator(".claim").first
     expect(first.locator(".verdict")).to_have_text("✗ contradicted")
     page.get_by_label("Search claims and questions").fill("refund voucher")

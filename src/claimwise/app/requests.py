@@ -21,7 +21,7 @@ import msgspec
 
 from claimwise.accounts.queries import add_event
 from claimwise.accounts.values import Account, Role
-from claimwise.app.links import link_claims, link_group
+from claimwise.app.links import link_answer, link_claims, link_group
 from claimwise.config import Project
 from claimwise.errors import make_printable
 from claimwise.store import Store
@@ -214,7 +214,9 @@ def load_templates() -> Environment:
         loader=DictLoader(texts),
     )
     environment.filters["moment"] = show_moment
-    environment.globals.update(link_claims=link_claims, link_group=link_group)
+    environment.globals.update(
+        link_answer=link_answer, link_claims=link_claims, link_group=link_group
+    )
     return environment
 
 
