@@ -84,18 +84,11 @@ class AnswerClaim(Struct, frozen=True, kw_only=True):
 
 
 class Segment(NamedTuple):
-    """A stretch of the answer: the claims that it belongs to, and those that end with it."""
+    """A stretch of a text: the claims that it belongs to, and those that end with it."""
 
     text: str
     claims: tuple[AnswerClaim, ...]
     ending: tuple[AnswerClaim, ...]
-
-
-class SourcePart(NamedTuple):
-    """A stretch of a source, and the claims whose verdicts rest on it."""
-
-    text: str
-    claims: tuple[AnswerClaim, ...]
 
 
 class AnswerSource(NamedTuple):
@@ -105,7 +98,7 @@ class AnswerSource(NamedTuple):
     title: str | None
     url: str | None
     retrieved: bool
-    parts: list[SourcePart]
+    segments: list[Segment]  # the claims are those whose verdicts rest on them
     cut: bool  # only a part of it is shown
     claims: list[AnswerClaim]
 
@@ -171,7 +164,7 @@ def read_answer(store: Store, run_id: str, item_id: str, sample: int) -> AnswerV
         facts=facts,
         judgement=judgement,
         claims=claims,
-        segments=list(cut_segments(answer, placed)),
+        segments=_cut_segments(answer, [(one.start or 0, one.end or 0, one) for one in placed]),
         unplaced=[one for one in claims if one not in placed],
         sources=[_make_source(row, claims) for row in rows],
         cases=msgspec.convert(made, list[MadeCase], strict=False),
@@ -255,16 +248,17 @@ def _is_placed(claim: AnswerClaim, answer: str) -> bool:
     return start is not None and end is not None and 0 <= start < end <= len(answer)
 
 
-def cut_segments(answer: str, claims: Sequence[AnswerClaim]) -> Iterator[Segment]:
-    """Yield the answer in stretches that belong to the same claims; claims may overlap."""
-    places = [(one.start or 0, one.end or 0, one) for one in claims]
-    edges = sorted({0, len(answer), *(edge for start, end, _ in places for edge in (start, end))})
-    for start, end in pairwise(edges):
-        yield Segment(
-            answer[start:end],
-            tuple(one for begin, stop, one in places if begin <= start and end <= stop),
-            tuple(one for _, stop, one in places if stop == end),
+def _cut_segments(text: str, spans: Sequence[tuple[int, int, AnswerClaim]]) -> list[Segment]:
+    """Cut a text into stretches that belong to the same claims; claims may overlap."""
+    edges = sorted({0, len(text), *(edge for start, end, _ in spans for edge in (start, end))})
+    return [
+        Segment(
+            text[start:end],
+            tuple(one for begin, stop, one in spans if begin <= start and end <= stop),
+            tuple(one for _, stop, one in spans if stop == end),
         )
+        for start, end in pairwise(edges)
+    ]
 
 
 # Places in the sources.
@@ -301,12 +295,7 @@ def _make_source(row: tuple[Any, ...], claims: Sequence[AnswerClaim]) -> AnswerS
     spans = [
         (*span, one) for one in resting if one.deciding and (span := _find_span(one.deciding, text))
     ]
-    edges = sorted({0, len(text), *(edge for start, end, _ in spans for edge in (start, end))})
-    parts = [
-        SourcePart(
-            text[start:end], tuple(one for begin, stop, one in spans if begin <= start < stop)
-        )
-        for start, end in pairwise(edges)
-    ]
     cut = len(source_text or given or "") > _MOST_TEXT
-    return AnswerSource(source_id, title, url, given is not None, parts, cut, resting)
+    return AnswerSource(
+        source_id, title, url, given is not None, _cut_segments(text, spans), cut, resting
+    )

@@ -282,6 +282,11 @@ class SQLiteEngine:
             return StoreError(
                 f"{self.place}: can't be opened; does the folder exist and may you write there?"
             )
+        if "fts5" in str(error):
+            return StoreError(
+                f"{self.place}: the SQLite of this Python has no full-text search (FTS5), which "
+                "finds claims; use another Python, or a PostgreSQL store"
+            )
         return StoreError(f"{self.place}: {error}")
 
     def _describe_full_disk(self) -> str:
