@@ -178,7 +178,7 @@ def _list_options(store: Store, wanted: ClaimFilter, fields: Mapping[str, str]) 
     runs = [("", "All runs"), *((run, form.clean(run)) for run in list_run_ids(store))]
     verdicts = [
         ("", "Any verdict"),
-        (UNSUPPORTED_WORD, "Not supported (any)"),
+        (UNSUPPORTED_WORD, "Not supported"),
         *((name, name.replace("_", " ").capitalize()) for name in _VERDICTS[wanted.judgement]),
         (UNSCORED, "Not scored"),
     ]
