@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -34,6 +34,7 @@ from support.claim_data import JUDGE, PERSON, fill_claims, name_word, open_old_s
 from support.own_postgres import start_postgres
 
 MOST_MS = 300.0
+ENGINES = ("sqlite", "postgresql")
 CLAIMS, QUICK_CLAIMS = 1_000_000, 10_000
 WORDS = (0, 3, 30, 300, 3000)  # by how common they are
 FILTERS: tuple[dict[str, str], ...] = (
@@ -63,21 +64,29 @@ def list_links() -> Iterator[dict[str, str]]:
                 yield {"run": run, "q": name_word(word), **chosen}
 
 
-def make_page(store: Store, fields: dict[str, str]) -> tuple[float, str | None]:
-    """Make a page; return its milliseconds and the link to the next one."""
+class Took(NamedTuple):
+    """Milliseconds by the clock, and of our own processor time, without a database server's."""
+
+    wall: float
+    processor: float
+
+
+def make_page(store: Store, fields: dict[str, str]) -> tuple[Took, str | None]:
+    """Make a page; return how long that took, and the link to the next one."""
     now = datetime.now(UTC).replace(tzinfo=None)
     call = Call(
         store=store, account=Account(account="ada", role="adjudicator", created_at=now),
         project=Project(Path()), now=now, url_path="/claims", query=fields,
     )  # fmt: skip
     start = time.perf_counter()
+    processor = time.process_time()
     page = show_claims(call).body.decode()
-    took = 1000 * (time.perf_counter() - start)
+    took = Took(1000 * (time.perf_counter() - start), 1000 * (time.process_time() - processor))
     marked = page.partition('rel="next" href="/claims?')[2].partition('"')[0]
     return took, marked.replace("&amp;", "&") or None
 
 
-def time_pages(store: Store) -> list[float]:
+def time_pages(store: Store) -> list[Took]:
     make_page(store, {"run": "run-07"})  # templates are read once
     times = []
     for fields in list_links():
@@ -108,9 +117,10 @@ def measure(place: str, claims: int) -> dict[str, Any]:
         pages, rival = time_pages(store), time_rival(store)
     return {
         "pages": len(pages),
-        "median_ms": round(float(np.median(pages)), 1),
-        "p95_ms": round(float(np.percentile(pages, 95)), 1),
-        "max_ms": round(max(pages), 1),
+        "median_ms": round(float(np.median([page.wall for page in pages])), 1),
+        "p95_ms": round(float(np.percentile([page.wall for page in pages], 95)), 1),
+        "max_ms": round(max(page.wall for page in pages), 1),
+        "p95_processor_ms": round(float(np.percentile([p.processor for p in pages], 95)), 1),
         "rival_median_ms": round(float(np.median(rival)), 1),
         "migration_s": round(migrated, 1),
     }
@@ -121,17 +131,21 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_CLAIMS:,} claims")
     parser.add_argument("--claims", type=int, help=f"how many; {CLAIMS:,} by default")
     parser.add_argument("--postgres", help="URL of an empty database")
+    parser.add_argument("--only", choices=ENGINES, help="one database alone")
     given = parser.parse_args()
     claims = given.claims or (QUICK_CLAIMS if given.quick else CLAIMS)
     found: dict[str, Any] = {"claims": claims}
+    engines = [given.only] if given.only else ENGINES
     with ExitStack() as ends:
-        folder = ends.enter_context(tempfile.TemporaryDirectory())
-        found["sqlite"] = measure(f"{folder}/store.db", claims)
-        url = given.postgres or ends.enter_context(start_postgres())
-        found["postgresql"] = measure(url, claims)
-    for engine in ("sqlite", "postgresql"):
-        print(f"{engine}: " + ", ".join(f"{name} {value}" for name, value in found[engine].items()))
-    found["holds"] = all(found[e]["p95_ms"] <= MOST_MS for e in ("sqlite", "postgresql"))
+        for engine in engines:
+            if engine == "sqlite":
+                place = f"{ends.enter_context(tempfile.TemporaryDirectory())}/store.db"
+            else:
+                place = given.postgres or ends.enter_context(start_postgres())
+            found[engine] = measure(place, claims)
+            told = ", ".join(f"{name} {value}" for name, value in found[engine].items())
+            print(f"{engine}: {told}", flush=True)
+    found["holds"] = all(found[engine]["p95_ms"] <= MOST_MS for engine in engines)
     print(json.dumps(found))
 
 

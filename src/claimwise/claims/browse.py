@@ -25,7 +25,7 @@ Dispute = Literal["any", "people", "judge"]
 _SQL = SqlFolder("claimwise.claims")
 _FEW: Final = 10_000  # claims that are sorted at once
 _MOST_COUNTED: Final = 10_000
-_MOST_WALKED: Final = 3_000  # claims that are looked at to count
+_MOST_WALKED: Final = 1_500  # claims that are looked at to count
 _DISPUTES: Final[dict[Dispute, str]] = {"any": "1, 2, 3", "people": "1, 3", "judge": "2, 3"}
 # As in the view indexed_claims: where the verdicts stand in the list.
 _PER_SEVERITY: Final = 5_000
@@ -154,7 +154,9 @@ def find_claims(
         chosen = _cut_page(places, limit, after, before)
     else:
         chosen = _walk(store, search, limit, after, before)
-        found, more_found = _count(store, search) if count else (0, True)
+        found, more_found = len(chosen[0]), chosen[1] or chosen[2]
+        if count and more_found:  # else this page is all there is
+            found, more_found = _count(store, search)
     return _make_page(store, chosen, found, more_found)
 
 
