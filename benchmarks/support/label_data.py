@@ -93,11 +93,9 @@ def fill_store(store: Store, folder: Path, kinds: tuple[type[Row], ...] = ()) ->
         engine.query("pragma foreign_keys = off")
     with duckdb.connect() as db, engine.write():
         for row_type in kinds or tuple(_SELECTS):
-            engine.insert_rows(
-                row_type.table,
-                row_type.__struct_fields__,
-                _rows(db, f"select * from '{folder}/{row_type.kind}.parquet'"),
-            )
+            rows = f"select * from '{folder}/{row_type.kind}.parquet'"
+            columns = [found[0] for found in db.execute(f"describe {rows}").fetchall()]
+            engine.insert_rows(row_type.table, columns, _rows(db, rows))
 
 
 def _rows(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[object, ...]]:

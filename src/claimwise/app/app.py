@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as WebResponse
+from starlette.responses import StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,8 +26,10 @@ from claimwise.accounts.queries import add_event, read_session
 from claimwise.app import (
     adjudication,
     agreement,
+    answers,
     audit,
     calibrations,
+    claims,
     dashboard,
     desk,
     gold_spans,
@@ -51,6 +54,8 @@ from claimwise.store.files import SqlFolder
 PAGES = (
     login,
     dashboard,
+    claims,
+    answers,
     desk,
     guide_pages,
     adjudication,
@@ -391,7 +396,11 @@ def _describe(error: Exception) -> str:
 
 
 def _to_web(response: Response) -> WebResponse:
-    found = WebResponse(response.body, response.status, media_type=None)
+    found = (
+        WebResponse(response.body, response.status, media_type=None)
+        if response.chunks is None
+        else StreamingResponse(response.chunks, response.status, media_type=None)
+    )
     found.headers["content-type"] = response.media_type
     found.headers.update(response.headers)
     for cookie in response.cookies:

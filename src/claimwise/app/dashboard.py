@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from claimwise.agreement.people import measure_people
 from claimwise.agreement.values import Agreement
 from claimwise.app import panels
+from claimwise.app.claims import look_of
 from claimwise.app.figures import Kept, Wanted, read_figures
 from claimwise.app.requests import Call, PageRoute, Response
 from claimwise.app.runs import (
@@ -23,6 +24,9 @@ from claimwise.app.runs import (
 )
 from claimwise.calibration.queries import list_calibrations, name_calibrated_slice
 from claimwise.calibration.values import Standing
+from claimwise.claims.browse import ClaimFilter, ListedClaim, find_claims
+from claimwise.claims.queries import choose_judgement
+from claimwise.claims.values import UNSUPPORTED
 from claimwise.config import Project
 from claimwise.incidents.queries import list_queue, list_standings
 from claimwise.labelling.desk import count_disputes
@@ -34,6 +38,7 @@ from claimwise.store.runs import ListedRun, list_newest_runs
 
 _MOST_ROUNDS: Final = 4
 _MOST_BARS: Final = 8
+_MOST_CLAIMS: Final = 5
 
 
 class RoundTile(NamedTuple):
@@ -91,6 +96,8 @@ def show_dashboard(call: Call) -> Response:
         agreement=people.value if people else None,
         agreement_problem=people.problem if people else "it is being calculated",
         worst=sentences.describe_worst(report) if report else [],
+        worst_claims=_list_worst_claims(call.store, runs[0].run_id),
+        look=look_of,
         systems=list(by_system),
         system=system,
         choices=choices,
@@ -129,6 +136,14 @@ def want_agreement(project: Project, run_id: str) -> Wanted:
         )
 
     return Wanted(("agreement", run_id), run_id, measure)
+
+
+def _list_worst_claims(store: Store, run_id: str) -> list[ListedClaim]:
+    """Return the claims of a run that are not supported, the worst and most certain ones."""
+    wanted = ClaimFilter(
+        run_id=run_id, judgement=choose_judgement(store, run_id), verdicts=UNSUPPORTED
+    )
+    return find_claims(store, wanted, limit=_MOST_CLAIMS, count=False).claims
 
 
 def _list_rounds(call: Call) -> list[RoundTile]:

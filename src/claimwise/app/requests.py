@@ -8,7 +8,7 @@ server's packages, so commands may read a page module's data without the extra.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,6 +21,7 @@ import msgspec
 
 from claimwise.accounts.queries import add_event
 from claimwise.accounts.values import Account, Role
+from claimwise.app.links import link_answer, link_claims, link_group
 from claimwise.config import Project
 from claimwise.errors import make_printable
 from claimwise.store import Store
@@ -55,6 +56,8 @@ class Response:
     media_type: str = "text/html; charset=utf-8"
     headers: dict[str, str] = field(default_factory=dict)
     cookies: list[str] = field(default_factory=list)  # whole Set-Cookie values
+    # A long answer in parts, made in worker threads while it is read; instead of the body.
+    chunks: Iterator[bytes] | None = None
 
 
 class NavLink(NamedTuple):
@@ -67,6 +70,7 @@ class NavLink(NamedTuple):
 
 NAV = (
     NavLink("/", "Overview", "adjudicator"),
+    NavLink("/claims", "Claims", "adjudicator"),
     NavLink("/label", "Label", "labeler"),
     NavLink("/adjudicate", "Adjudicate", "adjudicator"),
     NavLink("/guide", "Guide", "labeler"),
@@ -210,6 +214,9 @@ def load_templates() -> Environment:
         loader=DictLoader(texts),
     )
     environment.filters["moment"] = show_moment
+    environment.globals.update(
+        link_answer=link_answer, link_claims=link_claims, link_group=link_group
+    )
     return environment
 
 

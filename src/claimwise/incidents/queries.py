@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from claimwise.errors import StoreError
 from claimwise.incidents.values import IncidentState
@@ -90,9 +90,24 @@ def find_answer(store: Store, name: str) -> FoundAnswer | None:
         raise StoreError(
             f"{store.place}: {len(found)} answers are called {name!r}; give the full id of one"
         )
-    run_id, item_id, sample, text, count = found[0]
-    if text is None:
+    if found[0][3] is None:
         raise StoreError(f"{store.place}: {name} failed and has no answer to promote")
+    return _gather_answer(store, found[0])
+
+
+def read_stored_answer(store: Store, run_id: str, item_id: str, sample: int) -> FoundAnswer | None:
+    """Return an answer by its key; None where there is none, or its system failed to give one."""
+    found = store.query(
+        "select run_id, item_id, sample, answer_text, context_count from answers "
+        "where run_id = :run_id and item_id = :item_id and sample = :sample "
+        "and answer_text is not null",
+        {"run_id": run_id, "item_id": item_id, "sample": sample},
+    )
+    return _gather_answer(store, found[0]) if found else None
+
+
+def _gather_answer(store: Store, record: tuple[Any, ...]) -> FoundAnswer:
+    run_id, item_id, sample, text, count = record
     key = {"run_id": run_id, "item_id": item_id, "sample": sample}
     of_answer = "where run_id = :run_id and item_id = :item_id and sample = :sample"
     contexts = select_rows(store, Context, of_answer, **key)

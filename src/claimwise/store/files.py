@@ -99,5 +99,14 @@ _VIEWS = SqlFolder("claimwise.store", "sql/views")
 
 
 def list_views() -> tuple[tuple[str, str], ...]:
-    """Return the views in the order in which they build on each other: name, select."""
-    return tuple((name.partition("_")[2], sql) for name, sql in _VIEWS.items())
+    """Return the views in the order in which they build on each other: name, select.
+
+    One on the labels of any way of judging is written once, and holds the rows of all ways.
+    """
+    return tuple((name.partition("_")[2], _write_view(name)) for name in _VIEWS)
+
+
+def _write_view(name: str) -> str:
+    if "{judgement}" not in _VIEWS[name]:
+        return _VIEWS[name]
+    return "\nunion all\n".join(_VIEWS.for_judgement(name, judgement) for judgement in _NAMES)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from claimwise.errors import NewerSchemaError, NotAStoreError
+from claimwise.store.claim_index import INDEXED_SINCE, fill_claim_index
 from claimwise.store.engine import Engine
 from claimwise.store.files import SqlFolder, list_views
 from claimwise.store.proposals import PROPOSED_SINCE, propose_stored_actions
@@ -70,6 +71,8 @@ def apply_migrations(engine: Engine, *, create: bool) -> None:
                     propose_stored_actions(engine)
                 _record(engine, number, name)
         write_views(engine)
+        if version < INDEXED_SINCE <= latest:
+            fill_claim_index(engine)
 
 
 def _record(engine: Engine, number: int, name: str) -> None:

@@ -22,6 +22,7 @@ from claimwise.errors import (
     StoreReplacedError,
 )
 from claimwise.store.engine import BUSY_SECONDS, NO_PARAMS, Params, Record
+from claimwise.store.search_words import holds_words
 
 _BATCH = 20_000
 _STAGING = "staging"
@@ -84,6 +85,7 @@ class SQLiteEngine:
 
     def _configure(self) -> None:
         self._db.create_function("strpos", 2, _strpos, deterministic=True)
+        self._db.create_function("holds_words", 3, holds_words, deterministic=True)
         with self._errors():
             self._db.execute("pragma foreign_keys = on")
             self._db.execute("pragma cache_size = -65536")
@@ -279,6 +281,11 @@ class SQLiteEngine:
         if primary == sqlite3.SQLITE_CANTOPEN:
             return StoreError(
                 f"{self.place}: can't be opened; does the folder exist and may you write there?"
+            )
+        if "fts5" in str(error):
+            return StoreError(
+                f"{self.place}: the SQLite of this Python has no full-text search (FTS5), which "
+                "finds claims; use another Python, or a PostgreSQL store"
             )
         return StoreError(f"{self.place}: {error}")
 

@@ -52,22 +52,8 @@ select
     d.source_id,
     d.covered_text,
     d.reason,
-    case
-        when d.verdict in ('contradicted', 'false') then 0
-        when d.verdict = 'overreach' then 1
-        when d.verdict in ('unlinked', 'unverifiable') then 2
-        when d.verdict = 'stale' then 3
-        when d.verdict is null then 4
-        when d.verdict in ('supported', 'true') then 5
-        else 6
-    end as severity,
-    cast(
-        case
-            when d.label_kind = 'adjudicated' then -3
-            when d.label_kind = 'human' then -2
-            else -coalesce(d.confidence, 0)
-        end as double precision
-    ) as doubt,
+    {severity} as severity,
+    cast({doubt} as double precision) as doubt,
     case
         when o.human_verdicts > 1 and o.adjudicated = 0 then 1
         when d.label_kind <> 'verifier'

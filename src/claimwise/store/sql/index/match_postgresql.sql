@@ -1,0 +1,1 @@
+select claim_no from claim_words where words @@ to_tsquery('simple', :words)
