@@ -87,7 +87,7 @@ def fill_rounds(store: Store) -> None:
 
 STORES: dict[str, tuple[Callable[[Store], None], str]] = {
     "people only": (lambda store: load_runs(store, "ana"), "people"),
-    "people, and a judge on the rest": (lambda store: load_runs(store, "ana", JUDGE, people=29),
+    "people, and a judge on the rest": (lambda store: load_runs(store, "ana", JUDGE, people=27),
                                         "people"),
     "judge only": (lambda store: load_runs(store, JUDGE), "judge_only"),
     "judge, and a labelled round": (fill_rounds, "corrected"),

@@ -200,14 +200,17 @@ class _JudgedRuns:
         found = {}
         for key in self._doubted:
             rows = self._counted[run_id].get(key, {})
-            others = [
-                reading
-                for judge, tables in judges.items()
-                for reading in self._read_judge(judge, run_id, rows, tables.get(key, {}))
-            ]
+            labelled = _complete(rows, people.get(key, {}))
+            others = [*corrected, *([sampled[key]] if key in sampled else [])]
+            # As for the headline: a judge's word counts only where people said too little.
+            if not corrected and not _is_half_labelled(labelled):
+                others += [
+                    reading
+                    for judge, tables in judges.items()
+                    for reading in self._read_judge(judge, run_id, rows, tables.get(key, {}))
+                ]
             found[key] = SliceReadings(
-                people=GateCounts(_complete(rows, people.get(key, {})), *self._counting),
-                others=(*corrected, *([sampled[key]] if key in sampled else []), *others),
+                people=GateCounts(labelled, *self._counting), others=tuple(others)
             )
         return found
 
@@ -279,6 +282,12 @@ class _JudgedRuns:
 
     def _has_card(self) -> bool:
         return self._calibrated == "grounded"
+
+
+def _is_half_labelled(rows: Mapping[str, ItemRow]) -> bool:
+    """Tell whether people labelled at least half of what was asked about some items."""
+    scored = sum(row.units for row in rows.values())
+    return 2 * scored >= scored + sum(row.unscored for row in rows.values()) > 0
 
 
 def _complete(rows: Mapping[str, ItemRow], said: Mapping[str, ItemRow]) -> dict[str, ItemRow]:
