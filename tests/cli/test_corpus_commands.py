@@ -124,7 +124,7 @@ def test_openbook_over_a_pipe_and_over_the_store(
         (("--corpus", "store"), "no store there"),
         (
             ("--corpus", "docs", "--verifier", "x"),
-            "Unknown judge 'x'. Known judges: auto, embedded",
+            "Unknown judge 'x'. Known judges: auto, bespoke-minicheck, embedded",
         ),
         (("--corpus", "docs", "--verifier", "lexical", *JUDGE), "--verifier and --judge"),
         (("--corpus", "docs", "--dry-run"), "--dry-run needs a language model"),
