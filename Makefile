@@ -66,9 +66,10 @@ $(VENV)/.base: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --editable ".[encoder,web]"
 	touch $@
 
+# Not compiled: of the largest packages, tests import a small part.
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/pip install --quiet --editable . --group dev
+	$(BIN)/pip install --quiet --no-compile --editable . --group dev
 	touch $@ $(VENV)/.base
 
 clean:
