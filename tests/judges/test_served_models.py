@@ -12,8 +12,8 @@ import pytest
 
 from claimwise import check
 from claimwise.cli.main import run
-from claimwise.errors import ClaimwiseError
-from claimwise.judges.judge import load_served_judge, load_verifier
+from claimwise.errors import ClaimwiseError, VerifierError
+from claimwise.judges.judge import load_served_judge, load_verifier, read_judge_name
 from claimwise.judges.open_models.served import BESPOKE_MINICHECK, GRANITE_GUARDIAN, LYNX
 from claimwise.llm.parsing import UnparsableError
 from claimwise.llm.token_odds import TokenReply
@@ -213,3 +213,10 @@ def test_what_does_not_go_together_is_refused(
         load_verifier("lynx:vllm:m")
     with pytest.raises(ClaimwiseError, match=r"--judge lynx:vllm:PatronusAI"):
         load_verifier("lynx")
+
+
+@pytest.mark.parametrize("judge", ["lynx:", "lynx:foo", "lynx:vllm:"])
+def test_a_served_judge_needs_provider_and_model(judge: str) -> None:
+    expected = f"'{judge}' names no model behind a server; write lynx:PROVIDER:MODEL"
+    with pytest.raises(VerifierError, match=expected):
+        read_judge_name(judge)

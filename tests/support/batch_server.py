@@ -22,10 +22,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.parser import BytesParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from support.faulty_server import Asked, Reply, make_envelope, read_messages
+from support.local_server import LocalServer
 
 _ROUTE = re.compile(
     r"(?:/v1|/openai(?:/deployments/m)?)/(?P<kind>files|batches|messages/batches|chat/completions|messages)"
@@ -49,7 +50,7 @@ class TakenBatch:
 
 
 @dataclass
-class BatchServer:
+class BatchServer(LocalServer):
     """Serves from a thread; use it as a context."""
 
     reply: Reply
@@ -67,25 +68,9 @@ class BatchServer:
         self.seen: list[str] = []  # every request about batches: "POST /batches"
         self.headers: list[dict[str, str]] = []
         self.lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.owner = self
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.05,), daemon=True
-        )
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def root(self) -> str:
-        """The address without a path."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        server = _Server(("127.0.0.1", 0), _Handler)
+        server.owner = self
+        self.serve(server)
 
     @property
     def paid(self) -> list[str]:

@@ -37,9 +37,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
 from support.clock import FakeClock
+from support.local_server import LocalServer
 
 FAULTS = frozenset(
     {
@@ -82,7 +83,7 @@ def echo(asked: Asked) -> str:
 
 
 @dataclass
-class FaultyServer:
+class FaultyServer(LocalServer):
     """Serves from a thread; use it as a context."""
 
     reply: Reply = echo
@@ -108,27 +109,14 @@ class FaultyServer:
         self._more = threading.Condition()
         self._random = random.Random(self.seed)
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.faulty = self
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.05,), daemon=True
-        )
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+        server = _Server(("127.0.0.1", 0), _Handler)
+        server.faulty = self
+        self.serve(server)
 
     def __exit__(self, *_: object) -> None:
         self.stopped.set()
         self.admit()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def root(self) -> str:
-        """The address without a path."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__exit__()
 
     @property
     def url(self) -> str:

@@ -121,15 +121,17 @@ def command(
                 )
                 _show_truthfulqa(found, client.tally.cost, form)
                 ctx.exit(EXIT_CODES[found.verdict or "trusted"])
+            most = LIMIT if limit is None else limit
             result = probe_judge(
-                judge,
-                n=n,
-                limit=LIMIT if limit is None else limit,
-                seed=seed,
-                concurrency=threads,
-                watch=watch,
+                judge, n=n, limit=most, seed=seed, concurrency=threads, watch=watch
             )
         cost = client.tally.cost
+    _show(result, cost, form)
+    _keep(project, result)
+    ctx.exit(EXIT_CODES[result.verdict])
+
+
+def _show(result: ProbeResult, cost: float | None, form: str) -> None:
     if form == "json":
         print_json(to_probe_document(result, cost=cost))
     else:
@@ -137,8 +139,6 @@ def command(
         click.echo(describe_cost(cost), err=True)
     for warning in result.warnings:
         click.echo(f"warning: {make_printable(warning)}", err=True)
-    _keep(project, result)
-    ctx.exit(EXIT_CODES[result.verdict])
 
 
 def _show_truthfulqa(result: TruthfulQaResult, cost: float | None, form: str) -> None:

@@ -114,10 +114,20 @@ class JudgeName(NamedTuple):
 
 
 def read_judge_name(judge: str) -> JudgeName:
-    """Tell ``JUDGE``, ``JUDGE:MODEL``, ``JUDGE:PROVIDER:MODEL`` and ``PROVIDER:MODEL`` apart."""
+    """Tell ``JUDGE``, ``JUDGE:MODEL``, ``JUDGE:PROVIDER:MODEL`` and ``PROVIDER:MODEL`` apart.
+
+    Raises:
+        VerifierError: the judge asks a model behind a server, and there is no PROVIDER:MODEL.
+    """
     kind, colon, model = judge.partition(":")
     plugin = _find_plugin(kind) if colon else None
     if plugin is not None and plugin.ask_with is not None:
+        provider, _, name = model.partition(":")
+        if not provider or not name.strip():
+            raise VerifierError(
+                f"{judge!r} names no model behind a server; write {kind}:PROVIDER:MODEL, such as "
+                f"{kind}:vllm:NAME"
+            )
         return JudgeName(model=model, served=kind)
     if plugin is not None or not colon:
         return JudgeName(offline=judge)

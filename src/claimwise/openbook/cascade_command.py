@@ -137,56 +137,27 @@ def command(
     """
     check_queue(queue)
     check_target(answer, run_id, judging, again=again)
+    wanted = _Wanted(
+        places=places,
+        corpus_version=corpus_version,
+        how=how,
+        frame=Frame(domain_hint=domain_hint, question=question),
+        verifier=verifier,
+        resplit=not no_resplit,
+        queue=queue,
+        again=again,
+        untrusted_ok=untrusted_ok,
+        form=form,
+    )
     if run_id is not None:
-        wanted = _Wanted(
-            places=places,
-            corpus_version=corpus_version,
-            how=how,
-            frame=Frame(domain_hint=domain_hint, question=question),
-            verifier=verifier,
-            resplit=not no_resplit,
-            queue=queue,
-            again=again,
-            untrusted_ok=untrusted_ok,
-            form=form,
-        )
         _judge_run(run_id, judging, wanted, store)
-    if answer is None:
-        return
-    check_stdin([answer, *map(Path, places)])
-    text = read_text(answer)
-    corpus, warnings = open_corpus(places, corpus_version, store)
-    frame = Frame(domain_hint=domain_hint, question=question)
-    project = current_project()
-    with open_judge_client(judging, project, store) as client:
-        judge, reader = _make_judges(client, judging, verifier)
-        if judging.dry_run:
-            calls = plan_cascade(text, judge, corpus, reader, frame, how=how)
-            print_call_plan(plan_calls(calls, client), form, note=_PLAN_NOTE)
-            return
-        check_trust(project, judge, untrusted_ok=untrusted_ok)
-        if reader is not None:
-            reader.agreement = find_agreement(project, store, reader.labeler)
-        result = cascade_answer(
-            text,
-            judge,
-            corpus,
-            reader or load_verifier(verifier),
-            frame,
-            how=how,
-            resplit=not no_resplit,
-            agreement=find_agreement(project, store, judge.labeler),
-            tally=lambda: client.tally,
-        )
-        spent = describe_spent(client)
-    _show(replace(result, warnings=(*warnings, *result.warnings)), spent, form)
-    if queue is not None:
-        write_answer_queue((claim.text for claim in result.queue), queue, text, frame)
+    if answer is not None:
+        _judge_answer(answer, judging, wanted, store)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Wanted:
-    """What the command line asks for of a stored run."""
+    """What the command line asks for."""
 
     places: tuple[str, ...]
     corpus_version: str | None
@@ -198,6 +169,37 @@ class _Wanted:
     again: bool
     untrusted_ok: bool
     form: str
+
+
+def _judge_answer(answer: Path, judging: JudgeOptions, wanted: _Wanted, store: str | None) -> None:
+    check_stdin([answer, *map(Path, wanted.places)])
+    text = read_text(answer)
+    corpus, warnings = open_corpus(wanted.places, wanted.corpus_version, store)
+    project = current_project()
+    with open_judge_client(judging, project, store) as client:
+        judge, reader = _make_judges(client, judging, wanted.verifier)
+        if judging.dry_run:
+            calls = plan_cascade(text, judge, corpus, reader, wanted.frame, how=wanted.how)
+            print_call_plan(plan_calls(calls, client), wanted.form, note=_PLAN_NOTE)
+            return
+        check_trust(project, judge, untrusted_ok=wanted.untrusted_ok)
+        if reader is not None:
+            reader.agreement = find_agreement(project, store, reader.labeler)
+        result = cascade_answer(
+            text,
+            judge,
+            corpus,
+            reader or load_verifier(wanted.verifier),
+            wanted.frame,
+            how=wanted.how,
+            resplit=wanted.resplit,
+            agreement=find_agreement(project, store, judge.labeler),
+            tally=lambda: client.tally,
+        )
+        spent = describe_spent(client)
+    _show(replace(result, warnings=(*warnings, *result.warnings)), spent, wanted.form)
+    if wanted.queue is not None:
+        write_answer_queue((claim.text for claim in result.queue), wanted.queue, text, wanted.frame)
 
 
 def _judge_run(run_id: str, judging: JudgeOptions, wanted: _Wanted, store: str | None) -> None:

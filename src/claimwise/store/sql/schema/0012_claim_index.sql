@@ -52,7 +52,8 @@ create trigger claim_words_question after update of query on eval_items begin
     where rowid in (select i.claim_no from claim_index as i where i.item_id = new.item_id);
 end;
 
-create view claim_index_refresh as select run_id, item_id, claim_id, judgement from claim_index;
+create view claim_index_refresh as
+select run_id, item_id, claim_id, judgement, 'kept' as may_be from claim_index;
 create trigger claim_index_refreshed instead of insert on claim_index_refresh begin
     insert into claim_index (
         run_id, item_id, claim_id, judgement, claim_rank, verdict, unscored, labeler, source_id, dispute
@@ -73,19 +74,19 @@ create trigger claim_index_refreshed instead of insert on claim_index_refresh be
         dispute = excluded.dispute;
 end;
 -- What is taken back or deleted may leave nothing to list.
-create trigger claim_index_gone instead of delete on claim_index_refresh begin
+create trigger claim_index_gone instead of insert on claim_index_refresh when new.may_be = 'gone' begin
     delete from claim_index
-    where item_id = old.item_id
-        and run_id = old.run_id
-        and claim_id = old.claim_id
-        and judgement = old.judgement
+    where item_id = new.item_id
+        and run_id = new.run_id
+        and claim_id = new.claim_id
+        and judgement = new.judgement
         and not exists (
             select 1
             from indexed_claims as n
-            where n.run_id = old.run_id
-                and n.item_id = old.item_id
-                and n.claim_id = old.claim_id
-                and n.judgement = old.judgement
+            where n.run_id = new.run_id
+                and n.item_id = new.item_id
+                and n.claim_id = new.claim_id
+                and n.judgement = new.judgement
         );
 end;
 create trigger claim_index_claim_in after insert on claims when new.claim_type <> 'non_factual' begin
@@ -98,68 +99,43 @@ create trigger claim_index_claim_out after delete on claims begin
 end;
 create trigger claim_index_label_in after insert on labels begin
     insert into claim_index_refresh
-    values (new.run_id, new.item_id, new.claim_id, 'grounded');
+    values (new.run_id, new.item_id, new.claim_id, 'grounded', 'kept');
 end;
 create trigger claim_index_label_changed after update on labels begin
     insert into claim_index_refresh
-    values (new.run_id, new.item_id, new.claim_id, 'grounded');
+    values (new.run_id, new.item_id, new.claim_id, 'grounded', 'kept');
 end;
 create trigger claim_index_label_out after delete on labels begin
     insert into claim_index_refresh
-    values (old.run_id, old.item_id, old.claim_id, 'grounded');
-    delete from claim_index_refresh
-    where run_id = old.run_id
-        and item_id = old.item_id
-        and claim_id = old.claim_id
-        and judgement = 'grounded';
+    values (old.run_id, old.item_id, old.claim_id, 'grounded', 'gone');
 end;
 create trigger claim_index_closed_label_in after insert on closed_book_labels begin
     insert into claim_index_refresh
-    values (new.run_id, new.item_id, new.claim_id, 'closed_book');
+    values (new.run_id, new.item_id, new.claim_id, 'closed_book', 'kept');
 end;
 create trigger claim_index_closed_label_changed after update on closed_book_labels begin
     insert into claim_index_refresh
-    values (new.run_id, new.item_id, new.claim_id, 'closed_book');
+    values (new.run_id, new.item_id, new.claim_id, 'closed_book', 'kept');
 end;
 create trigger claim_index_closed_label_out after delete on closed_book_labels begin
     insert into claim_index_refresh
-    values (old.run_id, old.item_id, old.claim_id, 'closed_book');
-    delete from claim_index_refresh
-    where run_id = old.run_id
-        and item_id = old.item_id
-        and claim_id = old.claim_id
-        and judgement = 'closed_book';
+    values (old.run_id, old.item_id, old.claim_id, 'closed_book', 'gone');
 end;
 create trigger claim_index_retraction_in after insert on label_retractions begin
     insert into claim_index_refresh
-    values (new.run_id, new.item_id, new.claim_id, new.judgement);
-    delete from claim_index_refresh
-    where run_id = new.run_id
-        and item_id = new.item_id
-        and claim_id = new.claim_id
-        and judgement = new.judgement;
+    values (new.run_id, new.item_id, new.claim_id, new.judgement, 'gone');
 end;
 create trigger claim_index_retraction_out after delete on label_retractions begin
     insert into claim_index_refresh
-    values (old.run_id, old.item_id, old.claim_id, old.judgement);
-    delete from claim_index_refresh
-    where run_id = old.run_id
-        and item_id = old.item_id
-        and claim_id = old.claim_id
-        and judgement = old.judgement;
+    values (old.run_id, old.item_id, old.claim_id, old.judgement, 'gone');
 end;
 create trigger claim_index_failure_in after insert on unscored_claims begin
     insert into claim_index_refresh
-    values (new.run_id, new.item_id, new.claim_id, new.judgement);
+    values (new.run_id, new.item_id, new.claim_id, new.judgement, 'kept');
 end;
 create trigger claim_index_failure_out after delete on unscored_claims begin
     insert into claim_index_refresh
-    values (old.run_id, old.item_id, old.claim_id, old.judgement);
-    delete from claim_index_refresh
-    where run_id = old.run_id
-        and item_id = old.item_id
-        and claim_id = old.claim_id
-        and judgement = old.judgement;
+    values (old.run_id, old.item_id, old.claim_id, old.judgement, 'gone');
 end;
 */
 
