@@ -195,3 +195,17 @@ def test_the_tiers_ask_only_for_features_that_there_are() -> None:
     known |= set(add_encoder({}, np.zeros((1, 3), dtype=np.float32)))
     for model in (combiner.embedded.supports, combiner.embedded.contradicts):
         assert set(model.features) <= known
+
+
+def test_neighbours_are_read_only_where_the_digest_lacks_words() -> None:
+    """A paraphrase may rest on the sentence beside the one that shares its words."""
+    filler = " ".join(
+        f"Clerk number{n} filed paper{n} about cargo{n} on shelf{n}." for n in range(40)
+    )
+    index = EvidenceIndex([make_source(f"{TOWERS} {filler}")])
+    told = weigh_part("Masons built it from red sandstone in 1874.", index)
+    retold = weigh_part("Masons raised a landmark for worshippers in 1874.", index)
+    assert list(index.read_around(told)) == list(told.digest)
+    around = {0, 1, 2}  # the masons' sentence is the second
+    assert not around <= set(retold.digest)
+    assert around <= set(index.read_around(retold))

@@ -13,6 +13,7 @@ import pytest
 
 from claimwise.calibration.correction import correct_run
 from claimwise.calibration.correction_text import describe_correction
+from claimwise.calibration.queries import count_verdicts_by_item
 from claimwise.labelling.draw import draw_round
 from claimwise.labelling.rounds import add_guide
 from claimwise.store import Store, open_store
@@ -165,3 +166,15 @@ def test_a_corrected_rate_speaks_for_the_traffic(store: Store) -> None:
     assert found.high - found.low > plain.high - plain.low
     # As many claims of factor 4 as of factor 1: 2 * (4² + 1²) / (4 + 1)².
     assert "weighted by traffic (design effect 1.36)" in describe_correction(found)
+
+
+def test_only_a_judges_last_verdict_counts(store: Store) -> None:
+    before = count_verdicts_by_item(store, "r", "verifier:one", "grounded")
+    text = next(f"claim {n}" for n in range(3) if SAID["verifier:one"][n])
+    later = {"labeled_at": "2026-11-15T00:00:00Z"}
+    load(
+        store, label("i0", text, "unlinked", labeler="verifier:one", label_kind="verifier", **later)
+    )
+    after = count_verdicts_by_item(store, "r", "verifier:one", "grounded")
+    assert sum(after["i0"].values()) == sum(before["i0"].values()) == 3
+    assert after["i0"].get("supported", 0) == before["i0"]["supported"] - 1

@@ -92,6 +92,8 @@ def test_without_labels_nothing_can_be_said(store: Store) -> None:
         ("At 146 m, the tower in Bonn has not been outgrown since 2001.", False),
         ("At 139 m, the tower in Bonn has been outgrown since 2001.", False),
         ("At 139 m, the tower in Berlin has not been outgrown since 2001.", False),
+        ("At 139 m, the tower in Bonn has not been outgrown.", False),
+        ("At 139 m, the tower in Bonn has not been outgrown since 2001, by 12 m.", False),
     ],
 )
 def test_only_a_faithful_wording_is_probed(text: str, same: bool) -> None:
