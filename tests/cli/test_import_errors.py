@@ -139,7 +139,7 @@ STORED = {
     ),
     "label_by_an_instrument_adjudicated": Bad(
         "labels.jsonl", line_of(Label, labeler="verifier:v1", label_kind="adjudicated"), 1,
-        "label_kind", "adjudicated by verifier:v1", "verifier: verifier:v1 is an instrument",
+        "label_kind", "adjudicated by verifier:v1", "verifier: verifier:v1 is a judge",
     ),
     "answer_changed": Bad(
         "answers.jsonl", line_of(Answer, answer_text="Tea is free."), 1, "answer_text",

@@ -74,4 +74,4 @@ def test_the_rule_on_the_page_is_the_rule() -> None:
     for name, value in (("level", rule.level), ("margin", rule.margin),
                         ("min-claims", rule.min_claims), ("days", rule.days)):  # fmt: skip
         assert f"`--{name}` ({value:g})" in text
-    assert f"surely lies below {rule.people_floor:g}" in text
+    assert f"is clearly below {rule.people_floor:g}" in text

@@ -182,9 +182,9 @@ def test_documents_are_plain_values(compared: Any) -> None:
 
 def test_a_drift_in_words(compared: Any) -> None:
     text = to_text(print_drifts, compared[1], 200)
-    for part in ("faithfulness: 1.000 to 0.760, -0.240", "system + instrument", "evidence", "mix",
+    for part in ("faithfulness: 1.000 to 0.760, -0.240", "system + judge", "evidence", "mix",
                  "whole", "Evidence changed for i00 <i>, i01 <i>, i02 <i> (documents: doc <b>)",
-                 "! No claim was judged by both instruments", "To know more: Let people label",
+                 "! No claim was judged by both judges", "To know more: Let people label",
                  "1 item in new alone", "can't be told apart"):  # fmt: skip
         assert part in text
 

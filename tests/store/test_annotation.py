@@ -419,7 +419,7 @@ def test_instruments_don_t_label_as_people(filled: Store) -> None:
     load(filled, {"type": "labelers", "labeler": "verifier:v", "labeler_kind": "verifier"})
     draw(filled)
     task = take(filled, "verifier:v")
-    with pytest.raises(RefusedError, match="is an instrument"):
+    with pytest.raises(RefusedError, match="is a judge"):
         save_label(filled, task.task_id, "verifier:v", UNLINKED, NOW)
 
 

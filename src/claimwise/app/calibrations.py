@@ -181,7 +181,7 @@ def _draw(one: Calibration) -> dict[str, Any]:
     people = one.people
     kappas = [
         Point("people among themselves", *_ends(people.kappa)),
-        Point("the instrument with each of them", *_ends(people.instrument_kappa)),
+        Point("the judge with each of them", *_ends(people.instrument_kappa)),
     ]
     return {
         "reliability": draw_reliability(bins, title="What scores promise and what holds")

@@ -179,7 +179,7 @@ def _measure_alone(verdicts: Verdicts, approved: str, confidence: float) -> Figu
     for given in verdicts.values():
         scored = sum(count for verdict, count in given.items() if verdict is not None)
         pairs.append((min(scored, given.get(approved, 0.0)), scored, 1))
-    return _measure(Histogram.from_pairs(pairs), confidence, "no instrument made the strata")
+    return _measure(Histogram.from_pairs(pairs), confidence, "no judge made the strata")
 
 
 def _measure_labels(labels: Sequence[StratumLabel], confidence: float) -> Figure:

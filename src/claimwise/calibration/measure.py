@@ -200,7 +200,7 @@ def measure_verdicts(judged: ClaimArrays) -> tuple[VerdictAccuracy, ...]:
                     verdict=verdict,
                     said=int(said.sum()),
                     told=int(told.sum()),
-                    precision=measure_share(judged, told, said, why="the instrument never says it"),
+                    precision=measure_share(judged, told, said, why="the judge never says it"),
                     recall=measure_share(judged, said, told, why="people never say it"),
                 )
             )

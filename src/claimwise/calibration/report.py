@@ -88,7 +88,7 @@ def describe_people(one: Calibration) -> str:
         return "People among themselves: unknown, as no claim has labels of two people."
     return (
         f"On {pluralize(people.claims, 'claim')} that several people labelled: kappa among people "
-        f"{show_figure(people.kappa)}, of the instrument with each of them "
+        f"{show_figure(people.kappa)}, of the judge with each of them "
         f"{show_figure(people.instrument_kappa)}, behind by {show_figure(people.gap)}."
     )
 
@@ -105,7 +105,7 @@ def describe_baseline(one: Calibration) -> str:
         )
     return (
         f"Counting words ({clean(found.labeler)}) on {pluralize(found.claims, 'claim')} that both "
-        f"judged: balanced accuracy {show_figure(found.balanced_accuracy)}, the instrument "
+        f"judged: balanced accuracy {show_figure(found.balanced_accuracy)}, the judge "
         f"{show_figure(found.instrument)}."
     )
 

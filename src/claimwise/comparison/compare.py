@@ -495,7 +495,7 @@ def _find_warnings(
     for told, concerned in titles.items():
         yield (
             f"Others judged the new run ({told}: {', '.join(concerned)}): a change may be drift of "
-            f"the instrument, not of the system; {split}."
+            f"the judge, not of the system; {split}."
         )
     repeated = sum(asked[0][item] != asked[1][item] for item in shared)
     if repeated:

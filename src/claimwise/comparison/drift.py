@@ -1,4 +1,4 @@
-"""Says why a rate moved between two runs: system, evidence, question mix, or instrument.
+"""Says why a rate moved between two runs: system, evidence, question mix, or judge.
 
 `claimwise.comparison.decomposition` has the definitions and the arithmetic; here the store is asked
 who was asked what, whose evidence moved between the corpora, and who judged.
@@ -434,15 +434,15 @@ def _warn(facts: _Facts, unscored: tuple[int, int], rejudged: int, unit: str) ->
     if facts.shared and len(facts.moved) == len(facts.shared):
         yield "The evidence of every shared item changed: system and evidence moved together."
     if instruments.changed and not rejudged:
-        yield "No claim was judged by both instruments: system and instrument moved together."
+        yield "No claim was judged by both judges: system and judge moved together."
     elif instruments.changed and rejudged < _FEW_REJUDGED:
-        yield f"Only {_count(rejudged, unit)} judged by both instruments: its part is hardly known."
+        yield f"Only {_count(rejudged, unit)} judged by both judges: its part is hardly known."
     if instruments.changed and len(instruments.old_side) + len(instruments.new_side) > 2:
-        yield "Several instruments changed at once: their part is that of all of them together."
+        yield "Several judges changed at once: their part is that of all of them together."
     if instruments.differ and not instruments.changed:
         yield (
             f"Others gave {instruments.share:.1%} of the labels: too few to count as a change of "
-            "the instrument."
+            "the judge."
         )
     if any(unscored):
         yield f"Unscored: {unscored[0]:,} in the base, {unscored[1]:,} in the new run; in no part."

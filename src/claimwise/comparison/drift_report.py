@@ -27,8 +27,8 @@ FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 _HEADERS: Final = ("part", "change", "interval", "", "measured on")
 READING: Final = (
     "The parts add up to the whole. Mix: other items were asked. Evidence: what items whose "
-    "evidence changed did beyond the others. Instrument: others judged. System: the rest, on "
-    "items whose evidence did not change."
+    "evidence changed did beyond the others. Judge: others judged the claims. System: the "
+    "rest, on items whose evidence did not change."
 )
 _MOST_SLICES: Final = 10
 
@@ -54,9 +54,14 @@ def judge_part(part: DriftPart) -> str:
     return "clear" if part.is_clear else "unclear"
 
 
+def _name_causes(part: DriftPart) -> list[str]:
+    """Return what people call a part's causes: JSON keeps the name that it has always had."""
+    return ["judge" if cause == "instrument" else cause for cause in part.causes]
+
+
 def describe_blame(drift: Drift) -> str:
     """Say which causes clearly moved the rate."""
-    clear = [" and ".join(part.causes) for part in drift.parts if part.is_clear]
+    clear = [" and ".join(_name_causes(part)) for part in drift.parts if part.is_clear]
     if not clear:
         return "No part is clear: what moved the rate, if anything did, can't be said yet."
     return f"Clear: {', '.join(clear)}."
@@ -94,7 +99,7 @@ def describe_settings(drift: Drift) -> str:
 def _rows(drift: Drift) -> list[list[str]]:
     rows = [
         [
-            " + ".join(part.causes),
+            " + ".join(_name_causes(part)),
             show_change(part.change),
             "exactly" if not part.changed else show_change_interval(part.low, part.high),
             judge_part(part),
@@ -158,7 +163,7 @@ def _print_drift(writer: Writer, drift: Drift) -> None:
     writer.say(describe_blame(drift))
     writer.put_columns(columns)
     for part in drift.parts:
-        writer.say(f"{' + '.join(part.causes)}: {clean(part.basis)}", "dim", indent=2)
+        writer.say(f"{' + '.join(_name_causes(part))}: {clean(part.basis)}", "dim", indent=2)
     weights = _weight_rows(drift)
     if weights:
         writer.skip()

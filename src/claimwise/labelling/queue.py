@@ -502,7 +502,7 @@ def _register_person(store: Store, labeler: str) -> None:
             {"labeler": labeler},
         )
     elif known[0][0] != "human":
-        raise RefusedError(f"{labeler} is an instrument; people label under a name of their own")
+        raise RefusedError(f"{labeler} is a judge; people label under a name of their own")
 
 
 def _to_time(value: Any) -> datetime:

@@ -294,7 +294,7 @@ class IncidentClaim(Row, kw_only=True):
         bool | None, Meta(description="was it wrong? null when nobody and nothing could say")
     ]
     verdict: Annotated[Verdict | None, Meta(description="the verdict, where one was given")] = None
-    labeler: Annotated[Id, Meta(description="who says so: a person or an instrument")]
+    labeler: Annotated[Id, Meta(description="who says so: a person or a judge")]
     reason: Annotated[
         str | None, Meta(description="why; the code of the failure when it is not scored")
     ] = None
@@ -351,7 +351,7 @@ class Guide(Row, kw_only=True):
 
 
 class Labeler(Row, kw_only=True):
-    """A person or an instrument that labels. Registered on first use when not described."""
+    """A person or a judge that labels. Registered on first use when not described."""
 
     table = "labelers"
     kind = "labelers"
@@ -359,9 +359,9 @@ class Labeler(Row, kw_only=True):
 
     labeler: Annotated[Id, Meta(description="person's id, or `verifier:v3`, `judge:…`")]
     labeler_kind: Annotated[LabelerKind, Meta(description="human or verifier")]
-    version: Annotated[str | None, Meta(description="version of the instrument")] = None
-    model: Annotated[str | None, Meta(description="model behind the instrument")] = None
-    prompt_ver: Annotated[str | None, Meta(description="prompt version of the instrument")] = None
+    version: Annotated[str | None, Meta(description="version of the judge")] = None
+    model: Annotated[str | None, Meta(description="model behind the judge")] = None
+    prompt_ver: Annotated[str | None, Meta(description="prompt version of the judge")] = None
 
 
 class Run(Row, kw_only=True):
@@ -661,7 +661,7 @@ class Unscored(Row, kw_only=True):
     judgement: Annotated[
         Judgement, Meta(description="which judgement failed: grounded or closed_book")
     ] = "grounded"
-    labeler: Annotated[Id, Meta(description="the instrument that failed")]
+    labeler: Annotated[Id, Meta(description="the judge that failed")]
     failed_at: Annotated[datetime, Meta(description="when")]
     reason: Annotated[
         Text, Meta(description="short code: timeout, unparsable, truncated, missing_id…")
