@@ -11,7 +11,7 @@ an item share. Claims are drawn as rounds draw them, and the rate is estimated a
 The truth is the system's rate, not that of the run at hand, as in all our intervals.
 
 Rivals, in the same runs: version 0.6.0 (thirds of confidence, Neyman's rule over floors of 20, one
-interval); as many labels drawn at random and no instrument; the instrument alone; Rogan & Gladen's
+interval); as many labels drawn at random and no judge; the judge alone; Rogan & Gladen's
 correction with error rates measured on those random labels, and with error rates that were measured
 in another domain. The variance is that of the estimate around the run's own rate, as a share of
 what labels drawn at random have.
@@ -65,7 +65,7 @@ METHODS = (
     "corrected",
     "0.6.0",
     "labels only",
-    "instrument alone",
+    "judge alone",
     "Rogan-Gladen",
     "other domain's",
 )
@@ -329,7 +329,7 @@ def measure_setting(setting: Setting, runs: int, seed: int) -> dict[str, Measure
         rows = generator.permutation(len(run.items))[: setting.labels]
         alone = count_rate(run.clusters, run.says)
         found["labels only"].append(count_rate(run.clusters[rows], run.supported[rows]))
-        found["instrument alone"].append(alone)
+        found["judge alone"].append(alone)
         own = count_errors(run.supported[rows], run.says[rows])
         found["Rogan-Gladen"].append(rogan_gladen(alone.value, len(run.items), *own))
         other = simulate_run(setting._replace(rate=0.6, items=80), generator, shift=-0.7)
@@ -476,7 +476,7 @@ def check_corrections(results: dict[Setting, dict[str, Measured]], noise: float)
         "few_labels_no_wider_than_labels_only": widths("corrected", few=True)
         < widths("labels only", few=True),
         "instrument_alone_fails": min(
-            found["instrument alone"].coverage for found in results.values()
+            found["judge alone"].coverage for found in results.values()
         ) < 0.5,
         "error_rates_do_not_travel": float(
             np.mean([found["other domain's"].error for found in results.values()])

@@ -297,7 +297,7 @@ def decide(ours: dict[str, Found]) -> dict[str, bool]:
 
 
 def print_table(found: dict[str, Found], answers: int) -> None:
-    print(f"| | calls an answer | CPU ms an answer | {answers} answers at 200 ms | times ideal |")
+    print(f"| | calls per answer | CPU ms per answer | {answers} answers at 200 ms | times ideal |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for name, each in found.items():
         figures = f"{each.cpu_ms:.2f} | {each.wall_s:.2f} s | {each.times:.2f}"
@@ -313,7 +313,7 @@ def compare_with(checkout: Path, python: Path) -> None:
     }
     shares = {name: mine / other for name, (mine, other) in lowest.items()}
     asked = {name: most / OF_0_6_0[name] for name, most in MOST_CPU_MS.items()}
-    print("| CPU ms an answer | this version | 0.6.0 | share | asked |")
+    print("| CPU ms per answer | this version | 0.6.0 | share | asked |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for name, (mine, other) in lowest.items():
         most = f"{asked[name]:.2f}" if name in asked else ""
