@@ -94,7 +94,7 @@ LIMITS = (
     "Other words: a claim that says it in words of its own, as health claims do, is often missed.",
     "Who did what: all words in another order pass for the same.",
     "Negation: a plain “not” is found by comparing sentences; a denial in other words may pass.",
-    "Base rates: probabilities assume that 38 % of claims are supported. Where another share is, "
+    "Base rates: probabilities assume that 38% of claims are supported. Where another share is, "
     "they are off.",
     "English: the encoder reads nothing else. Other languages get the lexical tier, and a warning.",
     "Several places at once: it reads at most four sentences for each sentence of a claim.",
