@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from fcntl import LOCK_EX, flock
 from importlib import import_module
 from itertools import count
@@ -16,7 +18,6 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -24,10 +25,10 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 import claimwise
 from claimwise.accounts import queries
 from claimwise.cli.main import run
-from claimwise.demo import list_demo_files, write_demo
+from claimwise.demo import write_demo
 from claimwise.store import Store, open_store
-from claimwise.transfer import import_files
-from support.copies import EmptyStores, Fill, StoreCopies, add_nothing
+from coverage import Coverage
+from support.copies import EmptyStores, Fill, StoreCopies, add_demo, add_nothing
 from support.watchdog import make_run_folder, make_worker_folder, watch
 
 # A busy machine is no counterexample: speed has tests of its own. `--hypothesis-profile thorough`
@@ -41,6 +42,7 @@ settings.load_profile("claimwise")
 _numbers = count()
 _MEMORY, _DISK = Path("/dev/shm"), Path("/tmp")
 _MEASURED = pytest.StashKey[bool]()
+_MEASURED_SECONDS = 0.1  # of the processor, for each of a test and what is set up for it
 _LEASH = pytest.StashKey[subprocess.Popen[str]]()
 _PRELOADED = [
     "llm.killed", "pipeline.batch_runs", "pipeline.corpus_runs", "pipeline.instruments",
@@ -76,9 +78,10 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTEST_DEBUG_TEMPROOT", None)  # pytest's own folders go there too
 
 
-def _get_coverage(config: pytest.Config) -> Any:
-    """Return what pauses and resumes coverage; None where it is not measured."""
-    return getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+def _get_coverage(config: pytest.Config) -> Coverage | None:
+    """Return what measures coverage; None where it is not measured."""
+    controller = getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    return None if controller is None else controller.cov
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -86,8 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Left out are those whose lines others run too: all variants of a test but the first (in
     tests/store the first on each engine), properties, which run the same lines for every example,
-    the browser, which asks for what tests/app asks for, commands of docs and older versions, and
-    what is marked as unmeasured.
+    the browser, which asks for what tests/app asks for, commands of docs and older versions.
     """
     seen: set[tuple[str, str | None]] = set()
     for item in items:
@@ -98,7 +100,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             key in seen
             or name.startswith(("tests/browser/", "tests/docs/", "tests/recorded/"))
             or is_hypothesis_test(getattr(item, "obj", None))
-            or item.get_closest_marker("unmeasured")
         )
         seen.add(key)
     if _get_coverage(config) is not None:
@@ -109,22 +110,51 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @contextmanager
-def _pause_coverage(config: pytest.Config) -> Iterator[None]:
-    coverage = _get_coverage(config)
-    if coverage is None or not coverage.started:
+def _measure(item: pytest.Item) -> Iterator[None]:
+    """Measure coverage for the first tenth of a second of the processor's time.
+
+    What takes longer repeats itself. In two thirds of all tests everything is measured; the others
+    take most of the time.
+    """
+    coverage = _get_coverage(item.config)
+    if coverage is None or not item.stash[_MEASURED]:
         yield
         return
-    coverage.pause()
+    before = signal.signal(signal.SIGPROF, lambda *_: sys.settrace(None))
+    coverage.start()
+    signal.setitimer(signal.ITIMER_PROF, _MEASURED_SECONDS)
     try:
         yield
     finally:
-        coverage.resume()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        coverage.stop()
+        signal.signal(signal.SIGPROF, before)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Pause coverage for a test by which it is not measured, and for what is set up for it."""
-    with nullcontext() if item.stash[_MEASURED] else _pause_coverage(item.config):
+    """Stop measuring coverage while tests run: :func:`_measure` starts it again."""
+    coverage = _get_coverage(item.config)
+    if coverage is None:
+        return (yield)
+    coverage.stop()
+    try:
+        return (yield)
+    finally:
+        coverage.start()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure what is set up for a test by which coverage is measured."""
+    with _measure(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure a test by which coverage is measured."""
+    with _measure(item):
         return (yield)
 
 
@@ -294,23 +324,23 @@ def copy_store(engine_name: str, store_copies: StoreCopies) -> Callable[[Fill], 
 
 
 @pytest.fixture(scope="session")
-def demo_place(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
+def demo_place(request: pytest.FixtureRequest, store_copies: StoreCopies) -> Iterator[str]:
     """A store with the demo data, on each engine in turn. Read it; don't write to it.
 
-    Tests that write take a copy: ``store_copies.copy(engine, add_demo)``.
+    Tests that write take a copy: ``own_demo``, or ``store_copies.copy(engine, add_demo)``.
     """
-    if request.param == "sqlite":
-        where = str(tmp_path_factory.mktemp("demo") / "demo.db")
-    else:
-        where = new_schema(request.getfixturevalue("postgres_server"))
-    with open_store(where, create=True) as opened:
-        import_files(opened, list_demo_files())
+    where = store_copies.copy(request.param, add_demo)
+    with open_store(where) as opened:
         filled = opened.count_rows()
     yield where
     with open_store(where) as opened:
         assert opened.count_rows() == filled, "a test wrote to the demo store that all tests share"
+
+
+@pytest.fixture
+def own_demo(store_copies: StoreCopies, tmp_path: Path) -> Path:
+    """The demo data as ``claimwise.db`` in the test's folder: its own, to read and write."""
+    return Path(store_copies.copy("sqlite", add_demo)).rename(tmp_path / "claimwise.db")
 
 
 @pytest.fixture
@@ -348,7 +378,7 @@ def written_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def judged_demo(request: pytest.FixtureRequest) -> Path:
+def judged_demo() -> Path:
     """What ``claimwise demo`` makes, and beside it ``printed.txt``. Copy it; don't write to it.
 
     It takes seconds, so the first worker that needs it makes it for all.
@@ -366,7 +396,6 @@ def judged_demo(request: pytest.FixtureRequest) -> Path:
             with (
                 Path("printed.txt").open("w", encoding="utf-8") as printed,
                 redirect_stdout(printed),
-                _pause_coverage(request.config),
             ):
                 assert run(["demo", "demo"]) == 0
             made.rename(place)

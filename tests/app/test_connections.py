@@ -16,9 +16,7 @@ import httpx2
 import pytest
 
 from claimwise.app.connections import ConnectionLimits, RareLog, count_possible_connections
-from claimwise.demo import list_demo_files
 from claimwise.store import open_store
-from claimwise.transfer import import_files
 from support.app_process import AppProcess
 from support.app_server import RunningApp, run_app
 from support.waiting import DEADLINE, wait_until
@@ -146,11 +144,8 @@ def test_connections_beyond_a_number_are_turned_away(
     assert len(told) == 1
 
 
-def test_out_of_descriptors_is_logged_once_and_passes(tmp_path: Path) -> None:
-    place = str(tmp_path / "store.db")
-    with open_store(place, create=True) as store:
-        import_files(store, list_demo_files())
-    with AppProcess(tmp_path, place) as app, ExitStack() as ends:
+def test_out_of_descriptors_is_logged_once_and_passes(own_demo: Path, tmp_path: Path) -> None:
+    with AppProcess(tmp_path, str(own_demo)) as app, ExitStack() as ends:
         pid, url = app.pid, httpx2.URL(app.address)
         assert httpx2.get(url.join("/static/base.css")).status_code == 200, "it is up"
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)

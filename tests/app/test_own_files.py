@@ -10,12 +10,9 @@ from typing import NoReturn
 import pytest
 
 from claimwise.app import requests
-from claimwise.demo import list_demo_files
 from claimwise.labelling import guide
 from claimwise.metrics import catalogue
 from claimwise.store import files as sql_files
-from claimwise.store import open_store
-from claimwise.transfer import import_files
 from support.app_server import run_app
 
 KEPT = (requests.load_templates, catalogue._load_built_in, guide._read_built_in)
@@ -39,17 +36,14 @@ def forgotten() -> Iterator[None]:
 
 @pytest.mark.usefixtures("forgotten")
 def test_pages_need_no_file_after_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = str(tmp_path / "store.db")
-    with open_store(place, create=True) as store:
-        import_files(store, list_demo_files())
     forget_files()
 
     def refuse(package: str) -> NoReturn:
         raise FileNotFoundError(f"{package} is being replaced")
 
-    with run_app(place, tmp_path) as app:
+    with run_app(str(own_demo), tmp_path) as app:
         for module in (requests, sql_files, catalogue, guide):
             assert module.files is files
             monkeypatch.setattr(module, "files", refuse)

@@ -16,11 +16,9 @@ import pytest
 from claimwise.accounts.queries import add_event
 from claimwise.app.pool import StorePool
 from claimwise.app.requests import Refusal
-from claimwise.demo import list_demo_files
 from claimwise.errors import RefusedError, StoreError, StoreReplacedError
 from claimwise.store import Store, open_store
 from claimwise.store.sqlite import SQLiteEngine
-from claimwise.transfer import import_files
 from support.app_server import RunningApp, run_app, utc_now
 from support.waiting import DEADLINE
 
@@ -188,10 +186,10 @@ def open_impatiently(place: str) -> Store:
     return Store(SQLiteEngine(Path(place), create=False, busy_seconds=0))
 
 
-def test_a_locked_store_is_told_in_one_line_and_nothing_is_lost(tmp_path: Path) -> None:
-    place = str(tmp_path / "store.db")
-    with open_store(place, create=True) as store:
-        import_files(store, list_demo_files())
+def test_a_locked_store_is_told_in_one_line_and_nothing_is_lost(
+    own_demo: Path, tmp_path: Path
+) -> None:
+    place = str(own_demo)
     with run_app(place, tmp_path, open_one=open_impatiently) as app:
         admin = app.enter("root", "admin")
         lock = sqlite3.connect(place, isolation_level=None)

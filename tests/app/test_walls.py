@@ -233,7 +233,6 @@ def test_null_characters_are_refused_everywhere(labelling: RunningApp) -> None:
         assert after == before
 
 
-@pytest.mark.unmeasured
 def test_hostile_text_in_every_field_breaks_nothing(labelling: RunningApp) -> None:
     """SQL, markup, template code, control characters: refused or taken as mere text."""
     admin = labelling.enter("root", "admin")

@@ -20,6 +20,7 @@ from support.waiting import DEADLINE
 CHROMIUM = "/usr/bin/chromium"
 QUIET = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--renderer-process-limit=1", "--disable-site-isolation-trials",
     "--disable-component-update", "--disable-sync", "--no-first-run",
 ]  # fmt: skip
 

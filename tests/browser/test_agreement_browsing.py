@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -11,29 +10,28 @@ from playwright.sync_api import expect
 from browser.desk import log_in
 from browser.tabs import LendTab
 from claimwise.accounts.queries import create_account
-from claimwise.demo import list_demo_files
 from claimwise.labelling.guide import read_guide
 from claimwise.labelling.rounds import add_guide
 from claimwise.store import open_store
-from claimwise.transfer import import_files
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.axe import find_flaws
+from support.copies import StoreCopies, add_demo
 from support.tour import wait_figures
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
+def running(
+    store_copies: StoreCopies, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningApp]:
     """The app over the demo data, as if it had been labelled by the built-in guide."""
-    folder = tmp_path_factory.mktemp("agreement")
-    place = str(folder / "store.db")
+    place = store_copies.copy("sqlite", add_demo)
     guide = read_guide("grounded")
-    with open_store(place, create=True) as store:
-        import_files(store, list_demo_files())
+    with open_store(place) as store:
         add_guide(store, guide.version, guide.text, utc_now())
         used = "update labels set guide_version = :version where label_kind = 'human'"
         store.execute_all([(used, {"version": guide.version})])
         create_account(store, "ada", "adjudicator", PASSWORD, utc_now())
-    with run_app(place, Path(folder)) as app:
+    with run_app(place, tmp_path_factory.mktemp("agreement")) as app:
         yield app
 
 

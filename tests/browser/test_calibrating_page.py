@@ -9,19 +9,15 @@ from playwright.sync_api import expect
 from browser.desk import log_in
 from browser.tabs import LendTab
 from claimwise.accounts.queries import create_account
-from claimwise.demo import list_demo_files
 from claimwise.store import open_store
-from claimwise.transfer import import_files
 from support.app_server import PASSWORD, run_app, utc_now
 from support.axe import find_flaws
 
 
-def test_a_button_calibrates(lend_tab: LendTab, tmp_path: Path) -> None:
-    place = str(tmp_path / "store.db")
-    with open_store(place, create=True) as store:
-        import_files(store, list_demo_files())
+def test_a_button_calibrates(lend_tab: LendTab, own_demo: Path, tmp_path: Path) -> None:
+    with open_store(own_demo) as store:
         create_account(store, "ada", "adjudicator", PASSWORD, utc_now())
-    with run_app(place, tmp_path) as app:
+    with run_app(str(own_demo), tmp_path) as app:
         tab = lend_tab()
         page = tab.page
         log_in(page.context, app, "ada")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,12 +15,11 @@ from browser.tabs import LendTab, Tab
 from claimwise.accounts.queries import create_account
 from claimwise.app import agreement, dashboard, runs
 from claimwise.app.figures import FigureStore
-from claimwise.demo import list_demo_files
 from claimwise.run_report import build_report
 from claimwise.store import open_store
-from claimwise.transfer import import_files
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.axe import find_flaws
+from support.copies import StoreCopies, add_demo
 from support.tour import wait_figures
 from support.waiting import DEADLINE
 
@@ -30,13 +28,13 @@ Visit = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
-    folder = tmp_path_factory.mktemp("dashboard")
-    place = str(folder / "store.db")
-    with open_store(place, create=True) as store:
-        import_files(store, list_demo_files())
+def running(
+    store_copies: StoreCopies, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningApp]:
+    place = store_copies.copy("sqlite", add_demo)
+    with open_store(place) as store:
         create_account(store, "maria", "admin", PASSWORD, utc_now())
-    with run_app(place, Path(folder)) as app:
+    with run_app(place, tmp_path_factory.mktemp("dashboard")) as app:
         yield app
 
 

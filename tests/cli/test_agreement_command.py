@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from claimwise.cli.main import run
-from claimwise.demo import list_demo_files
 
 Say = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def say(say_here: Say) -> Say:
+def say(say_here: Say, own_demo: Path) -> Say:
     """Commands in a folder with the demo's data."""
     assert run(["init"]) == 0
-    assert run(["import", *map(str, list_demo_files())]) == 0
     return say_here
 
 

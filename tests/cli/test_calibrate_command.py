@@ -11,18 +11,14 @@ import pytest
 
 from claimwise.calibration.calibrate import calibrate_verifier
 from claimwise.cli.main import run
-from claimwise.demo import list_demo_files
 from claimwise.store import open_store
-from claimwise.transfer import import_files
 
 
 @pytest.fixture
-def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def demo(own_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the demo's store."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    with open_store(tmp_path / "claimwise.db", create=True) as store:
-        import_files(store, list_demo_files())
     return tmp_path
 
 

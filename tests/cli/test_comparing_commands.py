@@ -10,23 +10,22 @@ from pathlib import Path
 import pytest
 
 from claimwise.cli.main import run
-from claimwise.demo import list_demo_files
 from claimwise.store import open_store
-from claimwise.transfer import import_files
 
 Say = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
 def demo(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_demo: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Say:
     """Run a command in a folder with the demo's runs; return exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
     monkeypatch.setenv("COLUMNS", "100")
-    with open_store(tmp_path / "claimwise.db", create=True) as store:
-        import_files(store, list_demo_files())
 
     def call(*arguments: str) -> tuple[int, str, str]:
         capsys.readouterr()

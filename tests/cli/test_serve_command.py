@@ -19,11 +19,9 @@ from claimwise.accounts.queries import list_accounts, read_invite
 from claimwise.app.server import ServeOptions, _count_proxies, bind_socket, serve_app
 from claimwise.cli.main import cli, run
 from claimwise.config import Project
-from claimwise.demo import list_demo_files
 from claimwise.errors import ClaimwiseError, MissingExtraError
 from claimwise.labelling.rounds import list_rounds
 from claimwise.store import open_store
-from claimwise.transfer import import_files
 from support.app_server import utc_now
 from support.waiting import DEADLINE
 
@@ -31,11 +29,8 @@ COMMAND = [sys.executable, "-c", "from claimwise.cli.main import main; main()"]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> str:
-    where = str(tmp_path / "claimwise.db")
-    with open_store(where, create=True) as store:
-        import_files(store, list_demo_files())
-    return where
+def place(own_demo: Path) -> str:
+    return str(own_demo)
 
 
 def start(place: str, *arguments: str) -> tuple[subprocess.Popen[str], list[str]]:

@@ -10,7 +10,6 @@ import pytest
 
 from claimwise.claims.frame import claims_frame
 from claimwise.cli.main import run
-from claimwise.demo import list_demo_files
 from claimwise.labelling.sheets import COLUMN_NAMES
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -27,12 +26,11 @@ def squeeze(text: str) -> list[str]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def desk(own_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the demo's data."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     assert run(["init"]) == 0
-    assert run(["import", *map(str, list_demo_files())]) == 0
     return tmp_path
 
 

@@ -213,7 +213,6 @@ def test_time_grows_with_the_text(joint: str) -> None:
     assert grows_evenly(prepare, 50)
 
 
-@pytest.mark.unmeasured
 def test_a_source_of_ten_megabytes() -> None:
     text = " ".join(FILLER)
     text = " ".join([text] * (10_000_000 // len(text) + 1)) + " A zeppelin landed."

@@ -14,6 +14,7 @@ from claimwise.store import Store, open_store
 from claimwise.transfer import export_store
 from claimwise.types.results import Estimate, MetricTable, Settings
 from small_data import answer, item, label, load, run
+from support.copies import StoreCopies, add_demo
 
 METRICS = load_metrics()
 FAITHFULNESS = METRICS["faithfulness"]
@@ -327,17 +328,14 @@ def _figures(table: MetricTable) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("method", ["wilson", "bootstrap-bca"])
-def test_same_figures_on_every_engine(postgres_place: str, tmp_path: Path, method: str) -> None:
-    from claimwise.demo import list_demo_files
-    from claimwise.transfer import import_files
-
+def test_same_figures_on_every_engine(
+    store_copies: StoreCopies, tmp_path: Path, method: str
+) -> None:
     settings = Settings(method=method, resamples=300)
-    places = [str(tmp_path / "a.db"), postgres_place]
+    places = [store_copies.copy(engine, add_demo) for engine in ("sqlite", "postgresql")]
+    with open_store(places[1]) as store:
+        export_store(store, tmp_path / "parquet", "parquet")
     found = []
-    for place in places:
-        with open_store(place, create=True) as store:
-            import_files(store, list_demo_files())
-            export_store(store, tmp_path / "parquet", "parquet")
     for place in (*places, str(tmp_path / "parquet")):
         with open_store(place) as store:
             found.append(

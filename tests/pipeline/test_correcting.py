@@ -130,7 +130,6 @@ def correct_once(store: Store, seed: int, *rounds: Drawn) -> float:
     return found.value
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "rounds",
     [

@@ -32,7 +32,7 @@ def prepare(place: str) -> None:
 
 def test_writers_and_readers_work_side_by_side(place: str, forking: ForkServerContext) -> None:
     prepare(place)
-    writers, imports = 4, 25
+    writers, imports = 4, 10
     total = writers * imports * workers.LABELS
     with ProcessPoolExecutor(writers + 2, mp_context=forking) as pool:
         reading = [pool.submit(workers.read_until, place, total) for _ in range(2)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,7 +23,8 @@ class CellType(NamedTuple):
     parse: Callable[[str], object]
 
 
-def cell_types(row_type: type[Row]) -> dict[str, CellType]:
+@cache
+def cell_types(row_type: type[Row]) -> Mapping[str, CellType]:
     """Return how the cells of each column of a row type are read."""
     types = column_types(row_type)
     return {
@@ -34,7 +36,7 @@ def cell_types(row_type: type[Row]) -> dict[str, CellType]:
     }
 
 
-def parse_cells(cells: dict[str, str], types: dict[str, CellType]) -> dict[str, Any]:
+def parse_cells(cells: dict[str, str], types: Mapping[str, CellType]) -> dict[str, Any]:
     """Return a record. CSV has no null: an empty cell of an optional field is left out.
 
     A cell that does not look like its type stays a text, for the conversion to complain about.

@@ -8,7 +8,9 @@ from them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime
+from functools import cache
 from types import NoneType
 from typing import (
     Annotated,
@@ -88,7 +90,8 @@ class Row(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     made: ClassVar[tuple[str, ...]] = ()  # columns that follow from others: they never differ alone
 
 
-def column_types(row_type: type[Row]) -> dict[str, type]:
+@cache
+def column_types(row_type: type[Row]) -> Mapping[str, type]:
     """Return the plain Python type of every column: what is left without null and limits."""
     hints = get_type_hints(row_type)
     return {name: _plain_type(hints[name]) for name in row_type.__struct_fields__}
