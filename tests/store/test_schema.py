@@ -152,7 +152,8 @@ def test_views_have_the_columns_of_their_tables(store: Store) -> None:
         ("standing_labels", "labels"),
         ("standing_closed_book_labels", "closed_book_labels"),
     ):
-        assert store.describe(f"select * from {view}") == table_columns(store, table)
+        kept = ["decides"] if "answer" not in table else []
+        assert [*store.describe(f"select * from {view}"), *kept] == table_columns(store, table)
 
 
 def test_views_are_all_there(store: Store) -> None:
@@ -203,7 +204,7 @@ def test_new_migration_is_applied_to_an_old_store(
 # Views of tables that only later migrations make.
 OLD_VIEWS = [
     view
-    for view in list_views()
+    for view in list_views(kept=False)
     if view[0] not in ("retired_answers", "corpus_gold_spans", "deciding_actions", "indexed_claims")
 ]
 
@@ -217,7 +218,7 @@ def test_labels_of_a_store_without_retractions_stand(
     with monkeypatch.context() as old:
         known = migrations.list_migrations()[:3]
         old.setattr(migrations, "list_migrations", lambda: known)
-        old.setattr(migrations, "list_views", lambda: views)
+        old.setattr(migrations, "list_views", lambda **_: views)
         with open_store(new_place, create=True) as store:
             assert "label_retractions" not in tables(store)
             for statement in OLD_ROWS:
@@ -371,7 +372,7 @@ def test_items_of_an_old_store_may_become_unknown(
     with monkeypatch.context() as old:
         known = migrations.list_migrations()[:5]  # those of claimwise 0.7.0
         old.setattr(migrations, "list_migrations", lambda: known)
-        old.setattr(migrations, "list_views", lambda: OLD_VIEWS)
+        old.setattr(migrations, "list_views", lambda **_: OLD_VIEWS)
         with open_store(new_place, create=True) as store:
             for statement in OLD_ROWS:
                 store._engine.execute(statement)
@@ -398,7 +399,7 @@ def test_line_breaks_in_an_old_store_hide_no_gold_span(
     with monkeypatch.context() as old:
         known = migrations.list_migrations()[:9]  # those of claimwise 0.8.0
         old.setattr(migrations, "list_migrations", lambda: known)
-        old.setattr(migrations, "list_views", lambda: OLD_VIEWS)
+        old.setattr(migrations, "list_views", lambda **_: OLD_VIEWS)
         with open_store(new_place, create=True) as store:
             for statement in (*OLD_ROWS, *OLD_SPANS):
                 store._engine.execute(statement)

@@ -396,7 +396,7 @@ def narrow_labels(labels: str | Narrowing) -> tuple[str, dict[str, str]]:
     chosen = labels if isinstance(labels, Narrowing) else _read_policy(labels)
     views = ", ".join(
         f"{view} as (\n{_narrowed(view, sql, chosen)}\n)"
-        for view, sql in list_views()
+        for view, sql in list_views(kept=False)
         if view not in STANDING.values()  # whoever decides, what was taken back does not
     )
     return f"with {views}\n", dict(chosen.params)

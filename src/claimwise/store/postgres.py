@@ -69,6 +69,7 @@ class PostgresEngine:
 
     name = "postgresql"
     writable = True
+    keeps_decisions = True
 
     def __init__(self, url: str, *, create: bool, busy_seconds: float = BUSY_SECONDS) -> None:
         try:
