@@ -17,6 +17,7 @@ from claimwise.store.files import SqlFolder, list_views
 from claimwise.store.proposals import PROPOSED_SINCE, propose_stored_actions
 
 _SCHEMA = SqlFolder("claimwise.store", "sql/schema")
+_WRITING = SqlFolder("claimwise.store", "sql/writing")
 
 _LEDGER = "schema_migrations"
 
@@ -72,6 +73,8 @@ def apply_migrations(engine: Engine, *, create: bool) -> None:
                     propose_stored_actions(engine)
                 _record(engine, number, name)
         write_views(engine)
+        if latest >= KEPT_SINCE:
+            engine.run_script(_WRITING["spec_tables"])  # it goes with the view that it writes to
         if version < KEPT_SINCE <= latest:
             settle_labels(engine)
         if version < INDEXED_SINCE <= latest:
