@@ -10,7 +10,18 @@ import numpy as np
 
 from claimwise.store import Store, list_views, migrations, open_store
 from claimwise.store.claim_index import INDEXED_SINCE
-from claimwise.types.rows import Answer, Claim, Item, Label, Labeler, Row, Run, Source, Verdict
+from claimwise.types.rows import (
+    Answer,
+    Claim,
+    Item,
+    Label,
+    Labeler,
+    Row,
+    Run,
+    Source,
+    Verdict,
+    written_columns,
+)
 
 CLAIMS_PER_ITEM = 10
 RUNS = 20
@@ -37,11 +48,11 @@ def name_word(number: int) -> str:
 
 def open_old_store(place: str) -> Store:
     """Make a store as the claimwise before the index of claims made it."""
-    known, views = migrations.list_migrations(), list_views()
+    known, views = migrations.list_migrations(), list_views(kept=False)
     older = tuple(view for view in views if view[0] != "indexed_claims")
     with (
         patch.object(migrations, "list_migrations", lambda: known[: INDEXED_SINCE - 1]),
-        patch.object(migrations, "list_views", lambda: older),
+        patch.object(migrations, "list_views", lambda **_: older),
     ):
         return open_store(place, create=True)
 
@@ -73,7 +84,7 @@ def fill_claims(store: Store, claims: int) -> None:
 
 def _add(store: Store, kind: type[Row], rows: Sequence[Row] | Iterator[Row]) -> None:
     """Add rows by one statement, as an import does: what triggers do per statement is done once."""
-    columns = kind.__struct_fields__
+    columns = written_columns(kind)
     listed = ", ".join(columns)
     store.execute(f"create temporary table staged as select {listed} from {kind.table} where false")
     store.insert_rows("staged", columns, (tuple(getattr(r, c) for c in columns) for r in rows))

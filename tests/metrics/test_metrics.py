@@ -13,6 +13,7 @@ from claimwise.metrics import Metric, estimate_metric, load_metrics
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_store
 from claimwise.types.results import CitationPolicy
+from claimwise.types.rows import Item
 from small_data import answer, claim, closed_label, item, label, load, run, source
 
 pytestmark = pytest.mark.each_engine
@@ -355,3 +356,20 @@ def test_expected_actions_of_a_run_without_a_log_are_unscored(
 ) -> None:
     load(store, run(), item("a", expected_action="refund(*)"), answer("a"))
     assert measured("expected_actions") == {("a",): (0, 0, 1)}
+
+
+def test_metrics_per_item_have_one_row_per_item_with_its_own_columns(demo_store: Store) -> None:
+    """They are taken as they are: what is added up once more would only hide a second row."""
+    trusted = [metric for metric in METRICS.values() if metric.per_item]
+    assert len(trusted) > 5
+    [(run_id,)] = demo_store.query("select max(run_id) from runs")
+    for metric in trusted:
+        columns = demo_store.describe(metric.sql, {"run_id": run_id})
+        item_columns = [name for name in columns if name in Item.__struct_fields__]
+        differs = " or ".join(f"m.{c} <> i.{c}" for c in item_columns) or "1 = 0"
+        [(rows, items, wrong)] = demo_store.query(
+            "select count(*), count(distinct m.cluster_id), "
+            f"coalesce(sum(case when {differs} then 1 else 0 end), 0) from ({metric.sql}) as m "
+            "join eval_items as i on i.item_id = m.cluster_id", {"run_id": run_id},
+        )  # fmt: skip
+        assert (rows, wrong) == (items, 0), metric.name

@@ -60,14 +60,19 @@ class Finding:
 
 @click.command("doctor", short_help="Check the installation, the settings and the store.")
 @store_option
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="Also work out again which label decides each claim, and correct what is stored.",
+)
 @format_option("text", "json")
 @click.pass_context
-def command(ctx: click.Context, store: str | None, form: str) -> None:
+def command(ctx: click.Context, store: str | None, deep: bool, form: str) -> None:
     """Check the installation, the settings and every rule for the stored data.
 
     Exits with 1 if something is wrong; advice does not count.
     """
-    findings = [_look_at_installation(), *_look_at_project(store)]
+    findings = [_look_at_installation(), *_look_at_project(store, deep=deep)]
     if form == "json":
         print_json({"findings": [asdict(finding) for finding in findings]})
     else:
@@ -106,7 +111,7 @@ def _normalise(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _look_at_project(store: str | None) -> list[Finding]:
+def _look_at_project(store: str | None, *, deep: bool) -> list[Finding]:
     findings = []
     try:
         project = current_project()
@@ -116,6 +121,8 @@ def _look_at_project(store: str | None) -> list[Finding]:
         findings.append(Finding("ok", f"{len(metrics)} metrics"))
         with open_project_store(project, store) as opened:
             findings += _look_at_store(opened)
+            if deep:
+                findings += _look_at_kept(opened)
             findings += _look_at_golden_set(opened, project, metrics)
     except ClaimwiseError as error:
         findings.append(Finding("fault", str(error)))
@@ -156,6 +163,17 @@ def _look_at_store(store: Store) -> list[Finding]:
             Finding("advice", f"the calibration of {labeler} has expired: claimwise calibrate")
         )
     return findings
+
+
+def _look_at_kept(store: Store) -> list[Finding]:
+    """Work out again which labels decide, and what the Claims page lists; correct what differs."""
+    differing = {table: count for table, count in store.settle().items() if count}
+    if not differing:
+        return [Finding("ok", "each claim is decided by the label that the rule names")]
+    shown = ", ".join(f"{count:,} rows of {table}" for table, count in differing.items())
+    fix = "now corrected" if store.writable else "export the store again"
+    what = f"{shown} did not say which label decides, as if written with triggers off: {fix}"
+    return [Finding("fault", what)]
 
 
 def _look_at_golden_set(

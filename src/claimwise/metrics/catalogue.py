@@ -33,6 +33,7 @@ from claimwise.types.results import Better, CitationPolicy
 _HEADER_LINE = re.compile(r"--\s?(?P<key>[a-z]+)(?: (?P<member>[\w-]+))?:\s*(?P<value>.*)\Z")
 _CONTINUATION = re.compile(r"--\s{2,}(?P<value>\S.*)\Z")
 _REQUIRED = ("title", "meaning", "grain")
+_PER_ITEM = "one row per item"
 _KNOWN = (
     *_REQUIRED,
     "role",
@@ -117,6 +118,7 @@ class Metric:
     better: dict[str | None, Better] = field(default_factory=dict)  # by member of the series
     notes: dict[str, str] = field(default_factory=dict)
     package: str | None = None  # the package that brings it, with its version; None: ours
+    per_item: bool = False  # known to return one row per item, with the item's own columns
 
     def better_for(self, member: str | None) -> Better | None:
         """Return which direction is better, for a member of the series or in general."""
@@ -168,7 +170,11 @@ def _set_policy(metric: Metric, citations: CitationPolicy) -> Metric:
 
 @cache
 def _load_built_in() -> tuple[tuple[str, Metric], ...]:
-    return tuple((metric.name, metric) for metric in _read_folder(BUILT_IN.load()))
+    """Read our own metrics; only of these is it tested that they keep to the grain they name."""
+    return tuple(
+        (metric.name, replace(metric, per_item=metric.grain == _PER_ITEM))
+        for metric in _read_folder(BUILT_IN.load())
+    )
 
 
 def _read_folder(folder: Traversable) -> Iterator[Metric]:

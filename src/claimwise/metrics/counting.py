@@ -210,32 +210,30 @@ def _add_up_items(
 ) -> str:
     """Return the query that adds up each item's units within each slice.
 
-    ``above`` names the clusters whose items are added up instead.
+    ``above`` names the clusters whose items are added up instead. What a metric of ours has added
+    up per item is taken as it is.
     """
     joins: list[str] = []
+    own = columns if metric.per_item else []
     slices = [
-        f"{write_slice(store, name, columns, joins)} as slice_{n}" for n, name in enumerate(by)
+        f"{write_slice(store, name, columns, joins, own=own)} as slice_{n}"
+        for n, name in enumerate(by)
     ]
     cluster = "m.cluster_id"
     if above:
         cluster = f"coalesce({write_cluster(store, above, joins)}, m.cluster_id) as cluster_id"
     scored = "m.scored" if "scored" in columns else "m.denominator"
     asked = "m.asked" if "asked" in columns else scored
-    inner = ", ".join(
-        [
-            *slices,
-            cluster,
-            "sum(m.numerator) as numerator",
-            "sum(m.denominator) as denominator",
-            f"sum({asked}) as asked",
-            f"sum({scored}) as scored",
-        ]
-    )
+    counts = {
+        "numerator": "m.numerator", "denominator": "m.denominator", "asked": asked, "scored": scored
+    }  # fmt: skip
+    rest = f"\nfrom (\n{metric.sql}\n) as m {' '.join(joins)}\n{_LEAVE_OUT_RETIRED}"
+    if metric.per_item and not above:
+        shown = [f"{count} as {name}" for name, count in counts.items()]
+        return f"select {', '.join([*slices, cluster, *shown])}{rest}"
+    sums = [f"sum({count}) as {name}" for name, count in counts.items()]
     groups = ", ".join(str(n + 1) for n in range(len(by) + 1))
-    return (
-        f"select {inner}\nfrom (\n{metric.sql}\n) as m {' '.join(joins)}\n"
-        f"{_LEAVE_OUT_RETIRED}\ngroup by {groups}"
-    )
+    return f"select {', '.join([*slices, cluster, *sums])}{rest}\ngroup by {groups}"
 
 
 def write_counted(metric: Metric) -> str:
@@ -249,10 +247,13 @@ def write_counted(metric: Metric) -> str:
     return "\n".join([*head, "select m.*", "from (", inner, ") as m", _LEAVE_OUT_RETIRED])
 
 
-def write_slice(store: Store, name: str, columns: list[str], joins: list[str]) -> str:
+def write_slice(
+    store: Store, name: str, columns: list[str], joins: list[str], own: Sequence[str] = ()
+) -> str:
     """Return SQL for a slice column as text, adding the join that it needs to ``joins``.
 
-    The rows are ``m``; they have an item in ``cluster_id``, and the columns named.
+    The rows are ``m``; they have an item in ``cluster_id``, and the columns named. Of these,
+    ``own`` are known to be the item's.
 
     Raises:
         MetricError: there is no such column; the message lists those that are.
@@ -260,8 +261,9 @@ def write_slice(store: Store, name: str, columns: list[str], joins: list[str]) -
     # Columns of items and runs win over a metric's own of the same name: they alone have one
     # value per item, on which the way of adding up slices rests.
     if name in Item.__struct_fields__:
-        alias = "i"
-        _join(joins, _ITEMS)
+        alias = "m" if name in own else "i"
+        if alias == "i":
+            _join(joins, _ITEMS)
     elif name in Run.__struct_fields__:
         alias = "r"
         _join(joins, "left join runs as r on r.run_id = :run_id")
@@ -322,8 +324,8 @@ def has_clusters(store: Store, run_id: str, cluster: str | None = None) -> bool:
     if cluster is not None:
         return cluster != NO_CLUSTER
     sql = (
-        "select 1 from answers as a join eval_items as e on e.item_id = a.item_id "
-        "where a.run_id = :run_id and e.cluster_id is not null limit 1"
+        "select 1 from eval_items as e where e.cluster_id is not null and exists (select 1 "
+        "from answers as a where a.run_id = :run_id and a.item_id = e.item_id) limit 1"
     )
     return bool(store.query(sql, {"run_id": run_id}))
 
@@ -396,7 +398,7 @@ def narrow_labels(labels: str | Narrowing) -> tuple[str, dict[str, str]]:
     chosen = labels if isinstance(labels, Narrowing) else _read_policy(labels)
     views = ", ".join(
         f"{view} as (\n{_narrowed(view, sql, chosen)}\n)"
-        for view, sql in list_views()
+        for view, sql in list_views(kept=False)
         if view not in STANDING.values()  # whoever decides, what was taken back does not
     )
     return f"with {views}\n", dict(chosen.params)

@@ -28,6 +28,12 @@ def fill_claim_index(engine: Engine) -> None:
     engine.run_script(_SQL["fill"])
 
 
+def refill_claim_index(engine: Engine) -> None:
+    """Make the index again from what is stored."""
+    engine.execute("delete from claim_index")
+    fill_claim_index(engine)
+
+
 def join_hits(engine_name: str) -> str:
     """Return SQL that looks up rows m of claim_index by numbers h; it ends in a condition."""
     return _SQL[f"join_{engine_name}"]

@@ -28,6 +28,7 @@ class Engine(Protocol):
     name: str
     place: str  # for people: a path, or a URL without its password
     writable: bool
+    keeps_decisions: bool  # whether labels say if they decide; exports of old versions don't
 
     def query(self, sql: str, params: Params = NO_PARAMS) -> list[Record]:
         """Return all rows of one statement."""

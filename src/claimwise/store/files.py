@@ -8,7 +8,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import ClassVar
 
-from claimwise.types.rows import Judgement
+from claimwise.types.rows import ClosedBookLabel, Judgement, Label, written_columns
 
 # What the names in braces stand for, by way of judging. Closed-book labels have neither a
 # confidence nor evidence; of a label ``v`` these are nothing there.
@@ -98,15 +98,36 @@ _FRAGMENTS = SqlFolder("claimwise.store", "sql/fragments")
 _VIEWS = SqlFolder("claimwise.store", "sql/views")
 
 
-def list_views() -> tuple[tuple[str, str], ...]:
+# The columns that views of labels have; which of two decides is their own business.
+_COLUMNS = {
+    f"{{{name}}}": ", ".join(written_columns(row_type))
+    for name, row_type in (("label_columns", Label), ("closed_book_label_columns", ClosedBookLabel))
+}
+
+
+def list_views(*, kept: bool = True) -> tuple[tuple[str, str], ...]:
     """Return the views in the order in which they build on each other: name, select.
 
     One on the labels of any way of judging is written once, and holds the rows of all ways.
+
+    Args:
+        kept: whether each label says if it decides. Else labels are compared to find out: in files
+            of old exports, and where only some labels may decide.
     """
-    return tuple((name.partition("_")[2], _write_view(name)) for name in _VIEWS)
+    views = [(name.partition("_")[2], _write_view(name)) for name in _VIEWS]
+    if kept:
+        return tuple(views)
+    names = dict(views)
+    return tuple(
+        (name, f"select * from computed_{name}" if f"computed_{name}" in names else sql)
+        for name, sql in views
+    )
 
 
 def _write_view(name: str) -> str:
-    if "{judgement}" not in _VIEWS[name]:
-        return _VIEWS[name]
-    return "\nunion all\n".join(_VIEWS.for_judgement(name, judgement) for judgement in _NAMES)
+    sql = _VIEWS[name]
+    if "{judgement}" in sql:
+        return "\nunion all\n".join(_VIEWS.for_judgement(name, judgement) for judgement in _NAMES)
+    for mark, columns in _COLUMNS.items():
+        sql = sql.replace(mark, columns)
+    return sql

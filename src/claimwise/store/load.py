@@ -42,6 +42,7 @@ from claimwise.types.rows import (
     Source,
     Unscored,
     column_types,
+    written_columns,
 )
 
 _ONCE = SqlFolder("claimwise.store", "sql/once")
@@ -196,7 +197,7 @@ def _stage_rows(
         if isinstance(placed.row, Answer):
             propose_row_action(placed.row)
         try:
-            stage.buffer.append(_to_record(engine, placed, stage.times))
+            stage.buffer.append(_to_record(engine, placed, stage))
         except OverflowError:
             _refuse([_beyond_calendar(placed, stage)], paths)
         if len(stage.buffer) >= _BATCH:
@@ -207,7 +208,7 @@ def _stage_rows(
 
 
 def _open_stage(engine: Engine, row_type: type[Row]) -> _Stage:
-    columns = tuple(row_type.__struct_fields__)
+    columns = written_columns(row_type)
     types = column_types(row_type)
     times = tuple(n for n, column in enumerate(columns) if issubclass(types[column], date))
     stage = _Stage(row_type, columns, times)
@@ -219,9 +220,10 @@ def _open_stage(engine: Engine, row_type: type[Row]) -> _Stage:
     return stage
 
 
-def _to_record(engine: Engine, placed: Placed, times: tuple[int, ...]) -> Record:
-    values = [*msgspec.structs.astuple(placed.row), placed.file_no, placed.line_no]
-    for n in times:
+def _to_record(engine: Engine, placed: Placed, stage: _Stage) -> Record:
+    written = msgspec.structs.astuple(placed.row)[: len(stage.columns)]
+    values = [*written, placed.file_no, placed.line_no]
+    for n in stage.times:
         if values[n] is not None:
             values[n] = engine.encode_time(_to_utc(values[n]))
     return tuple(values)

@@ -11,11 +11,13 @@ from datetime import UTC, datetime
 
 from claimwise.errors import NewerSchemaError, NotAStoreError
 from claimwise.store.claim_index import INDEXED_SINCE, fill_claim_index
+from claimwise.store.deciding import KEPT_SINCE, settle_labels
 from claimwise.store.engine import Engine
 from claimwise.store.files import SqlFolder, list_views
 from claimwise.store.proposals import PROPOSED_SINCE, propose_stored_actions
 
 _SCHEMA = SqlFolder("claimwise.store", "sql/schema")
+_WRITING = SqlFolder("claimwise.store", "sql/writing")
 
 _LEDGER = "schema_migrations"
 
@@ -71,6 +73,10 @@ def apply_migrations(engine: Engine, *, create: bool) -> None:
                     propose_stored_actions(engine)
                 _record(engine, number, name)
         write_views(engine)
+        if latest >= KEPT_SINCE:
+            engine.run_script(_WRITING["spec_tables"])  # it goes with the view that it writes to
+        if version < KEPT_SINCE <= latest:
+            settle_labels(engine)
         if version < INDEXED_SINCE <= latest:
             fill_claim_index(engine)
 
@@ -84,7 +90,7 @@ def _record(engine: Engine, number: int, name: str) -> None:
 
 def write_views(engine: Engine) -> None:
     """Define all views, replacing older definitions."""
-    views = list_views()
+    views = list_views(kept=engine.keeps_decisions)
     for name, _ in reversed(views):
         engine.run_script(f"drop view if exists {name};")
     for name, sql in views:

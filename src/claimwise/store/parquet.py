@@ -44,6 +44,7 @@ class ParquetEngine:
     writable = False
 
     def __init__(self, folder: Path) -> None:
+        self.keeps_decisions = True
         self._db = connect_duckdb("a Parquet store")
         self._handles = ExitStack()
         self._paths: dict[str, Path] = {}
@@ -82,6 +83,8 @@ class ParquetEngine:
         with self._errors():
             described = self._db.execute(f"describe select * from read_parquet('{name}')")
             found = {row[0] for row in described.fetchall()}
+            if "decides" in row_type.kept and "decides" not in found:
+                self.keeps_decisions = False
             added = "".join(
                 f", cast(null as {kind}) as {column}"
                 for column, kind in _list_optional(row_type)

@@ -42,6 +42,7 @@ class SQLiteEngine:
 
     name = "sqlite"
     writable = True
+    keeps_decisions = True
 
     def __init__(self, path: Path, *, create: bool, busy_seconds: float = BUSY_SECONDS) -> None:
         self.place = str(path)

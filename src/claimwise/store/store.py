@@ -12,6 +12,8 @@ from typing import Any, Self
 from claimwise.errors import StoreError
 from claimwise.store.breaches import count_breaches
 from claimwise.store.checks import Violation, audit_store
+from claimwise.store.claim_index import refill_claim_index
+from claimwise.store.deciding import count_unsettled, settle_labels
 from claimwise.store.engine import BUSY_SECONDS, NO_PARAMS, Engine, Params, Record
 from claimwise.store.files import list_views
 from claimwise.store.load import LoadCount, load_rows
@@ -88,6 +90,11 @@ class Store:
     def place(self) -> str:
         """Where the store is, fit to be printed."""
         return self._engine.place
+
+    @property
+    def writable(self) -> bool:
+        """Whether rows can be added; Parquet files are written by export alone."""
+        return self._engine.writable
 
     @property
     def schema_version(self) -> int | None:
@@ -187,6 +194,21 @@ class Store:
     def audit(self) -> list[tuple[str, Violation]]:
         """Return stored rows that break a rule, with their tables."""
         return list(audit_store(self._engine))
+
+    def settle(self) -> dict[str, int]:
+        """Work out again which labels decide, and correct the rows that say otherwise.
+
+        Returns:
+            By table, how many did. Those of a read-only store stay as they are.
+        """
+        if not self.writable:
+            return count_unsettled(self._engine)
+        with self.write():
+            found = count_unsettled(self._engine)
+            if any(found.values()):
+                settle_labels(self._engine)
+                refill_claim_index(self._engine)
+        return found
 
     def count_labels_against_guide(self, run_id: str | None = None) -> int:
         """Count the labels, of one run or of all, that break the guide and still stand."""

@@ -64,6 +64,7 @@ def _check_place(start: int | None, end: int | None, text: str | None = None) ->
         raise ValueError("the offsets enclose another number of characters than the text has")
 
 
+_DECIDES = "whether it decides its claim; made by claimwise, leave it out"
 _WORDS = "the text with single spaces where it has others; made by claimwise, leave it out"
 
 
@@ -88,6 +89,14 @@ class Row(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     kind: ClassVar[str]
     key: ClassVar[tuple[str, ...]]
     made: ClassVar[tuple[str, ...]] = ()  # columns that follow from others: they never differ alone
+    kept: ClassVar[
+        tuple[str, ...]
+    ] = ()  # the last columns, where the database fills them by itself
+
+
+def written_columns(row_type: type[Row]) -> tuple[str, ...]:
+    """Return the columns that are written: all but those that the database keeps by itself."""
+    return tuple(name for name in row_type.__struct_fields__ if name not in row_type.kept)
 
 
 @cache
@@ -542,6 +551,7 @@ class Label(Row, kw_only=True):
     table = "labels"
     kind = "labels"
     key = ("run_id", "item_id", "claim_id", "labeler", "labeled_at")
+    kept = ("decides",)
 
     run_id: Annotated[Id, Meta(description="the run")]
     item_id: Annotated[Id, Meta(description="the item")]
@@ -585,6 +595,7 @@ class Label(Row, kw_only=True):
         Text | None,
         Meta(description="overreach: the part of the claim that the span covers"),
     ] = None
+    decides: Annotated[bool | None, Meta(description=_DECIDES)] = None
 
     def __post_init__(self) -> None:
         """Refuse a label of nothing, the place of nothing, and a part of no overreach."""
@@ -601,6 +612,7 @@ class ClosedBookLabel(Row, kw_only=True):
     table = "closed_book_labels"
     kind = "closed_book_labels"
     key = ("run_id", "item_id", "claim_id", "labeler", "labeled_at")
+    kept = ("decides",)
 
     run_id: Annotated[Id, Meta(description="the run")]
     item_id: Annotated[Id, Meta(description="the item")]
@@ -621,6 +633,7 @@ class ClosedBookLabel(Row, kw_only=True):
     inclusion_probability: Annotated[
         Chance | None, Meta(description="chance that the claim was drawn for labelling")
     ] = None
+    decides: Annotated[bool | None, Meta(description=_DECIDES)] = None
 
     def __post_init__(self) -> None:
         """Refuse a label of nothing."""

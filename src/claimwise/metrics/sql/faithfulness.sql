@@ -6,29 +6,27 @@
 -- unit: claim
 -- labels: deciding_labels
 -- better: higher
-with counted as (
-    select c.item_id, count(*) as asked, 0 as scored, 0 as supported
-    from claims as c
-    where c.run_id = :run_id and c.claim_type <> 'non_factual'
-    group by c.item_id
-    union all
-    select
-        d.item_id,
-        0 as asked,
-        count(*) as scored,
-        sum(case when d.verdict = 'supported' then 1 else 0 end) as supported
-    from deciding_labels as d
-    where d.run_id = :run_id
-    group by d.item_id
-)
-
 select
     e.query_type,
     e.stakes,
-    e.item_id as cluster_id,
-    sum(n.supported) as numerator,
-    sum(n.scored) as denominator,
-    sum(n.asked) as asked
-from counted as n
-join eval_items as e on e.item_id = n.item_id
-group by e.query_type, e.stakes, e.item_id
+    c.item_id as cluster_id,
+    coalesce(d.supported, 0) as numerator,
+    coalesce(d.scored, 0) as denominator,
+    c.asked
+from (
+    select item_id, sum(case when claim_type <> 'non_factual' then 1 else 0 end) as asked
+    from claims
+    where run_id = :run_id
+    group by item_id
+) as c
+join eval_items as e on e.item_id = c.item_id
+left join (
+    select
+        item_id,
+        count(*) as scored,
+        sum(case when verdict = 'supported' then 1 else 0 end) as supported
+    from deciding_labels
+    where run_id = :run_id
+    group by item_id
+) as d on d.item_id = c.item_id
+where c.asked > 0 or d.scored > 0

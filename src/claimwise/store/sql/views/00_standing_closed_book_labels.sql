@@ -1,5 +1,5 @@
 -- Every closed-book label that nobody has taken back; see standing_labels.
-select l.*
+select {closed_book_label_columns}
 from closed_book_labels as l
 where not exists (select 1 from label_retractions as n where n.judgement = 'closed_book')
     or not exists (

@@ -1,4 +1,4 @@
--- One row per answer: the label that decides whether it is correct, by the rule of deciding_labels.
+-- One row per answer: the label that decides whether it is correct, by the rule of computed_deciding_labels.
 select l.*
 from candidate_answer_labels as l
 where not exists (

@@ -1,9 +1,11 @@
--- One row per claim: the closed-book label that decides it, by the rule of deciding_labels.
+-- What deciding_labels must hold, by comparing labels: adjudicated before human before verifier (the
+-- kinds sort that way by their names), then the latest, then the labeler's name.
+-- A label decides when there is no better one; claims with one label cost one key look-up.
 select l.*
-from candidate_closed_book_labels as l
+from candidate_labels as l
 where not exists (
     select 1
-    from candidate_closed_book_labels as b
+    from candidate_labels as b
     where b.run_id = l.run_id
         and b.item_id = l.item_id
         and b.claim_id = l.claim_id

@@ -1,11 +1,9 @@
--- One row per claim: the label that decides it. Adjudicated before human before verifier (the
--- kinds sort that way by their names), then the latest, then the labeler's name.
--- A label decides when there is no better one; claims with one label cost one key look-up.
+-- What deciding_closed_book_labels must hold, by the rule of computed_deciding_labels.
 select l.*
-from candidate_labels as l
+from candidate_closed_book_labels as l
 where not exists (
     select 1
-    from candidate_labels as b
+    from candidate_closed_book_labels as b
     where b.run_id = l.run_id
         and b.item_id = l.item_id
         and b.claim_id = l.claim_id
