@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from claimwise.judges.judge import load_verifier
-from claimwise.shards.engines import Engine, run_here
-from claimwise.shards.judging import JudgeSpec
+from claimwise.shards.engines import Engine, HereEngine
+from claimwise.shards.judging import OfflineJudge
 from claimwise.shards.verify import ShardsResult, verify_shards
 from claimwise.store import Store, open_store
 
@@ -57,18 +57,19 @@ def make_files(folder: Path, files: int, answers: int) -> str:
 
 
 def verify(
-    pattern: str, output: Path | str, engine: Engine = run_here, **options: Any
+    pattern: str, output: Path | str, engine: Engine | None = None, **options: Any
 ) -> ShardsResult:
     """Verify files by counting words, the quickest judge."""
     name = options.pop("judge", "overlap")
-    return verify_shards(
-        [pattern],
-        str(output),
-        JudgeSpec(verifier=name),
-        load_verifier(name),
-        engine,
-        **{"run_id": "job", "options": {}, **options},
-    )
+    with engine or HereEngine() as opened:
+        return verify_shards(
+            [pattern],
+            str(output),
+            OfflineJudge(name),
+            load_verifier(name),
+            opened,
+            **{"run_id": "job", "options": {}, **options},
+        )
 
 
 def read_verdicts(store: Store) -> Verdicts:

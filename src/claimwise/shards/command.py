@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -11,9 +11,14 @@ from msgspec import to_builtins
 
 from claimwise.checking.run import VerifyResult
 from claimwise.checking.verify_stored import print_run, verify_stored
-from claimwise.command.grounded import grounding_options
-from claimwise.command.judge import JudgeOptions
-from claimwise.command.options import format_option, print_json, store_option
+from claimwise.command.grounded import grounding_options, make_judge
+from claimwise.command.judge import (
+    JudgeOptions,
+    describe_cost,
+    find_reply_place,
+    open_judge_client,
+)
+from claimwise.command.options import current_project, format_option, print_json, store_option
 from claimwise.command.progress import show_progress
 from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.report.format import pluralize
@@ -22,7 +27,10 @@ from claimwise.shards.places import is_url
 
 if TYPE_CHECKING:
     from claimwise.checking.tasks import Basis
+    from claimwise.judges.judge import Verifier
     from claimwise.measuring.values import Reading
+    from claimwise.shards.engines import Engine
+    from claimwise.shards.judging import JudgeSpec
     from claimwise.shards.values import ShardCounts
     from claimwise.shards.verify import ShardsResult
 
@@ -79,33 +87,90 @@ def command(
     if shards is None:
         verify_stored(run_id, verifier, jobs, again, judging, grounding, store, form)
         return
-    _verify_files(shards, run_id, verifier, again=again, form=form)
+    with choose_files_engine(shards) as engine:
+        files = _Files(shards, engine, run_id or shards.run_id, again=again, form=form)
+        if judging.judge is None:
+            files.verify_offline(verifier)
+        else:
+            files.verify_by_model(judging, grounding, store)
 
 
-def _verify_files(
-    shards: ShardOptions, run_id: str | None, verifier: str, *, again: bool, form: str
-) -> None:
-    from claimwise.judges.judge import load_verifier
+def choose_files_engine(shards: ShardOptions) -> Engine:
+    """Return who works on files; loaded here, since a stored run needs none of it."""
     from claimwise.shards.engines import choose_engine
-    from claimwise.shards.judging import JudgeSpec
-    from claimwise.shards.verify import verify_shards
 
-    engine = choose_engine(shards.engine, shards.workers, shards.address)
-    loaded = load_verifier(verifier)
-    begin = time.monotonic()
-    with show_progress("shards") as watch:
-        result = verify_shards(
-            shards.inputs,
-            str(shards.output),
-            JudgeSpec(verifier=loaded.name),
-            loaded,
-            engine,
-            run_id=run_id or shards.run_id,
-            options=shards.list_settings(),
-            again=again,
-            watch=watch,
-        )
-    print_shards(result, getattr(loaded, "agreement", None), time.monotonic() - begin, form)
+    return choose_engine(shards.engine, shards.workers, shards.address)
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """A command over files: what was asked for, and who works."""
+
+    shards: ShardOptions
+    engine: Engine
+    run_id: str
+    again: bool
+    form: str
+
+    def verify_offline(self, name: str) -> None:
+        from claimwise.judges.judge import load_verifier
+        from claimwise.shards.judging import OfflineJudge
+
+        verifier = load_verifier(name)
+        self._verify(OfflineJudge(verifier.name), verifier)
+
+    def verify_by_model(
+        self, judging: JudgeOptions, grounding: dict[str, Any], store: str | None
+    ) -> None:
+        """Let a language model judge; all workers together keep to its limits and its budget."""
+        from claimwise.shards.judging import ModelJudge
+        from claimwise.shards.sharing import SharedSettings
+
+        project = current_project()
+        with open_judge_client(judging, project, store) as client:
+            place = find_reply_place(project, store)
+            limits = SharedSettings(client.concurrency, judging.max_cost, place, judging.fresh)
+            with self.engine.share(limits) as link:
+                spec = ModelJudge(
+                    options=judging,
+                    grounding=grounding,
+                    section=project.config.llm,
+                    hosts=(client.destination.origin,),
+                    link=link,
+                )
+                result = self._verify(spec, make_judge(client, judging, grounding))
+                billed, unsure = link.call("read_spent")
+            cost = describe_cost(None if client.price is None else billed)
+            perhaps = f", and at most US$ {unsure:,.4f} for requests without a bill"
+            click.echo(f"{cost}{perhaps if unsure else ''}", err=True)
+        _check_replied(result)
+
+    def _verify(self, spec: JudgeSpec, verifier: Verifier) -> ShardsResult:
+        from claimwise.shards.verify import verify_shards
+
+        begin = time.monotonic()
+        with show_progress("shards") as watch:
+            result = verify_shards(
+                self.shards.inputs,
+                str(self.shards.output),
+                spec,
+                verifier,
+                self.engine,
+                run_id=self.run_id,
+                options=self.shards.list_settings(),
+                again=self.again,
+                watch=watch,
+            )
+        agreement = getattr(verifier, "agreement", None)
+        print_shards(result, agreement, time.monotonic() - begin, self.form)
+        return result
+
+
+def _check_replied(result: ShardsResult) -> None:
+    """Fail when a language model was asked and not a single call was answered."""
+    if result.own.unscored and not result.own.judged:
+        codes = ", ".join(f"{code} {count:,}" for code, count in result.own.unscored.items())
+        raise ClaimwiseError(f"No claim got a verdict ({codes}). Run the command again to retry.")
 
 
 def print_shards(result: ShardsResult, agreement: str | None, seconds: float, form: str) -> None:

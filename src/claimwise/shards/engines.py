@@ -9,22 +9,47 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, Protocol, Self
 
 from claimwise.checking.engine import follow_parent
 from claimwise.errors import ClaimwiseError, MissingExtraError
+from claimwise.shards.sharing import (
+    ActorLink,
+    Keeper,
+    KeeperLink,
+    SharedSettings,
+    serve_keeper,
+)
 from claimwise.shards.values import Shard, ShardOutcome
 from claimwise.shards.work import ShardJob, ShardWorker
 
 ATTEMPTS = 4  # at a shard whose worker is lost every time
+_KEEPER_THREADS = 64
 _AHEAD = 2  # shards handed out for each worker, so that none waits for the next
 
 Outcomes = Iterator[tuple[Shard, ShardOutcome]]
-Engine = Callable[[ShardJob, Sequence[Shard]], Outcomes]
+
+
+class Engine(Protocol):
+    """Runs workers. Use it as a context: it may have to join a cluster."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
+        """Verify shards, and yield their outcomes as they come."""
+        ...
+
+    def share(self, settings: SharedSettings) -> AbstractContextManager[KeeperLink]:
+        """Start what the workers of a language model share; yield how they reach it."""
+        ...
+
 
 _workers: dict[str, ShardWorker] = {}  # of this process, by the job's fingerprint
 
@@ -41,15 +66,6 @@ def verify_shard(job: ShardJob, shard: Shard) -> ShardOutcome:
     return _workers[key].verify(shard)
 
 
-def run_here(job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
-    """Verify shards one after the other in this process."""
-    try:
-        for shard in shards:
-            yield shard, verify_shard(job, shard)
-    finally:
-        _workers.clear()
-
-
 def choose_engine(name: str, workers: int | None, address: str | None) -> Engine:
     """Return the engine that the command line names; without a number, one worker per CPU.
 
@@ -57,30 +73,50 @@ def choose_engine(name: str, workers: int | None, address: str | None) -> Engine
         ClaimwiseError: it is not installed.
     """
     if name == "ray":
-        return make_ray_engine(address or "auto", workers)
+        return RayEngine(address or "auto", workers)
     most = workers or os.cpu_count() or 1
-    return run_here if most == 1 else make_process_engine(most)
+    return HereEngine() if most == 1 else ProcessEngine(most)
 
 
-def make_process_engine(workers: int) -> Engine:
-    """Return what verifies shards in so many processes of this machine."""
+class HereEngine:
+    """Verifies shards one after the other in this process."""
 
-    def run(job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _workers.clear()
+
+    def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
+        """Verify shards."""
+        return ((shard, verify_shard(job, shard)) for shard in shards)
+
+    def share(self, settings: SharedSettings) -> AbstractContextManager[KeeperLink]:
+        """Start a keeper in this process."""
+        return serve_keeper(settings)
+
+
+class ProcessEngine(HereEngine):
+    """Verifies shards in processes of this machine."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
+        """Verify shards; those of a lost process are done again."""
         left = deque(shards)
         losses = 0  # pools lost since a shard was last finished
         while left:
             try:
-                for shard, outcome in _run_pool(job, left, workers):
+                for shard, outcome in _run_pool(job, left, self._workers):
                     losses = 0
                     yield shard, outcome
             except BrokenProcessPool:
                 losses += 1
                 if losses >= ATTEMPTS:
-                    yield left[0], ShardOutcome(problem=_describe_lost(left[0]))
-                    left.popleft()
+                    lost = left.popleft()
                     losses = 0
-
-    return run
+                    yield lost, ShardOutcome(problem=_describe_lost(lost))
 
 
 def _run_pool(job: ShardJob, left: deque[Shard], workers: int) -> Outcomes:
@@ -114,31 +150,59 @@ def _describe_lost(shard: Shard) -> str:
     )
 
 
-def make_ray_engine(address: str, workers: int | None) -> Engine:
-    """Return what verifies shards as tasks of a Ray cluster that is there already.
+class RayEngine:
+    """Verifies shards as tasks of a Ray cluster that is there already.
 
     Ray places the tasks, and does those of lost workers and nodes again. Every process of the
     cluster that runs them keeps its judge.
 
+    Args:
+        address: the cluster's.
+        workers: tasks under way at once; None: one per CPU of the cluster.
+
     Raises:
         ClaimwiseError: Ray is not installed.
     """
-    ray: Any
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingExtraError("--engine ray", "ray") from error
 
-    def run(job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
-        mine = _join_cluster(ray, address)
+    def __init__(self, address: str, workers: int | None) -> None:
         try:
-            most = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-            yield from _run_tasks(ray, job, shards, most)
-        finally:
-            if mine:
-                ray.shutdown()
+            import ray
+        except ImportError as error:
+            raise MissingExtraError("--engine ray", "ray") from error
+        self._ray: Any = ray
+        self._address = address
+        self._workers = workers
+        self._joined = False
 
-    return run
+    def __enter__(self) -> Self:
+        self._joined = _join_cluster(self._ray, self._address)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._joined:
+            self._ray.shutdown()
+
+    def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
+        """Verify shards."""
+        most = self._workers or int(self._ray.cluster_resources().get("CPU", 1)) or 1
+        return _run_tasks(self._ray, job, shards, most)
+
+    @contextmanager
+    def share(self, settings: SharedSettings) -> Iterator[KeeperLink]:
+        """Start a keeper as an actor on this node, whose disk may hold the store of replies."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        here = self._ray.get_runtime_context().get_node_id()
+        kept = self._ray.remote(Keeper).options(
+            num_cpus=0,
+            max_concurrency=_KEEPER_THREADS,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(here, soft=False),
+        )
+        actor = kept.remote(settings)
+        try:
+            yield ActorLink(actor)
+        finally:
+            self._ray.kill(actor)
 
 
 def _join_cluster(ray: Any, address: str) -> bool:

@@ -125,7 +125,6 @@ def _refuse_for_runs(rest: dict[str, Any], judging: JudgeOptions) -> None:
     found = {
         "--jobs": rest["jobs"] != 1,
         "--repeats": judging.repeats != 1,
-        "--judge": judging.judge is not None,
         "--dry-run": judging.dry_run,
         "--batch-api": judging.batch_api,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -35,9 +35,11 @@ from claimwise.shards.values import (
     sum_counts,
 )
 from claimwise.shards.work import ShardJob, find_splitter
+from claimwise.types.llm import FailureCode
 from claimwise.types.progress import JudgeProgress, Watch
 
 JOB = "job.json"
+_CALL_FAILURES = frozenset(get_args(FailureCode))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,7 +111,7 @@ def verify_shards(
     work = ShardJob(settings=job.settings, judge=judge, output=output)
     failed: dict[str, str] = {}
     own: list[ShardCounts] = []
-    for shard, outcome in _watch(engine(work, left), planned, left, watch):
+    for shard, outcome in _watch(engine.run(work, left), planned, left, watch):
         if outcome.fatal:
             raise ClaimwiseError(outcome.fatal)
         if outcome.record is None:
@@ -179,13 +181,16 @@ def _decode_job(data: bytes, output: str) -> Job:
 def _is_open(place: OutputPlace, output: str, settings: JobSettings, shard: Shard) -> bool:
     """Tell whether a file is still to be verified: it is new, it has changed, or the job has.
 
-    A file that was only touched or moved is recognised by its content.
+    A file that was only touched or moved is recognised by its content. One with claims that a
+    language model was asked about without a reply is asked again; replies that came are kept.
 
     Raises:
         ClaimwiseError: another file of that name has been verified.
     """
     record = _read_record(place, shard.folder)
     if record is None or record.job != settings.fingerprint:
+        return True
+    if not _CALL_FAILURES.isdisjoint(record.counts.unscored):
         return True
     if record.file == shard.file or record.sha256 == hash_input(shard.file):
         return False
