@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -23,6 +23,7 @@ from claimwise.config import LlmSection
 from claimwise.errors import LlmError
 from claimwise.llm import limits
 from claimwise.llm.client import make_key, open_client, stop_on_interrupt
+from claimwise.llm.limits import ConcurrencyLimiter
 from claimwise.llm.outcomes import read_retry_after
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import load_prompt
@@ -254,7 +255,8 @@ def test_retry_after_holds_for_every_call(connect: Opener, monkeypatch: pytest.M
         client = connect(server)
         with ThreadPoolExecutor(4) as pool:
             asked = [pool.submit(client.ask, make_call("first"))]
-            wait_until(lambda: client._gate._open_at > clock.now, "the gate is closed")
+            gate = cast(ConcurrencyLimiter, client._gate)
+            wait_until(lambda: gate._open_at > clock.now, "the gate is closed")
             asked += [pool.submit(client.ask, make_call(str(n))) for n in range(3)]
             seen = clock.looks
             wait_until(lambda: clock.looks > seen + 20, "all have looked whether it is open")

@@ -592,13 +592,18 @@ _own: list[Callable[[Any], Any]] = []  # what judges in a worker
 
 
 def _start_worker(worker: Callable[[Any], Any]) -> None:
-    """Take over what judges; leave interrupts to the parent, and go when it is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Take over what judges; see :func:`follow_parent`."""
     _own[:] = [worker]
-    threading.Thread(target=_follow_parent, daemon=True).start()
+    follow_parent()
 
 
-def _follow_parent() -> None:
+def follow_parent() -> None:
+    """Leave interrupts to the process that started this one, and go when it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()

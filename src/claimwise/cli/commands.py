@@ -23,7 +23,7 @@ HEADINGS = {
             "Check one answer against its sources, claim by claim.",
         ),
         "verify": CommandEntry(
-            "claimwise.checking.verify_command", "Judge every claim of a stored run."
+            "claimwise.shards.command", "Judge every claim of a stored run, or of files."
         ),
         "factcheck": CommandEntry(
             "claimwise.fact_check.command", "Check facts against what a language model knows."

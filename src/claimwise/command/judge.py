@@ -276,7 +276,7 @@ def _choose_client(
             "--batch-api keeps replies in a store, and there is none here: run `claimwise init`, "
             "or name one with --store"
         )
-    place = str(_find_place(store) or project.store_place)
+    place = find_reply_place(project, store)
     return partial(
         BatchClient,
         folder=find_batch_folder(place, project),
@@ -368,6 +368,12 @@ def _open_cache(project: Project, store: str | None, *, fresh: bool) -> StoredRe
         if given:
             raise
         return None
+
+
+def find_reply_place(project: Project, store: str | None) -> str:
+    """Return the store that keeps replies: a URL, or a path that holds wherever one stands."""
+    place = str(_find_place(store) or project.store_place)
+    return place if "://" in place else str(Path(place).absolute())
 
 
 def _find_place(store: str | None) -> str | None:

@@ -19,7 +19,7 @@ import msgspec
 
 from claimwise.config import LlmSection
 from claimwise.errors import LlmError, make_printable
-from claimwise.llm.limits import Budget, ConcurrencyLimiter
+from claimwise.llm.limits import Budget, CallLimiter, ConcurrencyLimiter, CostLimiter
 from claimwise.llm.outcomes import RequestOutcome, make_failure, read_response
 from claimwise.llm.pricing import FREE, cost_tokens, estimate_tokens, find_price
 from claimwise.llm.providers import Destination, Endpoint, find_endpoint
@@ -76,6 +76,8 @@ class LlmClient:
         timeout: float = LlmSection().timeout,
         attempts: int = LlmSection().attempts,
         sending: bool = True,
+        limiter: CallLimiter | None = None,
+        budget: CostLimiter | None = None,
     ) -> None:
         from claimwise.llm.transport import Deadlines, open_http
 
@@ -86,8 +88,9 @@ class LlmClient:
         self._cache = cache
         self._timeout = min(_LONGEST_TIMEOUT, timeout)  # in this order “nan” is not the least
         self._attempts = attempts
-        self._gate = ConcurrencyLimiter(concurrency)
-        self._budget = Budget(max_cost)
+        # Clients in several processes share these.
+        self._gate: CallLimiter = limiter or ConcurrencyLimiter(concurrency)
+        self._budget: CostLimiter = budget or Budget(max_cost)
         self._deadlines = Deadlines()
         self._http = open_http(
             endpoint.url, endpoint.make_headers(), self._deadlines, connections=concurrency

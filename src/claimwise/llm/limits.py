@@ -4,9 +4,61 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Protocol
 
 _START = 64  # calls at once before anything is known of the server; a lower limit holds at once
 _GIVE = 1e-9  # of a US$: sums of floats
+
+
+class CallLimiter(Protocol):
+    """Lets calls in: as many as the server takes, for one client or for several together."""
+
+    @property
+    def limit(self) -> int:
+        """How many calls may be under way now."""
+        ...
+
+    def enter(self) -> float | None:
+        """Wait for a place; return the time of entry, or None when the client was stopped."""
+        ...
+
+    def leave(self, entered: float, *, overloaded: bool, replied: bool) -> None:
+        """Give a place back, and say how the server did."""
+        ...
+
+    def pause(self, seconds: float) -> None:
+        """Let nobody in for a while."""
+        ...
+
+    def stop(self) -> None:
+        """Send everybody who waits away."""
+        ...
+
+
+class CostLimiter(Protocol):
+    """Keeps cost below a ceiling, for one client or for several together."""
+
+    @property
+    def billed(self) -> float:
+        """What replies have cost."""
+        ...
+
+    @property
+    def unsure(self) -> float:
+        """What requests without a bill may have cost."""
+        ...
+
+    def reserve(self, worst: float, *, wait: bool = True) -> bool:
+        """Set money aside; False: there is none, or none yet and nobody is to ``wait``."""
+        ...
+
+    def settle(self, worst: float, cost: float | None) -> None:
+        """Replace what was set aside by the cost; None: there may have been one."""
+        ...
+
+    def stop(self) -> None:
+        """Let everybody who waits go."""
+        ...
 
 
 class ConcurrencyLimiter:
@@ -32,14 +84,19 @@ class ConcurrencyLimiter:
         """How many calls may be under way now."""
         return int(self._limit)
 
-    def enter(self) -> float | None:
-        """Wait for a place; return the time of entry, or None when the client was stopped."""
+    def enter(self, *, wait: bool = True) -> float | None:
+        """Wait for a place; return the time of entry, or None when the client was stopped.
+
+        Without ``wait``, None also says that there is no place now.
+        """
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
                 if now >= self._open_at and self._inside < self.limit:
                     self._inside += 1
                     return now
+                if not wait:
+                    return None
                 self._changed.wait(self._open_at - now if now < self._open_at else None)
         return None
 
@@ -84,6 +141,10 @@ class Budget:
         self._stopped = False
         self._changed = threading.Condition()
 
+    def can_afford(self, worst: float) -> bool:
+        """Tell whether there would be enough if nothing that is set aside were billed."""
+        return worst <= self._ceiling - self.billed - self.unsure + _GIVE
+
     def reserve(self, worst: float, *, wait: bool = True) -> bool:
         """Set money aside; False: there is none.
 
@@ -91,10 +152,9 @@ class Budget:
         """
         with self._changed:
             while not self._stopped:
-                left = self._ceiling - self.billed - self.unsure + _GIVE
-                if worst > left:
+                if not self.can_afford(worst):
                     return False
-                if worst <= left - self._set_aside:
+                if self.can_afford(worst + self._set_aside):
                     self._set_aside += worst
                     return True
                 if not wait:

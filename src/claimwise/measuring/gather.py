@@ -113,6 +113,30 @@ def _read_file(
     limit: int | None,
     found: ReadAnswers,
 ) -> None:
+    for trace in _stream_file(path, chosen, options, found):
+        found.traces.append(trace)
+        if limit is not None and len(found.traces) >= limit:
+            return
+
+
+def stream_answers(
+    path: Path, found: ReadAnswers, *, reader: str | None = None, options: Mapping[str, str]
+) -> Iterator[Trace]:
+    """Yield the answers of one file, however many; what else is in it goes to ``found``.
+
+    Raises:
+        InputError: no reader knows the file, or it can't be read to its end.
+        ClaimwiseError: there is no such reader.
+    """
+    chosen = choose_reader(path, "traces", reader)
+    if chosen is None:
+        raise refuse(path, _UNKNOWN, _KNOWN)
+    return _stream_file(path, chosen, options, found)
+
+
+def _stream_file(
+    path: Path, chosen: ChosenReader, options: Mapping[str, str], found: ReadAnswers
+) -> Iterator[Trace]:
     found.readers[chosen.entry.name] = None
     for _, record in chosen.reader.read(path, options):
         if isinstance(record, Recognised):
@@ -120,9 +144,7 @@ def _read_file(
         elif isinstance(record, Dropped):
             found.dropped[record.what] += record.count
         elif isinstance(record, Trace):
-            found.traces.append(_complete(record))
-            if limit is not None and len(found.traces) >= limit:
-                return
+            yield _complete(record)
         elif isinstance(record, Problem):
             found.problems.append(record)
 

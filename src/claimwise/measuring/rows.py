@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -83,9 +83,9 @@ def make_runs(
     now = now or datetime.now(UTC)
     found = []
     for own_name, answers in by_system.items():
-        made = f"{_slug(own_name)}-{_hash_answers(answers)[:8]}"
-        several = len(by_system) > 1
-        chosen = made if run_id is None else f"{run_id}-{_slug(own_name)}" if several else run_id
+        slug, several = make_slug(own_name), len(by_system) > 1
+        made = f"{slug}-{_hash_answers(answers)[:8]}"
+        chosen = made if run_id is None else f"{run_id}-{slug}" if several else run_id
         models = {trace.model for trace in answers}
         times = [trace.happened_at for trace in answers]
         known = [_in_utc(time) for time in times if time is not None]
@@ -107,17 +107,19 @@ def _in_utc(time: datetime) -> datetime:
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time
 
 
-def _slug(name: str) -> str:
+def make_slug(name: str) -> str:
+    """Return a name as a part of an id."""
     return _NOT_IN_IDS.sub("-", name).strip("-.")[:_RUN_NAME] or "run"
 
 
 def _hash_answers(answers: Sequence[Trace]) -> str:
     """Return an id of all that is kept of the answers; where they lay is not."""
     kept = [{**msgspec.to_builtins(trace), "place": None, "origin": None} for trace in answers]
-    return _make_id("m1", kept).partition(":")[2]
+    return make_id("m1", kept).partition(":")[2]
 
 
-def _make_id(recipe: str, content: Any) -> str:
+def make_id(recipe: str, content: Any) -> str:
+    """Return an id that the same content always has."""
     return make_content_id(recipe, msgspec.json.encode(content).decode())
 
 
@@ -131,10 +133,25 @@ def name_source(passage: Passage) -> str:
     given = (passage.source_id or "").strip()
     if given and len(given) <= _MOST_ID:
         return given
-    return _make_id("s1", [given, passage.text or ""])
+    return make_id("s1", [given, passage.text or ""])
+
+
+class ItemNames(Protocol):
+    """Gives every answer its item and sample, and gathers the rows of the items."""
+
+    rows: list[Row]
+
+    def add(self, trace: Trace) -> tuple[str, int]:
+        """Return the item and the sample of an answer."""
+        ...
 
 
 def list_rows(store: Store, run: MeasuredRun) -> list[Row]:
+    """Return the rows of a run, parents first; items go by what the store has."""
+    return make_rows(run, _Items(store))
+
+
+def make_rows(run: MeasuredRun, items: ItemNames) -> list[Row]:
     """Return the rows of a run, parents first."""
     sources = _Sources()
     placed = [
@@ -142,7 +159,6 @@ def list_rows(store: Store, run: MeasuredRun) -> list[Row]:
         for trace in run.traces
     ]
     corpus_ver = sources.make_version()
-    items = _Items(store)
     keys = [items.add(trace) for trace in run.traces]
     rows: list[Row] = [
         *sources.list_rows(corpus_ver),
@@ -228,7 +244,7 @@ class _Sources:
             or found.kind != passage.kind
             or len(found.text) + len(text) > _MOST_JOINED
         ):
-            current = _make_id("s1", [name, passage.kind, text])
+            current = make_id("s1", [name, passage.kind, text])
             if passage.kind == "passage":
                 self._current[name] = current
             found = self._documents.get(current)
@@ -244,7 +260,7 @@ class _Sources:
     def make_version(self) -> str:
         """Return the corpus version: the same texts always have the same."""
         texts = {name: document.text for name, document in sorted(self._documents.items())}
-        return f"{CORPUS}-{_make_id('m1', texts).partition(':')[2][:12]}"
+        return f"{CORPUS}-{make_id('m1', texts).partition(':')[2][:12]}"
 
     def list_rows(self, corpus_ver: str) -> Iterator[Source]:
         """Yield the sources."""
@@ -279,7 +295,7 @@ class _Items:
         attributes = read_attributes(trace)
         passages = [[name_source(one), one.text] for one in trace.passages or ()]
         facts = [msgspec.structs.asdict(item), attributes]
-        same = _make_id("i1", [*facts, passages])
+        same = make_id("i1", [*facts, passages])
         item_id = self._choose(item, attributes, same)
         sample = self._samples[item_id]
         self._samples[item_id] += 1
@@ -313,7 +329,7 @@ class _Items:
 def make_item(trace: Trace) -> Item:
     """Return the item of an answer, by its question and conversation."""
     return Item(
-        item_id=_make_id("q1", [trace.question, trace.conversation_id]),
+        item_id=make_id("q1", [trace.question, trace.conversation_id]),
         query=trace.question,
         query_type=trace.query_type or None,
         answerable=trace.answerable,
@@ -328,7 +344,7 @@ def make_item(trace: Trace) -> Item:
 def _shorten_id(given: str | None) -> str | None:
     if not given:
         return None
-    return given if len(given) <= _MOST_ID else _make_id("k1", given)
+    return given if len(given) <= _MOST_ID else make_id("k1", given)
 
 
 def read_attributes(trace: Trace) -> dict[str, str]:

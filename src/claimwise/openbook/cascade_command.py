@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from claimwise.checking.engine import Flips
 from claimwise.checking.plan import plan_rounds
-from claimwise.checking.verify_command import print_rounds
+from claimwise.checking.verify_stored import print_rounds
 from claimwise.command.grounded import describe_spent
 from claimwise.command.judge import (
     JudgeOptions,

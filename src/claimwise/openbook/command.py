@@ -14,7 +14,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from claimwise.checking.plan import plan_rounds
-from claimwise.checking.verify_command import print_rounds, print_run
+from claimwise.checking.verify_stored import print_rounds, print_run
 from claimwise.command.grounded import describe_spent, make_judge, to_judge_document
 from claimwise.command.judge import (
     JudgeOptions,

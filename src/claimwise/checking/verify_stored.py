@@ -1,9 +1,10 @@
-"""``claimwise verify``."""
+"""``claimwise verify`` of a stored run, and how results are printed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from shlex import quote
 from typing import Any
 
 import click
@@ -18,7 +19,6 @@ from claimwise.checking.run import GroundedRun, VerifyResult, verify_rounds, ver
 from claimwise.checking.tasks import NO_CONTEXTS, Basis
 from claimwise.command.grounded import (
     describe_spent,
-    grounding_options,
     make_judge,
     to_judge_document,
 )
@@ -32,10 +32,8 @@ from claimwise.command.judge import (
 from claimwise.command.options import (
     choose_run,
     current_project,
-    format_option,
     open_project_store,
     print_json,
-    store_option,
 )
 from claimwise.command.progress import show_progress
 from claimwise.errors import StoreError, make_printable
@@ -52,27 +50,7 @@ _BASES: dict[Basis, str] = {
 }
 
 
-@click.command("verify", short_help="Judge every claim of a stored run.")
-@click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
-@click.option(
-    "--verifier",
-    default="auto",
-    metavar="NAME",
-    help="Built-in judge: embedded, lexical, or auto (the best one installed).",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Number of processes.",
-)
-@click.option("--again", is_flag=True, help="Re-judge claims already judged.")
-@grounding_options(batches=True)
-@store_option
-@format_option("text", "json")
-def command(
+def verify_stored(
     run_id: str | None,
     verifier: str,
     jobs: int,
@@ -82,14 +60,7 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Split a run's answers into claims, judge each one, and store the labels.
-
-    Claims that are already stored are used as they are. Claims that could not be judged are stored
-    with the reason. You can stop at any time: the next call continues where this one ended, and
-    several processes can work on one run. With --judge a language model judges; its replies are
-    cached in the store, so you never pay twice, and the command exits with 1 if no call got a
-    reply.
-    """
+    """Judge the claims of a stored run that are open, and print how the run stands."""
     if judging.judge is not None:
         _verify_with_judge(run_id, judging, grounding, again=again, store=store, form=form)
         return
@@ -182,8 +153,16 @@ def print_rounds(settings: str | None, flips: Flips | None) -> None:
     click.echo(f"{settings}", err=True)
 
 
-def print_run(result: VerifyResult, probabilities: Sequence[RunProbabilities] = ()) -> None:
-    """Print what a command did, and how the run stands under its judge."""
+def print_run(
+    result: VerifyResult, probabilities: Sequence[RunProbabilities] = (), *, place: str = ""
+) -> None:
+    """Print what a command did, and how the run stands under its judge.
+
+    Args:
+        result: what it did.
+        probabilities: how sure the judge is.
+        place: the store, unless it is the project's.
+    """
     rate = result.judged / result.seconds if result.seconds else 0
     done = describe_judged(result, "judged", result.judged, result.seconds)
     click.echo(f"{done} ({rate:,.0f} claims/s)")
@@ -200,7 +179,8 @@ def print_run(result: VerifyResult, probabilities: Sequence[RunProbabilities] = 
     for line in describe_probabilities(probabilities):
         click.echo(line)
     _print_warnings(result)
-    click.echo(f"next: claimwise report --run {result.run_id}", err=True)
+    named = f" --store {quote(place)}" if place else ""
+    click.echo(f"next: claimwise report{named} --run {result.run_id}", err=True)
 
 
 def _write_bounds(result: VerifyResult) -> str:

@@ -1,0 +1,246 @@
+"""Who runs the workers: this process, processes of this machine, or a Ray cluster.
+
+Each engine takes shards and yields their outcomes as they come. None schedules anything itself:
+that is done by Python's process pool and by Ray. A worker that is lost takes one shard with it,
+which another one does again; a shard that takes its worker along every time is given up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, contextmanager
+from multiprocessing import get_context
+from typing import Any, Protocol, Self
+
+from claimwise.checking.engine import follow_parent
+from claimwise.errors import ClaimwiseError, MissingExtraError
+from claimwise.shards.sharing import (
+    ActorLink,
+    Keeper,
+    KeeperLink,
+    SharedSettings,
+    serve_keeper,
+)
+from claimwise.shards.values import Shard, ShardOutcome
+from claimwise.shards.work import ShardJob, ShardWorker
+
+ATTEMPTS = 4  # at a shard whose worker is lost every time
+_KEEPER_THREADS = 64
+_AHEAD = 2  # shards handed out for each worker, so that none waits for the next
+
+Outcomes = Iterator[tuple[Shard, ShardOutcome]]
+
+
+class Engine(Protocol):
+    """Runs workers. Use it as a context: it may have to join a cluster."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
+        """Verify shards, and yield their outcomes as they come."""
+        ...
+
+    def share(self, settings: SharedSettings) -> AbstractContextManager[KeeperLink]:
+        """Start what the workers of a language model share; yield how they reach it."""
+        ...
+
+
+_workers: dict[str, ShardWorker] = {}  # of this process, by the job's fingerprint
+
+
+def verify_shard(job: ShardJob, shard: Shard) -> ShardOutcome:
+    """Verify a shard in whichever process this is; its judge is loaded for the first one."""
+    key = job.settings.fingerprint
+    if key not in _workers:
+        try:
+            _workers.clear()
+            _workers[key] = ShardWorker(job)
+        except ClaimwiseError as error:
+            return ShardOutcome(fatal=str(error))
+    return _workers[key].verify(shard)
+
+
+def choose_engine(name: str, workers: int | None, address: str | None) -> Engine:
+    """Return the engine that the command line names; without a number, one worker per CPU.
+
+    Raises:
+        ClaimwiseError: it is not installed.
+    """
+    if name == "ray":
+        return RayEngine(address or "auto", workers)
+    most = workers or os.cpu_count() or 1
+    return HereEngine() if most == 1 else ProcessEngine(most)
+
+
+class HereEngine:
+    """Verifies shards one after the other in this process."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _workers.clear()
+
+    def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
+        """Verify shards."""
+        return ((shard, verify_shard(job, shard)) for shard in shards)
+
+    def share(self, settings: SharedSettings) -> AbstractContextManager[KeeperLink]:
+        """Start a keeper in this process."""
+        return serve_keeper(settings)
+
+
+class ProcessEngine(HereEngine):
+    """Verifies shards in processes of this machine."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
+        """Verify shards; those of a lost process are done again."""
+        left = deque(shards)
+        losses = 0  # pools lost since a shard was last finished
+        while left:
+            try:
+                for shard, outcome in _run_pool(job, left, self._workers):
+                    losses = 0
+                    yield shard, outcome
+            except BrokenProcessPool:
+                losses += 1
+                if losses >= ATTEMPTS:
+                    lost = left.popleft()
+                    losses = 0
+                    yield lost, ShardOutcome(problem=_describe_lost(lost))
+
+
+def _run_pool(job: ShardJob, left: deque[Shard], workers: int) -> Outcomes:
+    """Verify what is left, and take out what is done; a killed process ends the whole pool.
+
+    Raises:
+        BrokenProcessPool: a process was killed, as when memory runs out.
+    """
+    pool = ProcessPoolExecutor(
+        min(workers, len(left)), mp_context=get_context("spawn"), initializer=follow_parent
+    )
+    waiting: dict[Future[ShardOutcome], Shard] = {}
+    ahead = iter(tuple(left))
+    try:
+        while left:
+            while len(waiting) < _AHEAD * workers and (shard := next(ahead, None)) is not None:
+                waiting[pool.submit(verify_shard, job, shard)] = shard
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                outcome = future.result()
+                shard = waiting.pop(future)
+                left.remove(shard)
+                yield shard, outcome
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _describe_lost(shard: Shard) -> str:
+    return (
+        f"{shard.file.url}: its worker was lost {ATTEMPTS} times (out of memory?); "
+        "split the file, or use fewer --workers"
+    )
+
+
+class RayEngine:
+    """Verifies shards as tasks of a Ray cluster that is there already.
+
+    Ray places the tasks, and does those of lost workers and nodes again. Every process of the
+    cluster that runs them keeps its judge.
+
+    Args:
+        address: the cluster's.
+        workers: tasks under way at once; None: one per CPU of the cluster.
+
+    Raises:
+        ClaimwiseError: Ray is not installed.
+    """
+
+    def __init__(self, address: str, workers: int | None) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingExtraError("--engine ray", "ray") from error
+        self._ray: Any = ray
+        self._address = address
+        self._workers = workers
+        self._joined = False
+
+    def __enter__(self) -> Self:
+        self._joined = _join_cluster(self._ray, self._address)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._joined:
+            self._ray.shutdown()
+
+    def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
+        """Verify shards."""
+        most = self._workers or int(self._ray.cluster_resources().get("CPU", 1)) or 1
+        return _run_tasks(self._ray, job, shards, most)
+
+    @contextmanager
+    def share(self, settings: SharedSettings) -> Iterator[KeeperLink]:
+        """Start a keeper as an actor on this node, whose disk may hold the store of replies."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        here = self._ray.get_runtime_context().get_node_id()
+        kept = self._ray.remote(Keeper).options(
+            num_cpus=0,
+            max_concurrency=_KEEPER_THREADS,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(here, soft=False),
+        )
+        actor = kept.remote(settings)
+        try:
+            yield ActorLink(actor)
+        finally:
+            self._ray.kill(actor)
+
+
+def _join_cluster(ray: Any, address: str) -> bool:
+    """Connect to a cluster; False where this process is connected already."""
+    if ray.is_initialized():
+        return False
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the default-to-be
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        told = str(error).partition("\n")[0]
+        raise ClaimwiseError(
+            f"no Ray cluster at {address!r} ({told}); start one with `ray start --head`, or name "
+            "another --address"
+        ) from error
+    return True
+
+
+def _run_tasks(ray: Any, job: ShardJob, shards: Sequence[Shard], most: int) -> Outcomes:
+    task = ray.remote(verify_shard).options(num_cpus=1, max_retries=ATTEMPTS - 1)
+    waiting: dict[Any, Shard] = {}
+    ahead = iter(shards)
+    while True:
+        while len(waiting) < most and (shard := next(ahead, None)) is not None:
+            waiting[task.remote(job, shard)] = shard
+        if not waiting:
+            return
+        done, _ = ray.wait(list(waiting), num_returns=1)
+        for reference in done:
+            shard = waiting.pop(reference)
+            yield shard, _take(ray, reference, shard)
+
+
+def _take(ray: Any, reference: Any, shard: Shard) -> ShardOutcome:
+    try:
+        outcome: ShardOutcome = ray.get(reference)
+    except ray.exceptions.RayTaskError:
+        raise  # a fault of the program: it would be the same for every shard
+    except ray.exceptions.RayError:
+        return ShardOutcome(problem=_describe_lost(shard))
+    return outcome

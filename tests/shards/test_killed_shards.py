@@ -1,0 +1,135 @@
+"""Jobs whose workers, nodes and drivers are killed: every claim once, and the same verdicts."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any
+
+import pytest
+
+from claimwise.shards.engines import Engine, ProcessEngine, RayEngine
+from shards.shard_files import Verdicts, make_files, read_output, verify
+from support.processes import find_descendants, is_running
+from support.waiting import DEADLINE, wait_until
+
+pytestmark = pytest.mark.unmeasured
+
+FILES, ANSWERS = 12, 25
+
+
+def count_done(output: Path) -> int:
+    return len(list(output.glob("shards/*/shard.json")))
+
+
+def is_at_work(output: Path) -> bool:
+    """Whether some worker has written a part of a shard."""
+    return any(output.glob("shards/.claimwise-part-*/shard/*/*"))
+
+
+@contextmanager
+def start_driver(work: Callable[..., None], *arguments: Any) -> Iterator[BaseProcess]:
+    driver = get_context("forkserver").Process(target=work, args=arguments)
+    driver.start()
+    try:
+        yield driver
+    finally:
+        driver.kill()
+        driver.join(DEADLINE)
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def drive_processes(pattern: str, output: Path) -> None:
+    verify(pattern, output, ProcessEngine(2))
+
+
+def find_workers(driver: BaseProcess) -> list[int]:
+    """Return the driver's judging processes; the one that tracks resources is none."""
+    found = find_descendants(driver.pid or 0)
+    return [pid for pid in found if "spawn_main" in read_command(pid)]
+
+
+def read_command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def check_finished(pattern: str, output: Path, expected: Verdicts, engine: Engine | None) -> None:
+    """Finish a job: what was done is not done again, and all is as if nobody had been killed."""
+    before = count_done(output)
+    assert 0 < before < FILES
+    result = verify(pattern, output, engine)
+    assert (result.shards, result.failed) == (FILES, {})
+    assert result.done_before >= before
+    found = read_output(output)  # every claim once, or it fails
+    assert found == expected
+    assert len(found) == 3 * FILES * ANSWERS
+    assert len(os.listdir(output / "shards")) == FILES  # nothing is left of what was begun
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Verdicts]:
+    """The files of the jobs, and what an undisturbed job makes of them."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    pattern = make_files(folder / "in", FILES, ANSWERS)
+    verify(pattern, folder / "out")
+    return pattern, read_output(folder / "out")
+
+
+def test_processes(tmp_path: Path, files: tuple[str, Verdicts]) -> None:
+    pattern, expected = files
+    output = tmp_path / "out"
+    with start_driver(drive_processes, pattern, output) as driver:
+        wait_until(lambda: count_done(output) and is_at_work(output), "a shard is done, one begun")
+        before = count_done(output)
+        first = find_workers(driver)
+        kill(first[0])
+        wait_until(lambda: count_done(output) > before + 2, "the driver goes on without it")
+        later = find_workers(driver)
+        assert set(later) - set(first)
+        kill(driver.pid or 0)
+        wait_until(lambda: not any(map(is_running, later)), "no worker outlives the driver")
+    check_finished(pattern, output, expected, None)
+
+
+def drive_ray(pattern: str, output: Path, address: str) -> None:
+    verify(pattern, output, RayEngine(address, 2))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_ray(tmp_path: Path, files: tuple[str, Verdicts], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster of three nodes loses one, and the driver; the next driver finishes the job."""
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    monkeypatch.setenv("RAY_DISABLE_IMPORT_WARNING", "1")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    pattern, expected = files
+    output = tmp_path / "out"
+    cluster: Any = Cluster()
+    try:
+        # A short path: sockets lie below it.
+        cluster.add_node(num_cpus=0, include_dashboard=False, temp_dir=f"{gettempdir()}/ray")
+        nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+        cluster.wait_for_nodes()
+        with start_driver(drive_ray, pattern, output, cluster.address) as driver:
+            wait_until(lambda: count_done(output), "a shard is done")
+            before = count_done(output)
+            cluster.remove_node(nodes[0], allow_graceful=False)
+            wait_until(lambda: count_done(output) > before + 1, "the other node goes on")
+            kill(driver.pid or 0)
+        check_finished(pattern, output, expected, RayEngine(cluster.address, 2))
+    finally:
+        cluster.shutdown()
