@@ -93,9 +93,13 @@ def test_schema_has_a_table_per_row_type_the_ledger_and_the_cache(store: Store) 
         "gate_results", "imported_annotations", "invites",
         "login_failures", "sessions",
     }  # fmt: skip
+    production = {
+        "alarms", "api_keys", "monitor_points", "traffic_answers", "traffic_counts",
+        "traffic_inbox", "webhook_deliveries",
+    }  # fmt: skip
     ours = {LEDGER, "llm_replies", "claim_index", "claim_words"}
     found = {name for name in tables(store) if not name.startswith("claim_words_")}  # SQLite's own
-    assert found == {t.table for t in ROW_TYPES} | people | ours
+    assert found == {t.table for t in ROW_TYPES} | people | production | ours
 
 
 def test_columns_are_the_fields_of_the_rows(store: Store) -> None:
