@@ -343,8 +343,7 @@ def _find_imbalance(corrected: Influence) -> list[str]:
 
 
 def _sum_by(places: Numbers, values: Floats, table: ClaimTable) -> Floats:
-    found: Floats = np.bincount(places, values, minlength=len(table.stratum_names))
-    return found
+    return np.bincount(places, values, minlength=len(table.stratum_names)).astype(np.float64)
 
 
 def _pool_small(table: ClaimTable) -> ClaimTable:
@@ -386,8 +385,9 @@ def correct_rate(table: ClaimTable, seed: int = 0) -> Influence:
     scale = np.sqrt(held / np.maximum(held - 1, 1))
     rest = stands * (sizes / known * scale)[at] * (off - errors[at]) / total
     moved = weights * (predicted + errors[strata] - rate) / total
-    parts: Floats = np.bincount(pooled.clusters, moved, minlength=len(pooled.names))
-    parts += np.bincount(pooled.clusters[rows], rest, minlength=len(pooled.names))
+    parts = np.zeros(len(pooled.names))
+    for places, values in ((pooled.clusters, moved), (pooled.clusters[rows], rest)):
+        parts += np.bincount(places, values, minlength=len(parts))
     assumed = _assume_thin(pooled, sizes / total, rest)
     return Influence(rate, pooled.names, parts, assumed)
 
