@@ -94,8 +94,8 @@ def test_schema_has_a_table_per_row_type_the_ledger_and_the_cache(store: Store) 
         "login_failures", "sessions",
     }  # fmt: skip
     production = {
-        "alarms", "api_keys", "monitor_points", "traffic_answers", "traffic_counts",
-        "traffic_inbox", "webhook_deliveries",
+        "alarms", "api_keys", "monitor_points", "traffic_counts", "traffic_inbox", "traffic_seen",
+        "webhook_deliveries",
     }  # fmt: skip
     ours = {LEDGER, "llm_replies", "claim_index", "claim_words"}
     found = {name for name in tables(store) if not name.startswith("claim_words_")}  # SQLite's own

@@ -18,7 +18,14 @@ from claimwise.disk.duckdb_files import connect_duckdb, name_paths, open_for_duc
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store.engine import NO_PARAMS, Params, Record
 from claimwise.store.parameters import find_parameters, rewrite_parameters
-from claimwise.types.rows import ROW_TYPES, GoldSpanVersion, ItemRetirement, Row, column_types
+from claimwise.types.rows import (
+    ROW_TYPES,
+    GoldSpanVersion,
+    ItemRetirement,
+    Row,
+    TrafficAnswer,
+    column_types,
+)
 
 _PAGE = 10_000
 _SQL_TYPES: Final = {
@@ -28,7 +35,7 @@ _SQL_TYPES: Final = {
 
 
 # Tables that exports of old versions lack.
-_LATER: tuple[type[Row], ...] = (GoldSpanVersion, ItemRetirement)
+_LATER: tuple[type[Row], ...] = (GoldSpanVersion, ItemRetirement, TrafficAnswer)
 
 
 def _list_optional(row_type: type[Row]) -> list[tuple[str, str]]:

@@ -19,16 +19,32 @@ create table traffic_answers (
 create unique index traffic_answers_by_trace on traffic_answers (system, trace_id);
 create index traffic_answers_by_time on traffic_answers (answered_at);
 
+-- Every answer that ever came in, by the id of its trace alone, and what became of it: so that one that
+-- comes again is known, also where sampling left it out.
+create table traffic_seen (
+    system text not null,
+    trace_id text not null,
+    day date not null,
+    rule text not null,
+    outcome text not null,
+    reason text not null default '',
+    inclusion_probability double precision not null,
+    primary key (system, trace_id)
+) /*sqlite without rowid */;
+create index traffic_seen_by_trace on traffic_seen (trace_id);
+
 -- Spans that are acknowledged and not yet an answer: what is here survives a crash. A trace is taken
--- from here once its root span has come, or once it has waited long enough.
+-- from here once its root span has come and nothing more, or once it has waited long enough.
 create table traffic_inbox (
     entry_id text primary key,
     trace_id text not null,
     received_at timestamp not null,
-    encoding text not null,
+    has_root boolean not null,
+    spans integer not null,
     payload text not null
 );
 create index traffic_inbox_by_trace on traffic_inbox (trace_id);
+create index traffic_inbox_by_time on traffic_inbox (received_at);
 
 -- The funnel up to the store: how many answers a day came in, and what became of them. Judged, scored
 -- and unscored ones are counted from the claims themselves.
