@@ -364,7 +364,12 @@ def check(
 ) -> dict[str, bool]:
     """Return whether what is promised holds; few years leave some room for chance."""
     ours = {name: rules[RULES[0]] for name, rules in worlds.items()}
-    exact = [rules[RULES[1]]["false_per_year"] for rules in worlds.values()]
+    # Its promise is for independent answers: documents above them break it, as the table shows.
+    exact = [
+        rules[RULES[1]]["false_per_year"]
+        for name, rules in worlds.items()
+        if not WORLDS[name].document_icc
+    ]
     return {
         "false_per_year": max(one["false_per_year"] for one in ours.values()) <= 0.1 + slack,
         "false_per_year_by_labels": max(exact) <= 0.1 + slack,

@@ -82,6 +82,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weights: dict[str, dict[str, float] | str] = {}
     # As they stand, right or wrong: only `claimwise.gates.settings` reads them.
     gates: Any = ()
+    # Likewise: only `claimwise.monitoring.settings` reads it.
+    monitor: Any = {}
 
 
 class Project(msgspec.Struct, frozen=True):

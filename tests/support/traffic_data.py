@@ -1,0 +1,117 @@
+"""Days of live traffic, written straight into a store: what the monitor reads, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any
+
+from claimwise.store import Store
+
+FIRST = datetime(2026, 9, 7)  # noqa: DTZ001 - a Monday; stores keep UTC without a zone
+JUDGE, PERSON = "verifier:test", "ann"
+DAY = timedelta(days=1)
+
+_RUNS = ("run_id", "system", "model", "corpus_ver", "started_at")
+_ITEMS = ("item_id", "query", "query_type", "source_corpus_ver")
+_ANSWERS = ("run_id", "item_id", "sample", "answer_text", "context_count", "proposed_action")
+_TRAFFIC = (
+    "run_id", "item_id", "sample", "trace_id", "system", "answered_at", "received_at", "rule",
+    "inclusion_probability",
+)  # fmt: skip
+_CLAIMS = (
+    "run_id", "item_id", "claim_id", "sample", "position", "claim_text", "claim_type", "unit",
+)  # fmt: skip
+_LABELS = (
+    "run_id", "item_id", "claim_id", "claim_text", "claim_type", "verdict", "labeler", "labeled_at",
+    "label_kind", "confidence", "inclusion_probability",
+)  # fmt: skip
+
+
+class TrafficWriter:
+    """Writes one day after the other; figures vary a little, the same way every time."""
+
+    def __init__(self, store: Store, system: str = "bot") -> None:
+        self._store = store
+        self._system = system
+        self._numbers = count()
+        with store.write():
+            for labeler, kind in ((JUDGE, "verifier"), (PERSON, "human")):
+                store.insert_rows("labelers", ("labeler", "labeler_kind"), [(labeler, kind)])
+
+    def add_days(self, first: int, last: int, **day: Any) -> None:
+        """Write days by their numbers, the last not included; see :meth:`list_day`."""
+        tables: dict[tuple[str, tuple[str, ...]], list[tuple[Any, ...]]] = {}
+        for number in range(first, last):
+            for table, columns, row in self.list_day(number, **day):
+                tables.setdefault((table, columns), []).append(row)
+        order = ("runs", "eval_items", "answers", "traffic_answers", "claims", "labels")
+        with self._store.write():
+            for (table, columns), rows in sorted(
+                tables.items(), key=lambda t: order.index(t[0][0])
+            ):
+                self._store.insert_rows(table, columns, tables[table, columns])
+
+    def list_day(
+        self,
+        number: int,
+        *,
+        wrong: int = 4,
+        missed: int = 0,
+        unscored: int = 0,
+        refused: int = 1,
+        answers: int = 20,
+        labels: int = 20,
+        kind: str = "lookup",
+        model: str = "m1",
+        judge: str = JUDGE,
+    ) -> Iterable[tuple[str, tuple[str, ...], tuple[Any, ...]]]:
+        """Yield a day's rows: answers of two claims, of which so many are wrong.
+
+        Of the wrong ones the judge misses ``missed``; people label the first claim of ``labels``
+        answers. One claim more or less is wrong from day to day.
+        """
+        start = FIRST + number * DAY
+        run = f"traffic-{self._system}-{start:%Y-%m-%d}-{model}"
+        yield "runs", _RUNS, (run, self._system, model, "c1", start)
+        wrong += (0, 1, -1, 0, 1, 0, -1)[number % 7] if wrong else 0
+        for place in range(answers):
+            item = f"{self._system}-{next(self._numbers)}"
+            at = start + timedelta(minutes=place)
+            yield "eval_items", _ITEMS, (item, f"Question {place}?", kind, "c1")
+            action = "abstain" if place < refused else "answer"
+            yield "answers", _ANSWERS, (run, item, 0, "An answer.", 2, action)
+            yield "traffic_answers", _TRAFFIC, (
+                run, item, 0, f"t-{item}", self._system, at, at, "all", 1.0,
+            )  # fmt: skip
+            for position in (0, 1):
+                yield from self._list_claim(
+                    (run, item, position), at, 2 * place + position,
+                    wrong=wrong, missed=missed, unscored=unscored, judge=judge,
+                    labelled=position == 0 and place < labels,
+                )  # fmt: skip
+
+    def _list_claim(
+        self,
+        key: tuple[str, str, int],
+        at: datetime,
+        order: int,
+        *,
+        wrong: int,
+        missed: int,
+        unscored: int,
+        judge: str,
+        labelled: bool,
+    ) -> Iterable[tuple[str, tuple[str, ...], tuple[Any, ...]]]:
+        run, item, position = key
+        claim, text = f"c{position}", f"Claim {position} of {item}."
+        yield "claims", _CLAIMS, (run, item, claim, 0, position, text, "factual", "atomic")
+        bad = order % 2 == 0 and order // 2 < wrong  # first claims of the first answers
+        said = "contradicted" if bad and order // 2 >= missed else "supported"
+        row = (run, item, claim, text, "factual")
+        if order >= unscored:
+            yield "labels", _LABELS, (*row, said, judge, at + DAY / 24, "verifier", 0.9, None)
+        if labelled:
+            told = "contradicted" if bad else "supported"
+            yield "labels", _LABELS, (*row, told, PERSON, at + DAY / 12, "human", None, 0.5)
