@@ -32,13 +32,17 @@ _LABELS = (
 class TrafficWriter:
     """Writes one day after the other; figures vary a little, the same way every time."""
 
-    def __init__(self, store: Store, system: str = "bot") -> None:
+    def __init__(
+        self, store: Store, system: str = "bot", *, known: bool = False, judges: Iterable[str] = ()
+    ) -> None:
         self._store = store
         self._system = system
-        self._numbers = count()
+        self._numbers = count(1_000_000 if known else 0)
+        labelers = [(judge, "verifier") for judge in judges]
+        if not known:
+            labelers += [(JUDGE, "verifier"), (PERSON, "human")]
         with store.write():
-            for labeler, kind in ((JUDGE, "verifier"), (PERSON, "human")):
-                store.insert_rows("labelers", ("labeler", "labeler_kind"), [(labeler, kind)])
+            store.insert_rows("labelers", ("labeler", "labeler_kind"), labelers)
 
     def add_days(self, first: int, last: int, **day: Any) -> None:
         """Write days by their numbers, the last not included; see :meth:`list_day`."""
@@ -48,9 +52,7 @@ class TrafficWriter:
                 tables.setdefault((table, columns), []).append(row)
         order = ("runs", "eval_items", "answers", "traffic_answers", "claims", "labels")
         with self._store.write():
-            for (table, columns), rows in sorted(
-                tables.items(), key=lambda t: order.index(t[0][0])
-            ):
+            for table, columns in sorted(tables, key=lambda one: order.index(one[0])):
                 self._store.insert_rows(table, columns, tables[table, columns])
 
     def list_day(
@@ -58,7 +60,7 @@ class TrafficWriter:
         number: int,
         *,
         wrong: int = 4,
-        missed: int = 0,
+        harsh: int = 0,
         unscored: int = 0,
         refused: int = 1,
         answers: int = 20,
@@ -69,7 +71,7 @@ class TrafficWriter:
     ) -> Iterable[tuple[str, tuple[str, ...], tuple[Any, ...]]]:
         """Yield a day's rows: answers of two claims, of which so many are wrong.
 
-        Of the wrong ones the judge misses ``missed``; people label the first claim of ``labels``
+        The judge rejects ``harsh`` more that are right; people label the first claim of ``labels``
         answers. One claim more or less is wrong from day to day.
         """
         start = FIRST + number * DAY
@@ -88,7 +90,7 @@ class TrafficWriter:
             for position in (0, 1):
                 yield from self._list_claim(
                     (run, item, position), at, 2 * place + position,
-                    wrong=wrong, missed=missed, unscored=unscored, judge=judge,
+                    wrong=wrong, harsh=harsh, unscored=unscored, judge=judge,
                     labelled=position == 0 and place < labels,
                 )  # fmt: skip
 
@@ -99,7 +101,7 @@ class TrafficWriter:
         order: int,
         *,
         wrong: int,
-        missed: int,
+        harsh: int,
         unscored: int,
         judge: str,
         labelled: bool,
@@ -108,10 +110,43 @@ class TrafficWriter:
         claim, text = f"c{position}", f"Claim {position} of {item}."
         yield "claims", _CLAIMS, (run, item, claim, 0, position, text, "factual", "atomic")
         bad = order % 2 == 0 and order // 2 < wrong  # first claims of the first answers
-        said = "contradicted" if bad and order // 2 >= missed else "supported"
+        said = "contradicted" if order % 2 == 0 and order // 2 < wrong + harsh else "supported"
         row = (run, item, claim, text, "factual")
         if order >= unscored:
             yield "labels", _LABELS, (*row, said, judge, at + DAY / 24, "verifier", 0.9, None)
         if labelled:
             told = "contradicted" if bad else "supported"
             yield "labels", _LABELS, (*row, told, PERSON, at + DAY / 12, "human", None, 0.5)
+
+
+def add_anchors(store: Store, week: int, *, harsh: int = 0, count: int = 100) -> None:
+    """Have the judge judge a hundred frozen claims again, in a week of its number.
+
+    It rejects ten of them, one more or less in turn, and ``harsh`` more.
+    """
+    run = "anchors"
+    labels: list[tuple[Any, ...]] = []
+    claims: list[tuple[Any, ...]] = []
+    for number in range(count):
+        item, text = f"anchor-{number}", f"Anchor {number}."
+        said = "contradicted" if number < 10 + harsh + week % 2 else "supported"
+        row = (run, item, "c0", text, "factual")
+        at = FIRST + (7 * week + 2) * DAY
+        labels.append((*row, said, JUDGE, at, "verifier", 0.9, None))
+        if week == 0:
+            labels.append((*row, "supported", PERSON, FIRST, "human", None, None))
+            claims.append((run, item, "c0", 0, 0, text, "factual", "atomic"))
+    with store.write():
+        if week == 0:
+            items = [claim[1] for claim in claims]
+            store.insert_rows("runs", _RUNS, [(run, "anchors", "m", "c1", FIRST)])
+            store.insert_rows(
+                "eval_items",
+                _ITEMS,
+                [(item, f"Question of {item}?", "lookup", "c1") for item in items],
+            )
+            store.insert_rows(
+                "answers", _ANSWERS, [(run, item, 0, "An answer.", 1, "answer") for item in items]
+            )
+            store.insert_rows("claims", _CLAIMS, claims)
+        store.insert_rows("labels", _LABELS, labels)

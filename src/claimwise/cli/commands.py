@@ -101,6 +101,16 @@ HEADINGS = {
         ),
     },
     "Production": {
+        "monitor": CommandEntry(
+            "claimwise.monitoring.command", "Watch live traffic and raise alarms you can believe."
+        ),
+        "alarms": CommandEntry(
+            "claimwise.monitoring.alarms_command",
+            "List alarms, and close them with what you found.",
+        ),
+        "runbook": CommandEntry(
+            "claimwise.monitoring.runbook_command", "Say what to do about an alarm."
+        ),
         "promote": CommandEntry(
             "claimwise.incidents.promote_command", "Turn a production error into a test case."
         ),
