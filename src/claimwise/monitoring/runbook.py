@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
 from claimwise.claims.browse import ClaimFilter, ListedClaim, find_claims
 from claimwise.claims.values import UNSCORED, UNSUPPORTED
 from claimwise.config import Project
+from claimwise.errors import InputError
 from claimwise.gates import resolve_gate
 from claimwise.gates.values import Gate
 from claimwise.incidents.gate_backtest import find_catches
@@ -110,16 +112,19 @@ def open_incidents(
 ) -> list[Promotion]:
     """Make incidents, and so items of the test set, of the worst answers behind an alarm.
 
-    The same answer twice changes nothing.
+    The same answer twice changes nothing. A question that the test set asks already is left out:
+    one item per question is enough.
     """
     answers = dict.fromkeys(
         (claim.run_id, claim.item_id, claim.sample)
         for claim in list_claims(store, alarm, limit=10 * count)
     )
-    done = []
-    for run_id, item_id, sample in list(answers)[:count]:
-        stored = read_stored_answer(store, run_id, item_id, sample)
-        if stored is not None:
+    done: list[Promotion] = []
+    for key in answers:
+        stored = read_stored_answer(store, *key)
+        if stored is None or len(done) == count:
+            continue
+        with suppress(InputError):
             done.append(
                 promote_answer(
                     store, stored, who=who, answerable=answerable, query_types=query_types

@@ -105,5 +105,5 @@ def _write(found: Runbook) -> list[str]:
             if tried
             else "no incidents to try it on yet: --open-incidents 5"
         )
-        lines += [f"# {told}", proposal.toml, ""]
+        lines += [f"# {told}", *proposal.toml.split("\n"), ""]
     return lines
