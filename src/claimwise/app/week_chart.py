@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 Place = Callable[[float], float]  # where a share lies along the axis
 
-_LEFT, _TOP, _BOTTOM, _STEP = 46.0, 34.0, 214.0, 46.0
+_LEFT, _TOP, _BOTTOM = 46.0, 34.0, 214.0
+_LEAST_STEP, _MOST_STEP, _USUAL_WIDTH = 46.0, 96.0, 900.0
 _HEIGHT = 244.0
 _LEAST_WIDTH = 320.0
 
@@ -43,18 +44,19 @@ class Limit(NamedTuple):
 def draw_weeks(weeks: Sequence[WeekMark], limit: Limit | None, title: str) -> Markup:
     """Draw weeks from left to right; a week without a figure leaves its place empty."""
     low, high = _enclose(weeks, limit)
-    width = max(_LEAST_WIDTH, _LEFT + _STEP * len(weeks) + 16)
+    step = max(_LEAST_STEP, min(_MOST_STEP, _USUAL_WIDTH / max(1, len(weeks))))
+    width = max(_LEAST_WIDTH, _LEFT + step * len(weeks) + 16)
 
     def rise(value: float) -> float:
         return _BOTTOM - (min(1.0, max(0.0, value)) - low) / (high - low) * (_BOTTOM - _TOP)
 
-    places = [_LEFT + _STEP * (number + 0.5) for number in range(len(weeks))]
+    places = [_LEFT + step * (number + 0.5) for number in range(len(weeks))]
     parts = [_draw_scale(low, high, rise, width)]
     if limit is not None:
         parts.append(_draw_limit(limit, rise(limit.value), width))
     parts.append(_draw_band(weeks, places, rise))
     for week, x in zip(weeks, places, strict=True):
-        parts.append(_draw_week(week, x, rise))
+        parts.append(_draw_week(week, x, step, rise))
     return Markup(
         '<svg class="weeks" width="{}" height="{}" viewBox="0 0 {} {}" role="group" '
         'aria-label="{}">{}</svg>'
@@ -109,22 +111,23 @@ def _draw_band(weeks: Sequence[WeekMark], places: Sequence[float], rise: Place) 
     return Markup("").join(drawn)
 
 
-def _draw_week(week: WeekMark, x: float, rise: Place) -> Markup:
+def _draw_week(week: WeekMark, x: float, step: float, rise: Place) -> Markup:
     parts = [
         Markup('<text class="chart-text" x="{}" y="{}" text-anchor="middle">{}</text>').format(
             _n(x), _n(_BOTTOM + 18), week.name
         )
     ]
     if week.versions:
-        parts.append(_draw_version(week, x - _STEP / 2))
+        parts.append(_draw_version(week, x - step / 2))
     for number, (link, name) in enumerate(week.alarms):
         parts.append(_draw_alarm(link, name, x, 26.0 - 14 * number))
     if week.value is not None:
-        parts.append(_draw_value(week, x, rise(week.value), rise))
+        parts.append(_draw_value(week, x, step, rise))
     return Markup("").join(parts)
 
 
-def _draw_value(week: WeekMark, x: float, y: float, rise: Place) -> Markup:
+def _draw_value(week: WeekMark, x: float, step: float, rise: Place) -> Markup:
+    y = rise(week.value or 0.0)
     line = Markup()
     if week.low is not None and week.high is not None:
         line = Markup('<line class="chart-interval" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(
@@ -136,7 +139,7 @@ def _draw_value(week: WeekMark, x: float, y: float, rise: Place) -> Markup:
         '<rect class="week-room" x="{}" y="{}" width="{}" height="{}"/>{}'
         '<circle class="{}" cx="{}" cy="{}" r="5"/></a>'
     ).format(
-        week.link, week.told, week.told, _n(x - _STEP / 2), _n(_TOP), _n(_STEP),
+        week.link, week.told, week.told, _n(x - step / 2), _n(_TOP), _n(step),
         _n(_BOTTOM - _TOP), line, kind, _n(x), _n(y),
     )  # fmt: skip
 

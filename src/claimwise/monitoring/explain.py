@@ -135,7 +135,11 @@ def _explain_judge(found: AlarmEvidence) -> str:
 
 def advise(alarm: Alarm, anchors: str | None) -> list[str]:
     """Return what to look at, in order."""
-    again = f"claimwise verify --run {anchors or 'ANCHORS'} --again --fresh"
+    again = (
+        f"claimwise verify --run {anchors} --again --fresh"
+        if anchors
+        else "name a run with labelled claims as anchors in [monitor], and judge it every week"
+    )
     match alarm.signal:
         case "rate" | "judge_rate":
             return [
