@@ -101,6 +101,9 @@ HEADINGS = {
         ),
     },
     "Production": {
+        "estimate": CommandEntry(
+            "claimwise.estimates.command", "Estimate the rate of a window of live traffic."
+        ),
         "promote": CommandEntry(
             "claimwise.incidents.promote_command", "Turn a production error into a test case."
         ),

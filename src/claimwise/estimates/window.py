@@ -135,6 +135,7 @@ class ClaimTable:
     rows: Numbers
     told: Flags
     chances: Floats
+    items: Numbers | None = None  # the claims' items, where they matter
 
     @classmethod
     def from_claims(cls, claims: Sequence[WindowClaim]) -> ClaimTable:
