@@ -8,9 +8,12 @@ Simulated traffic: 200 answers a day for a week, each with a true rate of its ow
 and about 8 claims. Or four weeks whose answers share documents (ICC 0.1 above the items), clustered
 by document; or two groups of answers in one of which the judge is far milder. The strong judge is
 simulated (AUC 0.98). The built-in judge's scores are drawn, given the label, from those that it
-gave on labelled sets it had not learnt from: benchmarks/data/judge_scores.json has quantiles.
+gave on a labelled set of answers with their cited sources, or on all six sets that it had not
+learnt from, most of which are about fact checking: benchmarks/data/judge_scores.json has
+quantiles.
 
-Labels of random claims, or drawn as `claimwise label-next` draws them. Rivals in the same weeks, on
+Labels of random claims, or drawn as `claimwise label-next` draws them, which knows the labels of
+the window before. Rivals in the same weeks, on
 as many random labels: labels only, and the judge only. A window is covered when the range that
 `claimwise estimate` would print holds the system's rate, whatever that range rests on. The last
 line printed is one JSON object.
@@ -28,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from claimwise.estimates.selection import draw_claims, find_chances
+from claimwise.calibration.maps import Scored
+from claimwise.estimates.selection import draw_claims, find_chances, sharpen_scores
 from claimwise.estimates.strata import assign_strata
 from claimwise.estimates.window import ClaimTable, WindowEstimate, estimate_table
 
@@ -40,7 +44,11 @@ Generator = np.random.Generator
 SCORES = Path(__file__).parent / "data" / "judge_scores.json"
 RATE, ICC, CLAIMS, PER_DAY = 0.9, 0.3, 8.0, 200
 DOCUMENT_ICC, DOCUMENTS = 0.1, 250
-STRONG, BUILT_IN = "strong", "built-in"
+STRONG, BUILT_IN, ALL_SETS = "strong", "built-in", "built-in, all sets"
+MEASURED = {BUILT_IN: "answers", ALL_SETS: "all"}
+ANSWERS = (
+    "attributionbench",
+)  # sentences of answers with the sources that they cite: as in traffic
 DESIGNS = ("random", "label-next")
 LABELS = (150, 350, 700, 1400)
 LOWEST, MEAN = 0.90, (0.93, 0.98)
@@ -105,7 +113,9 @@ def judge(
         levels = generator.random(len(items))
         scores = np.empty(len(items))
         for kind in (True, False):
-            quantiles = np.array(known["supported" if kind else "unsupported"])
+            quantiles = np.array(
+                known[MEASURED[setting.judge]]["supported" if kind else "unsupported"]
+            )
             inside = supported == kind
             scores[inside] = np.interp(levels[inside], np.linspace(0, 1, len(quantiles)), quantiles)
         odds, threshold = special.logit(np.clip(scores, 1e-4, 1 - 1e-4)), known["threshold"]
@@ -134,12 +144,15 @@ def make_table(
     )
 
 
-def draw(design: str, window: Window, labels: int, generator: Generator) -> tuple[Numbers, Array]:
+def draw(
+    design: str, window: Window, labels: int, known: Scored | None, generator: Generator
+) -> tuple[Numbers, Array]:
+    """Draw claims to label; ``known`` are the labels of the window before."""
     count = len(window.items)
     if design == "random":
         rows = np.sort(generator.choice(count, labels, replace=False))
         return rows, np.full(labels, labels / count)
-    chances = find_chances(window.scores, window.items, labels)
+    chances = find_chances(sharpen_scores(window.scores, known), window.items, labels)
     rows = draw_claims(chances, window.items, generator)
     return rows, chances[rows]
 
@@ -179,10 +192,11 @@ def measure_setting(setting: Setting, windows: int, seed: int) -> dict[str, dict
             found.rate, found.low, found.high, found.basis == "corrected"
         )
 
+    known = None
     for number in range(windows):
         window = simulate(setting, generator)
         for design in DESIGNS:
-            rows, chances = draw(design, window, setting.labels, generator)
+            rows, chances = draw(design, window, setting.labels, known, generator)
             table = make_table(window, rows, chances)
             found = estimate_table(table, seed=number)
             note(design, found)
@@ -194,7 +208,18 @@ def measure_setting(setting: Setting, windows: int, seed: int) -> dict[str, dict
                 if setting.world == "documents":
                     by_item = make_table(window, rows, chances, by_item=True)
                     note("clustered by item", estimate_table(by_item, seed=number))
+        known = keep_labels(window, table)
     return {method: tally.sum_up() for method, tally in told.items()}
+
+
+def keep_labels(window: Window, table: ClaimTable) -> Scored:
+    """Return a window's labels as the next window's label-next knows them."""
+    return Scored(
+        scores=table.scores[table.rows],
+        supported=table.told,
+        weights=table.stands,
+        items=window.items[table.rows],
+    )
 
 
 def report(settings: list[Setting], windows: int) -> dict[str, dict[str, dict[str, float]]]:
@@ -248,16 +273,21 @@ def measure_scores(folder: Path) -> None:
     accuracy = card.verifiers["embedded"]
     sets = [name for name in accuracy.sets if name in find_sets(folder) and name not in card.fitted]
     result = bench_verifier(folder, "embedded", sets=sets, limit=300, resamples=2)
-    levels = np.linspace(0, 1, 101)
-    kept: dict[str, object] = {
-        "labeler": accuracy.labeler, "threshold": accuracy.threshold, "sets": sets,
-        "claims": len(result.claims),
-    }  # fmt: skip
-    for kind, label in (("supported", 1), ("unsupported", 0)):
-        scores = [one.supports for one in result.claims if one.label == label]
-        kept[kind] = [round(float(q), 4) for q in np.quantile(np.array(scores, float), levels)]
+    kept: dict[str, object] = {"labeler": accuracy.labeler, "threshold": accuracy.threshold}
+    for name, chosen in (("answers", [one for one in sets if one in ANSWERS]), ("all", sets)):
+        claims = [one for one in result.claims if one.set in chosen]
+        quantiles = {
+            kind: find_quantiles([one.supports for one in claims if one.label == label])
+            for kind, label in (("supported", 1), ("unsupported", 0))
+        }
+        kept[name] = {"sets": chosen, "claims": len(claims), **quantiles}
     SCORES.write_text(json.dumps(kept) + "\n", encoding="utf-8")
-    print(json.dumps({"claims": kept["claims"], "sets": sets}))
+    print(json.dumps({"claims": len(result.claims), "sets": sets}))
+
+
+def find_quantiles(scores: list[float | None]) -> list[float]:
+    found = np.quantile(np.array(scores, dtype=float), np.linspace(0, 1, 101))
+    return [round(float(one), 4) for one in found]
 
 
 def main() -> None:
@@ -277,6 +307,7 @@ def main() -> None:
         for name in (STRONG, BUILT_IN)
         for count in labels
     ]
+    settings.append(Setting("items", ALL_SETS, 350))
     windows = 60 if chosen.quick else chosen.windows
     found = report(settings, windows)
     result = decide(found)

@@ -102,7 +102,8 @@ def _add_answer(
         )  # fmt: skip
         tables["labels"].append(
             {**claim, "claim_type": "factual",
-             "verdict": "supported" if score >= 0.5 else "unlinked", "labeler": judge, "labeled_at": at + timedelta(hours=1), "label_kind": "verifier",
+             "verdict": "supported" if score >= 0.5 else "unlinked", "labeler": judge,
+             "labeled_at": at + timedelta(hours=1), "label_kind": "verifier",
              "guide_version": None, "confidence": float(max(score, 1 - score)),
              "inclusion_probability": None}
         )  # fmt: skip
