@@ -104,6 +104,10 @@ HEADINGS = {
         "estimate": CommandEntry(
             "claimwise.estimates.command", "Estimate the rate of a window of live traffic."
         ),
+        "label-next": CommandEntry(
+            "claimwise.estimates.label_next_command",
+            "Choose the claims whose labels narrow an estimate most.",
+        ),
         "promote": CommandEntry(
             "claimwise.incidents.promote_command", "Turn a production error into a test case."
         ),

@@ -15,7 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from claimwise.calibration.queries import RegisteredJudge, find_instrument
-from claimwise.estimates.rounds import WindowRound, combine_chances, list_window_rounds
+from claimwise.estimates.rounds import (
+    WindowRound,
+    combine_chances,
+    list_window_rounds,
+    to_time,
+)
 from claimwise.estimates.strata import assign_strata
 from claimwise.estimates.window import ClaimTable
 from claimwise.metrics.counting import CONVERSATION, NO_CLUSTER, write_cluster
@@ -75,6 +80,8 @@ class WindowData:
     judge: RegisteredJudge | None
     table: ClaimTable
     labels: tuple[WindowLabel, ...]  # in the order of the table's labelled rows
+    places: NDArray[np.intp]  # of the table's claims among all of the window, scored or not
+    run_claims: dict[str, int]  # claims of the window by run, in order
     unscored: int
     unscored_weight: float
     not_judged: int  # of the unscored: the judge was never asked
@@ -129,11 +136,6 @@ def read_window(
 def _to_run(row: tuple[object, ...]) -> WindowRun:
     run_id, system, answers, first, last = row
     return WindowRun(str(run_id), str(system), int(str(answers)), to_time(first), to_time(last))
-
-
-def to_time(value: object) -> datetime:
-    """Return a stored time; SQLite keeps them as text."""
-    return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
 
 
 def _choose_judge(
@@ -263,6 +265,8 @@ class _Reader:
             judge=self._judge,
             table=self._tabulate(columns, scored, items, weights, labels, places, chances),
             labels=tuple(labels),
+            places=np.flatnonzero(scored),
+            run_claims=self._claims,
             unscored=int((~scored).sum()),
             unscored_weight=float(weights[items[~scored]].sum()),
             not_judged=int((~scored & (columns.failed == 0)).sum()),

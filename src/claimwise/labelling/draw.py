@@ -101,16 +101,14 @@ def draw_round(
     """
     find_run(store, run_id)
     _check_numbers(size, overlap, overlap_labels, floor, seed)
-    _check_title(title)
+    check_title(title)
     labeler = _choose_verifier(store, run_id, judgement, verifier)
     claims = list_candidates(store, run_id, judgement, labeler)
     strata, shares = _stratify(claims, size, again=again)
     if not strata:
         raise ClaimwiseError(_describe_nothing_left(run_id, len(claims)))
     chosen = allocate_sample(shares, size, floor)
-    round_id = make_content_id(
-        "r1", run_id, judgement, str(seed), created_by, title or "", now.isoformat()
-    ).partition(":")[2][:_ROUND_ID]
+    round_id = make_round_id(run_id, judgement, str(seed), created_by, title or "", now.isoformat())
     new = Round(
         round_id=round_id,
         run_id=run_id,
@@ -130,6 +128,11 @@ def draw_round(
     return new
 
 
+def make_round_id(*parts: str) -> str:
+    """Return the id of a round that is made of these."""
+    return make_content_id("r1", *parts).partition(":")[2][:_ROUND_ID]
+
+
 def _check_numbers(
     size: int | None, overlap: float, overlap_labels: int, floor: int, seed: int
 ) -> None:
@@ -145,7 +148,12 @@ def _check_numbers(
             raise ClaimwiseError(f"{name} must be {expected}, not {found}")
 
 
-def _check_title(title: str | None) -> None:
+def check_title(title: str | None) -> None:
+    """Refuse a title that nobody could read.
+
+    Raises:
+        ClaimwiseError: it is blank or too long.
+    """
     if title is None:
         return
     check_text("title", title)
