@@ -18,7 +18,7 @@ from claimwise.store import Store
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.axe import find_flaws
 from support.copies import StoreCopies
-from support.traffic_data import DAY, FIRST, TrafficWriter
+from support.monitored_traffic import DAY, FIRST, TrafficWriter
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -29,7 +29,7 @@ from claimwise.monitoring.webhooks import deliver_due, post_message
 from claimwise.store import Store, open_store
 from support.copies import Fill
 from support.local_server import LocalServer
-from support.traffic_data import DAY, FIRST, TrafficWriter
+from support.monitored_traffic import DAY, FIRST, TrafficWriter
 
 ALARMED_AT = FIRST + 45 * DAY + timedelta(hours=6)
 

@@ -17,7 +17,7 @@ from claimwise.monitoring.values import WEEKLY, Alarm
 from claimwise.monitoring.watch import watch_all
 from claimwise.store import Store, open_store
 from support.copies import Fill
-from support.traffic_data import DAY, FIRST, JUDGE, TrafficWriter, add_anchors
+from support.monitored_traffic import DAY, FIRST, JUDGE, TrafficWriter, add_anchors
 
 QUIET = 35
 SETTINGS = MonitorSettings(wait_days=0, by=("query_type",))

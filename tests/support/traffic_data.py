@@ -1,152 +1,141 @@
-"""Days of live traffic, written straight into a store: what the monitor reads, without a model."""
+"""Traffic in a store without reading a trace: answers, claims, a judge's verdicts, labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
-from itertools import count
 from typing import Any
+
+import numpy as np
 
 from claimwise.store import Store
 
-FIRST = datetime(2026, 9, 7)  # noqa: DTZ001 - a Monday; stores keep UTC without a zone
-JUDGE, PERSON = "verifier:test", "ann"
-DAY = timedelta(days=1)
-
-_RUNS = ("run_id", "system", "model", "corpus_ver", "started_at")
-_ITEMS = ("item_id", "query", "query_type", "source_corpus_ver")
-_ANSWERS = ("run_id", "item_id", "sample", "answer_text", "context_count", "proposed_action")
-_TRAFFIC = (
-    "run_id", "item_id", "sample", "trace_id", "system", "answered_at", "received_at", "rule",
-    "inclusion_probability",
-)  # fmt: skip
-_CLAIMS = (
-    "run_id", "item_id", "claim_id", "sample", "position", "claim_text", "claim_type", "unit",
-)  # fmt: skip
-_LABELS = (
-    "run_id", "item_id", "claim_id", "claim_text", "claim_type", "verdict", "labeler", "labeled_at",
-    "label_kind", "confidence", "inclusion_probability",
-)  # fmt: skip
+MONDAY = datetime(2026, 11, 9)  # noqa: DTZ001 - as stored: UTC without a zone
+JUDGE = "verifier:test-1"
+RATE = 0.85
 
 
-class TrafficWriter:
-    """Writes one day after the other; figures vary a little, the same way every time."""
+def fill_traffic(
+    store: Store,
+    *,
+    system: str = "bot",
+    start: datetime = MONDAY,
+    days: int = 7,
+    answers: int = 30,
+    labels: int = 0,
+    judge: str = JUDGE,
+    rate: float = RATE,
+    unscored: int = 0,
+    seed: int = 0,
+    chance: float | None = None,
+) -> list[str]:
+    """Add days of traffic of one system, 4 claims per answer, and labels of random claims.
 
-    def __init__(
-        self, store: Store, system: str = "bot", *, known: bool = False, judges: Iterable[str] = ()
-    ) -> None:
-        self._store = store
-        self._system = system
-        self._numbers = count(1_000_000 if known else 0)
-        labelers = [(judge, "verifier") for judge in judges]
-        if not known:
-            labelers += [(JUDGE, "verifier"), (PERSON, "human")]
-        with store.write():
-            store.insert_rows("labelers", ("labeler", "labeler_kind"), labelers)
-
-    def add_days(self, first: int, last: int, **day: Any) -> None:
-        """Write days by their numbers, the last not included; see :meth:`list_day`."""
-        tables: dict[tuple[str, tuple[str, ...]], list[tuple[Any, ...]]] = {}
-        for number in range(first, last):
-            for table, columns, row in self.list_day(number, **day):
-                tables.setdefault((table, columns), []).append(row)
-        order = ("runs", "eval_items", "answers", "traffic_answers", "claims", "labels")
-        with self._store.write():
-            for table, columns in sorted(tables, key=lambda one: order.index(one[0])):
-                self._store.insert_rows(table, columns, tables[table, columns])
-
-    def list_day(
-        self,
-        number: int,
-        *,
-        wrong: int = 4,
-        harsh: int = 0,
-        unscored: int = 0,
-        refused: int = 1,
-        answers: int = 20,
-        labels: int = 20,
-        kind: str = "lookup",
-        model: str = "m1",
-        judge: str = JUDGE,
-    ) -> Iterable[tuple[str, tuple[str, ...], tuple[Any, ...]]]:
-        """Yield a day's rows: answers of two claims, of which so many are wrong.
-
-        The judge rejects ``harsh`` more that are right; people label the first claim of ``labels``
-        answers. One claim more or less is wrong from day to day.
-        """
-        start = FIRST + number * DAY
-        run = f"traffic-{self._system}-{start:%Y-%m-%d}-{model}"
-        yield "runs", _RUNS, (run, self._system, model, "c1", start)
-        wrong += (0, 1, -1, 0, 1, 0, -1)[number % 7] if wrong else 0
-        for place in range(answers):
-            item = f"{self._system}-{next(self._numbers)}"
-            at = start + timedelta(minutes=place)
-            yield "eval_items", _ITEMS, (item, f"Question {place}?", kind, "c1")
-            action = "abstain" if place < refused else "answer"
-            yield "answers", _ANSWERS, (run, item, 0, "An answer.", 2, action)
-            yield "traffic_answers", _TRAFFIC, (
-                run, item, 0, f"t-{item}", self._system, at, at, "all", 1.0,
-            )  # fmt: skip
-            for position in (0, 1):
-                yield from self._list_claim(
-                    (run, item, position), at, 2 * place + position,
-                    wrong=wrong, harsh=harsh, unscored=unscored, judge=judge,
-                    labelled=position == 0 and place < labels,
-                )  # fmt: skip
-
-    def _list_claim(
-        self,
-        key: tuple[str, str, int],
-        at: datetime,
-        order: int,
-        *,
-        wrong: int,
-        harsh: int,
-        unscored: int,
-        judge: str,
-        labelled: bool,
-    ) -> Iterable[tuple[str, tuple[str, ...], tuple[Any, ...]]]:
-        run, item, position = key
-        claim, text = f"c{position}", f"Claim {position} of {item}."
-        yield "claims", _CLAIMS, (run, item, claim, 0, position, text, "factual", "atomic")
-        bad = order % 2 == 0 and order // 2 < wrong  # first claims of the first answers
-        said = "contradicted" if order % 2 == 0 and order // 2 < wrong + harsh else "supported"
-        row = (run, item, claim, text, "factual")
-        if order >= unscored:
-            yield "labels", _LABELS, (*row, said, judge, at + DAY / 24, "verifier", 0.9, None)
-        if labelled:
-            told = "contradicted" if bad else "supported"
-            yield "labels", _LABELS, (*row, told, PERSON, at + DAY / 12, "human", None, 0.5)
-
-
-def add_anchors(store: Store, week: int, *, harsh: int = 0, count: int = 100) -> None:
-    """Have the judge judge a hundred frozen claims again, in a week of its number.
-
-    It rejects ten of them, one more or less in turn, and ``harsh`` more.
+    Every fifth answer was sampled with probability 0.5, the others with 1. Returns the runs.
     """
-    run = "anchors"
-    labels: list[tuple[Any, ...]] = []
-    claims: list[tuple[Any, ...]] = []
-    for number in range(count):
-        item, text = f"anchor-{number}", f"Anchor {number}."
-        said = "contradicted" if number < 10 + harsh + week % 2 else "supported"
-        row = (run, item, "c0", text, "factual")
-        at = FIRST + (7 * week + 2) * DAY
-        labels.append((*row, said, JUDGE, at, "verifier", 0.9, None))
-        if week == 0:
-            labels.append((*row, "supported", PERSON, FIRST, "human", None, None))
-            claims.append((run, item, "c0", 0, 0, text, "factual", "atomic"))
+    generator = np.random.default_rng(seed)
+    tables: dict[str, list[dict[str, Any]]] = {
+        name: []
+        for name in ("runs", "eval_items", "answers", "traffic_answers", "claims", "labels",
+                     "unscored_claims")
+    }  # fmt: skip
+    for day in range(days):
+        moment = start + timedelta(days=day)
+        run_id = f"traffic-{system}-{moment:%Y-%m-%d}"
+        tables["runs"].append(
+            {"run_id": run_id, "system": system, "corpus_ver": "v1", "started_at": moment}
+        )
+        for number in range(answers):
+            _add_answer(tables, run_id, system, moment, number, judge, rate, generator)
+    _label(tables, labels, chance, generator)
+    _fail(tables, unscored, judge)
     with store.write():
-        if week == 0:
-            items = [claim[1] for claim in claims]
-            store.insert_rows("runs", _RUNS, [(run, "anchors", "m", "c1", FIRST)])
-            store.insert_rows(
-                "eval_items",
-                _ITEMS,
-                [(item, f"Question of {item}?", "lookup", "c1") for item in items],
-            )
-            store.insert_rows(
-                "answers", _ANSWERS, [(run, item, 0, "An answer.", 1, "answer") for item in items]
-            )
-            store.insert_rows("claims", _CLAIMS, claims)
-        store.insert_rows("labels", _LABELS, labels)
+        _add_labelers(store, judge)
+        for table, rows in tables.items():
+            if rows:
+                columns = tuple(rows[0])
+                store.insert_rows(table, columns, (tuple(row[c] for c in columns) for row in rows))
+    return [row["run_id"] for row in tables["runs"]]
+
+
+def _add_labelers(store: Store, judge: str) -> None:
+    known = {row[0] for row in store.query("select labeler from labelers")}
+    rows = [(judge, "verifier", "p1", "m1"), ("ann", "human", None, None)]
+    store.insert_rows(
+        "labelers", ("labeler", "labeler_kind", "prompt_ver", "model"),
+        [row for row in rows if row[0] not in known],
+    )  # fmt: skip
+    if not store.query("select 1 from guide_versions where guide_version = 'g1'"):
+        store.insert_rows(
+            "guide_versions", ("guide_version", "guide_text", "created_at"),
+            [("g1", "Judge fairly.", MONDAY)],
+        )  # fmt: skip
+
+
+def _add_answer(
+    tables: dict[str, list[dict[str, Any]]],
+    run_id: str,
+    system: str,
+    moment: datetime,
+    number: int,
+    judge: str,
+    rate: float,
+    generator: np.random.Generator,
+) -> None:
+    item = f"{run_id}-{number:03}"
+    key = {"run_id": run_id, "item_id": item}
+    at = moment + timedelta(minutes=30 * number % 1440)
+    tables["eval_items"].append({"item_id": item, "query": "Why?", "source_corpus_ver": "v1"})
+    tables["answers"].append({**key, "sample": 0, "answer_text": "Because."})
+    tables["traffic_answers"].append(
+        {**key, "sample": 0, "trace_id": item, "system": system, "answered_at": at,
+         "received_at": at, "conversation": f"{run_id}-c{number // 2}" if number % 3 else None,
+         "rule": "all", "inclusion_probability": 1.0 if number % 5 else 0.5}
+    )  # fmt: skip
+    share = generator.beta(rate * 3, (1 - rate) * 3)
+    for place in range(4):
+        right = bool(generator.random() < share)
+        score = 1 / (1 + np.exp(-generator.normal(2.0 if right else -0.6, 1.0)))
+        claim = {**key, "claim_id": f"{item}-{place}", "claim_text": f"Claim {place}."}
+        tables["claims"].append(
+            {**claim, "sample": 0, "position": place, "claim_type": "factual", "unit": "sentence",
+             "right": right}
+        )  # fmt: skip
+        tables["labels"].append(
+            {**claim, "claim_type": "factual",
+             "verdict": "supported" if score >= 0.5 else "unlinked", "labeler": judge,
+             "labeled_at": at + timedelta(hours=1), "label_kind": "verifier",
+             "guide_version": None, "confidence": float(max(score, 1 - score)),
+             "inclusion_probability": None}
+        )  # fmt: skip
+
+
+def _label(
+    tables: dict[str, list[dict[str, Any]]],
+    labels: int,
+    chance: float | None,
+    generator: np.random.Generator,
+) -> None:
+    claims = tables["claims"]
+    for at in generator.choice(len(claims), labels, replace=False).tolist():
+        claim = claims[at]
+        tables["labels"].append(
+            {**{name: claim[name] for name in ("run_id", "item_id", "claim_id", "claim_text")},
+             "claim_type": "factual", "verdict": "supported" if claim["right"] else "contradicted",
+             "labeler": "ann", "labeled_at": tables["runs"][-1]["started_at"] + timedelta(days=2),
+             "label_kind": "human", "guide_version": "g1", "confidence": None,
+             "inclusion_probability": chance}
+        )  # fmt: skip
+    for claim in claims:
+        del claim["right"]
+
+
+def _fail(tables: dict[str, list[dict[str, Any]]], unscored: int, judge: str) -> None:
+    """Make the judge fail on the first claims."""
+    failed = tables["labels"][:unscored]
+    tables["labels"] = tables["labels"][unscored:]
+    tables["unscored_claims"] += [
+        {**{name: row[name] for name in ("run_id", "item_id", "claim_id", "claim_text")},
+         "judgement": "grounded", "labeler": judge, "failed_at": row["labeled_at"],
+         "reason": "timeout"}
+        for row in failed
+    ]  # fmt: skip

@@ -101,6 +101,12 @@ HEADINGS = {
         ),
     },
     "Production": {
+        "estimate": CommandEntry(
+            "claimwise.estimates.command", "Estimate the rate of a window of live traffic."
+        ),
+        "label-next": CommandEntry(
+            "claimwise.estimates.label_next_command",
+            "Choose the claims whose labels narrow an estimate most.",
         "monitor": CommandEntry(
             "claimwise.monitoring.command", "Watch live traffic and raise alarms you can believe."
         ),

@@ -16,6 +16,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from claimwise.calibration.maps import Scored, apply_map, fit_platt, is_enough
+
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
@@ -23,6 +25,17 @@ MARGIN: Final = 0.02
 """A score is never taken to be nearer to 0 or 1 than this: judges are too sure of themselves."""
 EVEN: Final = 0.2
 """The share of the labels that goes evenly over all claims, whatever the judge believes."""
+
+
+def sharpen_scores(scores: Floats, known: Scored | None) -> Floats:
+    """Return scores recalibrated on earlier labels of the same judge, where there are enough.
+
+    They only decide what is drawn: chances are known whatever they rest on, so labels of other
+    weeks bias nothing here.
+    """
+    if known is None or not is_enough(known):
+        return scores
+    return apply_map(fit_platt(known), scores)
 
 
 def find_chances(scores: Floats, items: Numbers, size: int) -> Floats:

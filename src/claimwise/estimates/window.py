@@ -135,6 +135,7 @@ class ClaimTable:
     rows: Numbers
     told: Flags
     chances: Floats
+    items: Numbers | None = None  # the claims' items, where they matter
 
     @classmethod
     def from_claims(cls, claims: Sequence[WindowClaim]) -> ClaimTable:
@@ -368,8 +369,8 @@ def correct_rate(table: ClaimTable, seed: int = 0) -> Influence:
     score, and e_h the mean of y - g over the labels of stratum h, each counted for what it stands
     for, the rate is R = sum a g / A + sum A_h e_h / A. A cluster moves it by
     psi = sum over its claims of a (g + e_h - R + d w (y - g - e_h)), d being 1 where labelled, and
-    w bringing the labels of a stratum up to its claims. A stratum with fewer than three labels of
-    the rarer kind has at least the variance of Jeffreys' posterior.
+    w bringing the labels of a stratum up to its claims. Strata with fewer than three labels of
+    the rarer kind have at least the variance of Jeffreys' posterior (`_assume_thin`).
     """
     pooled = _pool_small(table)
     predicted = _recalibrate(pooled, seed)
@@ -414,20 +415,32 @@ def _recalibrate(table: ClaimTable, seed: int) -> Floats:
 
 
 def _assume_thin(table: ClaimTable, shares: Floats, rest: Floats) -> float:
-    """Return the variance that thin strata have by Jeffreys' posterior, beyond what they show."""
+    """Return the variance that thin strata have by Jeffreys' posterior, beyond what they show.
+
+    Thin bands of one verdict share a posterior: all of them hold next to no label of one kind.
+    """
     at, stands = table.strata[table.rows], table.stands
     assumed = shown = 0.0
-    for place, share in enumerate(shares.tolist()):
-        inside = at == place
+    for places in _list_thin(table):
+        inside = np.isin(at, places)
         told = table.told[inside]
-        if min(told.sum(), (~told).sum()) >= _THIN:
-            continue
         weights = scale_factors(stands[inside], np.ones(len(told)))
         hits, misses = 0.5 + float(weights @ told), 0.5 + float(weights @ ~told)
         both = hits + misses
-        assumed += share**2 * hits * misses / (both**2 * (both + 1))
+        assumed += float(shares[places].sum()) ** 2 * hits * misses / (both**2 * (both + 1))
         shown += float(rest[inside] @ rest[inside])
     return max(0.0, assumed - shown)
+
+
+def _list_thin(table: ClaimTable) -> list[list[int]]:
+    """Return the strata with fewer than three labels of the rarer kind, by verdict."""
+    at = table.strata[table.rows]
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(table.stratum_names):
+        told = table.told[at == place]
+        if min(told.sum(), (~told).sum()) < _THIN:
+            found.setdefault(name.partition("/")[0], []).append(place)
+    return list(found.values())
 
 
 def _bound(corrected: Influence, labelled: int, confidence: float) -> _Figures:
