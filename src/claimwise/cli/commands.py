@@ -104,6 +104,14 @@ HEADINGS = {
         "promote": CommandEntry(
             "claimwise.incidents.promote_command", "Turn a production error into a test case."
         ),
+        "ingest-traces": CommandEntry(
+            "claimwise.traffic.ingest_command",
+            "Store answers of live traffic from files of traces.",
+        ),
+        "traffic": CommandEntry(
+            "claimwise.traffic.command",
+            "Show what became of live traffic; judge it; delete old texts.",
+        ),
         "incidents": CommandEntry(
             "claimwise.incidents.command", "List incidents and the gates that would catch them."
         ),

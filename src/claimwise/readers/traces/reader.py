@@ -170,10 +170,20 @@ class _Writer:
             happened_at=min((s.started_at for s in spans if s.started_at), default=None),
             feedback=_last(span.feedback for span in spans),
             gold_answer=_last(span.gold_answer for span in spans),
+            properties=_join_properties(spans),
         )
         if holds_nul(msgspec.to_builtins(trace)):
             return _tell(self._path, line, "a NUL character", "text without one")
         return trace
+
+
+def _join_properties(spans: Iterable[Span]) -> dict[str, str]:
+    """Return what the spans say of the system; where two differ, the outermost counts."""
+    joined: dict[str, str] = {}
+    for span in sorted(spans, key=lambda span: bool(span.parent_id)):
+        for name, value in span.properties.items():
+            joined.setdefault(name, value)
+    return joined
 
 
 def _last(values: Iterable[str | None]) -> str | None:

@@ -1,0 +1,1 @@
+"""Checks answers before they are shown: over HTTP, in batches, by a deadline."""
