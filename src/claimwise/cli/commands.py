@@ -140,6 +140,10 @@ HEADINGS = {
             "claimwise.app.serve_command", "Start the app: labelling, dashboards, accounts."
         ),
         "accounts": CommandEntry("claimwise.accounts.command", "Manage who may use the app."),
+        "keys": CommandEntry(
+            "claimwise.accounts.keys_command",
+            "Manage keys of programs that send traces or ask for checks.",
+        ),
         "doctor": CommandEntry(
             "claimwise.cli.doctor", "Check the installation, the settings and the store."
         ),

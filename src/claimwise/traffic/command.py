@@ -86,6 +86,8 @@ def _print_reasons(one: SystemFunnel) -> None:
              for reason, number in one.unreadable.items()]  # fmt: skip
     lines += [f"{number:,} stored: {REASONS.get(reason, reason)}"
               for reason, number in one.notes.items()]  # fmt: skip
+    lines += [f"{number:,} rejected: {REASONS.get(reason, reason)}"
+              for reason, number in one.rejected.items()]  # fmt: skip
     if one.outcomes.get("duplicate"):
         lines.append(f"{one.outcomes['duplicate']:,} came again and were not stored again")
     unscored = {name: n for name, n in one.claims.items() if name not in ("", NOT_JUDGED)}

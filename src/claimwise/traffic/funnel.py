@@ -31,6 +31,7 @@ class SystemFunnel:
     system: str
     outcomes: dict[str, int]
     unreadable: dict[str, int]  # by reason
+    rejected: dict[str, int]  # by reason: spans and requests that are part of no answer
     notes: dict[str, int]  # by reason: stored answers with something to know about them
     states: dict[str, int]  # of what is stored
     rules: dict[str, dict[str, int]]  # by sampling rule: sampled and left out
@@ -78,6 +79,7 @@ class SystemFunnel:
             },
             "rules": self.rules,
             "notes": self.notes,
+            "rejected": self.rejected,
             "adds_up": self.adds_up,
         }
 
@@ -106,7 +108,9 @@ def _gather(
     claims: Sequence[tuple[Any, ...]],
 ) -> SystemFunnel:
     outcomes: Counter[str] = Counter()
-    reasons: dict[str, Counter[str]] = {"unreadable": Counter(), "note": Counter()}
+    reasons: dict[str, Counter[str]] = {
+        name: Counter() for name in ("unreadable", "note", "rejected")
+    }
     rules: dict[str, dict[str, int]] = {}
     for name, rule, outcome, reason, answers in counted:
         if name != system:
@@ -123,6 +127,7 @@ def _gather(
         system=system,
         outcomes=dict(outcomes),
         unreadable=dict(reasons["unreadable"].most_common()),
+        rejected=dict(reasons["rejected"].most_common()),
         notes=dict(reasons["note"].most_common()),
         states={name: number for name, number in states.items() if number},
         rules=rules,

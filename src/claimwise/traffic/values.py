@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 
 # Received = sampled + left out + unreadable. A duplicate is an answer that came before: it is
 # counted beside them. A note counts answers that are stored, with something to know about them.
-Outcome = Literal["sampled", "left_out", "unreadable", "duplicate", "note"]
+# Rejected are spans and requests that never came to be part of an answer.
+Outcome = Literal["sampled", "left_out", "unreadable", "duplicate", "note", "rejected"]
 RECEIVED: tuple[Outcome, ...] = ("sampled", "left_out", "unreadable")
 
 NO_RULE = ""
@@ -18,6 +19,7 @@ UNKNOWN_SYSTEM = "(unknown)"
 REASONS = {
     "call_failed": "the call failed and there is no answer",
     "clock": "the sender's clock was wrong: the time of receipt is used",
+    "duplicate_span": "spans that came twice",
     "documents_not_found": "documents given by id that are not in the corpus",
     "malformed": "not readable as a trace",
     "nested_too_deeply": "nested too deeply",
@@ -38,6 +40,7 @@ _SAID = (
     ("the call failed", "call_failed"),
     ("nested too deeply", "nested_too_deeply"),
     ("NUL character", "nul_character"),
+    ("larger than the limits", "too_large"),
     ("no question", "no_question"),
     ("has no output recorded", "no_content"),
     ("it ends with a call", "unfinished"),

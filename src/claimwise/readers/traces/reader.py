@@ -70,6 +70,11 @@ def read_traces(path: Path, data: bytes, form: TraceFormat, trace_id: str | None
             yield 1, _tell(path, 1, f"no trace {trace_id!r}", f"one of {listed}")
     elif not groups and not problems:
         yield 1, _tell(path, 1, "no trace", "at least one")
+    yield from write_answers(path, groups)
+
+
+def write_answers(path: Path, groups: Mapping[str | None, list[Span]]) -> Records:
+    """Yield the answers of traces, given by their spans; a problem for each that has none."""
     yield from _Writer(path).write(groups)
 
 
