@@ -26,6 +26,7 @@ from claimwise.app.requests import Refusal
 from claimwise.config import Project
 from claimwise.errors import ClaimwiseError, StoreError
 from claimwise.judges.judge import load_verifier
+from claimwise.monitoring.prometheus import MEDIA_TYPE, write_metrics
 from claimwise.online_check.checker import BadAnswerError, OnlineChecker, OverloadedError
 from claimwise.online_check.limits import RateLimits
 from claimwise.online_check.openapi import CHECK, TRACES, describe_api
@@ -114,6 +115,7 @@ class Api:
         return [
             Route(TRACES, self._guard(self._take_traces), methods=["POST"]),
             Route(CHECK, self._guard(self._check_answers), methods=["POST"]),
+            Route("/metrics", self._guard(self._show_metrics), methods=["GET"]),
             Route("/v1/openapi.json", self._show_openapi, methods=["GET"]),
             Route("/v1", self._show_page, methods=["GET"]),
         ]
@@ -178,6 +180,18 @@ class Api:
         if not key.allows(scope):
             raise Refusal(403, f"This key has no scope “{scope}”, only {key.scopes}.")
         return key
+
+    # Figures.
+
+    async def _show_metrics(self, request: Request) -> WebResponse:
+        """Show the monitor's figures as Prometheus reads them."""
+        await self._admit(request, "metrics")
+
+        def write() -> str:
+            with self._pool.borrow() as store:
+                return write_metrics(store)
+
+        return WebResponse(await self._run(write), media_type=MEDIA_TYPE)
 
     # Traces.
 
