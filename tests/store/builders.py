@@ -40,6 +40,7 @@ from claimwise.types.rows import (
     Run,
     RunAction,
     Source,
+    TrafficAnswer,
     Unscored,
 )
 
@@ -109,6 +110,15 @@ BASE: dict[type[Row], dict[str, Any]] = {
     Labeler: {"labeler": "ann", "labeler_kind": "human"},
     Run: {"run_id": "r1", "system": "bot", "corpus_ver": "v1", "started_at": _AT},
     Answer: {**_ANSWER, "answer_text": "Tea costs €2. I refunded you. Hello!"},
+    TrafficAnswer: {
+        **_ANSWER,
+        "trace_id": "t1",
+        "system": "bot",
+        "answered_at": _AT,
+        "received_at": _AT,
+        "rule": "everything",
+        "inclusion_probability": 0.5,
+    },
     RunAction: {**_ANSWER, "action": "answer"},
     Context: {**_ANSWER, "position": 0, "source_id": "doc", "context_text": "Tea is hot."},
     ActionEntry: {**_ANSWER, "entry_id": "e1", "entry_text": "refund issued"},

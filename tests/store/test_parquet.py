@@ -9,7 +9,14 @@ from claimwise.disk.duckdb_files import connect_duckdb
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store import Store, list_views, open_store
 from claimwise.transfer import export_store
-from claimwise.types.rows import ROW_TYPES, GoldSpanVersion, Item, ItemRetirement, Run
+from claimwise.types.rows import (
+    ROW_TYPES,
+    GoldSpanVersion,
+    Item,
+    ItemRetirement,
+    Run,
+    TrafficAnswer,
+)
 from store.builders import base_rows, dump_typed, load, make
 
 
@@ -72,7 +79,7 @@ def test_parquet_store_refuses_to_be_written_even_with_nothing(folder: Path) -> 
 
 
 def test_parquet_store_without_a_file_is_refused(folder: Path) -> None:
-    later = (GoldSpanVersion, ItemRetirement)  # those of an older export: empty
+    later = (GoldSpanVersion, ItemRetirement, TrafficAnswer)  # those of an older export: empty
     for row_type in ROW_TYPES:
         path = folder / f"{row_type.kind}.parquet"
         if row_type in later:

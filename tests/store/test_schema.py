@@ -89,13 +89,17 @@ def tables(store: Store) -> set[str]:
 def test_schema_has_a_table_per_row_type_the_ledger_and_the_cache(store: Store) -> None:
     people = {
         "accounts", "annotation_rounds", "annotation_skips", "annotation_slots",
-        "annotation_strata", "annotation_tasks", "audit_events", "calibrations",
-        "gate_results", "imported_annotations", "invites",
+        "annotation_round_runs", "annotation_strata", "annotation_tasks", "audit_events",
+        "calibrations", "gate_results", "imported_annotations", "invites",
         "login_failures", "sessions",
+    }  # fmt: skip
+    production = {
+        "alarms", "api_keys", "monitor_points", "traffic_counts", "traffic_inbox", "traffic_seen",
+        "webhook_deliveries",
     }  # fmt: skip
     ours = {LEDGER, "llm_replies", "claim_index", "claim_words", "bulk_load"}
     found = {name for name in tables(store) if not name.startswith("claim_words_")}  # SQLite's own
-    assert found == {t.table for t in ROW_TYPES} | people | ours
+    assert found == {t.table for t in ROW_TYPES} | people | production | ours
 
 
 def test_columns_are_the_fields_of_the_rows(store: Store) -> None:

@@ -75,6 +75,8 @@ NAV = (
     NavLink("/adjudicate", "Adjudicate", "adjudicator"),
     NavLink("/guide", "Guide", "labeler"),
     NavLink("/runs", "Runs", "adjudicator"),
+    NavLink("/monitor", "Monitor", "adjudicator"),
+    NavLink("/alarms", "Alarms", "adjudicator"),
     NavLink("/gold-spans", "Gold spans", "adjudicator"),
     NavLink("/calibrations", "Calibration", "adjudicator"),
     NavLink("/rounds", "Rounds", "admin"),

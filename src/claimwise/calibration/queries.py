@@ -206,16 +206,17 @@ def read_all_domains(store: Store) -> dict[str, str | None]:
 
 
 def list_rounds_of(store: Store, run_id: str, judgement: Judgement) -> list[DrawnRound]:
-    """Return the rounds that were drawn from a run, the latest first, with their strata.
+    """Return the rounds that were drawn from a run alone, the latest first, with their strata.
 
-    Exported files hold none.
+    Rounds over a window of traffic are samples of several runs. Exported files hold none.
     """
     if store.schema_version is None:
         return []
     rows = store.query(
         "select r.round_id, r.strata_by, r.created_at, s.stratum, s.claims, s.chosen "
         "from annotation_rounds as r join annotation_strata as s on s.round_id = r.round_id "
-        "where r.run_id = :run_id and r.judgement = :judgement "
+        "where r.run_id = :run_id and r.judgement = :judgement and not exists "
+        "(select 1 from annotation_round_runs as w where w.round_id = r.round_id) "
         "order by r.created_at desc, r.round_id, s.stratum",
         {"run_id": run_id, "judgement": judgement},
     )

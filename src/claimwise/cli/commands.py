@@ -101,8 +101,33 @@ HEADINGS = {
         ),
     },
     "Production": {
+        "estimate": CommandEntry(
+            "claimwise.estimates.command", "Estimate the rate of a window of live traffic."
+        ),
+        "label-next": CommandEntry(
+            "claimwise.estimates.label_next_command",
+            "Choose the claims whose labels narrow an estimate most.",
+        ),
+        "monitor": CommandEntry(
+            "claimwise.monitoring.command", "Watch live traffic and raise alarms you can believe."
+        ),
+        "alarms": CommandEntry(
+            "claimwise.monitoring.alarms_command",
+            "List alarms, and close them with what you found.",
+        ),
+        "runbook": CommandEntry(
+            "claimwise.monitoring.runbook_command", "Say what to do about an alarm."
+        ),
         "promote": CommandEntry(
             "claimwise.incidents.promote_command", "Turn a production error into a test case."
+        ),
+        "ingest-traces": CommandEntry(
+            "claimwise.traffic.ingest_command",
+            "Store answers of live traffic from files of traces.",
+        ),
+        "traffic": CommandEntry(
+            "claimwise.traffic.command",
+            "Show what became of live traffic; judge it; delete old texts.",
         ),
         "incidents": CommandEntry(
             "claimwise.incidents.command", "List incidents and the gates that would catch them."
@@ -132,6 +157,10 @@ HEADINGS = {
             "claimwise.app.serve_command", "Start the app: labelling, dashboards, accounts."
         ),
         "accounts": CommandEntry("claimwise.accounts.command", "Manage who may use the app."),
+        "keys": CommandEntry(
+            "claimwise.accounts.keys_command",
+            "Manage keys of programs that send traces or ask for checks.",
+        ),
         "doctor": CommandEntry(
             "claimwise.cli.doctor", "Check the installation, the settings and the store."
         ),

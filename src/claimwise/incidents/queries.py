@@ -143,8 +143,12 @@ def find_incident(store: Store, incident_id: str) -> Incident | None:
 
 
 def read_questions(store: Store) -> dict[str, str]:
-    """Return what every item asks, by its id."""
-    return dict(store.query("select item_id, query from eval_items order by item_id"))
+    """Return what every item of the test set asks, by its id; live traffic is none of it."""
+    sql = (
+        "select e.item_id, e.query from eval_items as e where not exists "
+        "(select 1 from traffic_answers as t where t.item_id = e.item_id) order by e.item_id"
+    )
+    return dict(store.query(sql))
 
 
 def find_holder(store: Store, corpus_ver: str, passage: str) -> str | None:

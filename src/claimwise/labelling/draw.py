@@ -36,9 +36,9 @@ from claimwise.text import make_content_id
 from claimwise.types.rows import Judgement
 
 UNSCORED: Final = "unscored"
-_BANDS: Final = ("low", "middle", "high")
+BANDS: Final = ("low", "middle", "high")
 _GOOD: Final = ("supported", "true")
-_OTHERS: Final = "others"
+OTHERS: Final = "others"
 DEFAULT_FLOOR: Final = 2
 """Two labels are the fewest of which one can see how they vary; more swamp the allocation."""
 # A share is never taken to be nearer to 0 or 1 than this: instruments are too sure of themselves.
@@ -101,16 +101,14 @@ def draw_round(
     """
     find_run(store, run_id)
     _check_numbers(size, overlap, overlap_labels, floor, seed)
-    _check_title(title)
+    check_title(title)
     labeler = _choose_verifier(store, run_id, judgement, verifier)
     claims = list_candidates(store, run_id, judgement, labeler)
     strata, shares = _stratify(claims, size, again=again)
     if not strata:
         raise ClaimwiseError(_describe_nothing_left(run_id, len(claims)))
     chosen = allocate_sample(shares, size, floor)
-    round_id = make_content_id(
-        "r1", run_id, judgement, str(seed), created_by, title or "", now.isoformat()
-    ).partition(":")[2][:_ROUND_ID]
+    round_id = make_round_id(run_id, judgement, str(seed), created_by, title or "", now.isoformat())
     new = Round(
         round_id=round_id,
         run_id=run_id,
@@ -130,6 +128,11 @@ def draw_round(
     return new
 
 
+def make_round_id(*parts: str) -> str:
+    """Return the id of a round that is made of these."""
+    return make_content_id("r1", *parts).partition(":")[2][:_ROUND_ID]
+
+
 def _check_numbers(
     size: int | None, overlap: float, overlap_labels: int, floor: int, seed: int
 ) -> None:
@@ -145,7 +148,12 @@ def _check_numbers(
             raise ClaimwiseError(f"{name} must be {expected}, not {found}")
 
 
-def _check_title(title: str | None) -> None:
+def check_title(title: str | None) -> None:
+    """Refuse a title that nobody could read.
+
+    Raises:
+        ClaimwiseError: it is blank or too long.
+    """
     if title is None:
         return
     check_text("title", title)
@@ -204,30 +212,30 @@ def name_strata(claims: Sequence[Candidate], size: int | None = None) -> list[st
 
 
 def _merge_verdict(verdict: str | None) -> str | None:
-    return verdict if verdict is None or verdict in _GOOD else _OTHERS
+    return verdict if verdict is None or verdict in _GOOD else OTHERS
 
 
 def _cut_bands(groups: Sequence[str | None], claims: Sequence[Candidate]) -> list[str]:
     """Return groups' names with their bands of confidence; None is unscored."""
-    known: dict[str, list[float]] = defaultdict(list)
+    known: dict[str, Counter[float]] = defaultdict(Counter)
     for group, claim in zip(groups, claims, strict=True):
         if group is not None and claim.confidence is not None:
-            known[group].append(claim.confidence)
-    cuts = {group: _find_cuts(values) for group, values in known.items()}
+            known[group][claim.confidence] += 1
+    cuts = {group: find_cuts(counts) for group, counts in known.items()}
     return [
         _name_stratum(group, claim.confidence, cuts)
         for group, claim in zip(groups, claims, strict=True)
     ]
 
 
-def _find_cuts(values: list[float]) -> tuple[float, float] | None:
+def find_cuts(counts: Mapping[float, int]) -> tuple[float, float] | None:
     """Return the confidences up to which about a third and two thirds of the doubt lie.
 
-    Where many claims are equally sure, both may be the same, so that one band stays empty.
+    ``counts`` says how many claims have each confidence. Where many claims are equally sure, both
+    cuts may be the same, so that one band stays empty; None where all are.
     """
-    counts = Counter(values)
     ordered = sorted(counts)
-    if len(ordered) == 1:
+    if len(ordered) < 2:
         return None
     doubts = list(accumulate(counts[value] * _doubt(value) for value in ordered))
     low, high = (
@@ -253,7 +261,7 @@ def _name_stratum(
     borders = cuts.get(group)
     if borders is None or confidence is None:
         return group
-    return f"{group}/{_BANDS[sum(confidence > border for border in borders)]}"
+    return f"{group}/{BANDS[sum(confidence > border for border in borders)]}"
 
 
 def _stratify(

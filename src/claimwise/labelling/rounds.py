@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ class NewTask(NamedTuple):
     stratum: str
     inclusion_probability: float
     wanted: int  # how many people label it
+    run_id: str | None = None  # None: the round's own
 
 
 class Candidate(NamedTuple):
@@ -80,8 +81,11 @@ def create_round(
     strata: Sequence[Stratum],
     tasks: Sequence[NewTask],
     now: datetime,
+    runs: Mapping[str, int] | None = None,
 ) -> None:
     """Store a round with its strata, tasks and a slot for every label wanted, all or nothing.
+
+    ``runs`` are those that a window's round drew from, with the claims of each that it could draw.
 
     Raises:
         RefusedError: there is a round of that id, or nothing to label.
@@ -102,14 +106,20 @@ def create_round(
             ("round_id", *Stratum._fields),
             ((new.round_id, *stratum) for stratum in strata),
         )
+        store.insert_rows(
+            "annotation_round_runs",
+            ("round_id", "run_id", "claims"),
+            ((new.round_id, run_id, claims) for run_id, claims in (runs or {}).items()),
+        )
         _add_tasks(store, new, tasks)
 
 
 def _add_tasks(store: Store, new: Round, tasks: Sequence[NewTask]) -> None:
     ids = [make_task_id(new.round_id, task.item_id, task.claim_id) for task in tasks]
-    columns = ("task_id", "round_id", "run_id", *NewTask._fields)
+    columns = ("task_id", "round_id", *NewTask._fields)
     rows = (
-        (task_id, new.round_id, new.run_id, *task) for task_id, task in zip(ids, tasks, strict=True)
+        (task_id, new.round_id, *task._replace(run_id=task.run_id or new.run_id))
+        for task_id, task in zip(ids, tasks, strict=True)
     )
     store.insert_rows("annotation_tasks", columns, rows)
 

@@ -288,9 +288,10 @@ class _Reader:
     def _list_tasks(self, judgement: Judgement) -> Iterator[tuple[tuple[str, str], StoredTask]]:
         """Yield the tasks of the run's open rounds by claim, those of the latest round last."""
         for one in reversed(list_rounds(self._store, open_only=True)):
-            if one.run_id == self._run_id and one.judgement == judgement:
+            if one.judgement == judgement:
                 for task in list_tasks(self._store, one.round_id):
-                    yield (task.item_id, task.claim_id), task
+                    if task.run_id == self._run_id:  # a window's round draws from several runs
+                        yield (task.item_id, task.claim_id), task
 
     def _read_evidence(self, row: SheetRow, claim: StoredClaim) -> _Evidence:
         if not row.evidence and not row.source:

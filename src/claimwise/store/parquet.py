@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import date, datetime
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec.structs import fields
 
@@ -18,7 +18,18 @@ from claimwise.disk.duckdb_files import connect_duckdb, name_paths, open_for_duc
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store.engine import NO_PARAMS, Params, Record
 from claimwise.store.parameters import find_parameters, rewrite_parameters
-from claimwise.types.rows import ROW_TYPES, GoldSpanVersion, ItemRetirement, Row, column_types
+from claimwise.types.rows import (
+    ROW_TYPES,
+    GoldSpanVersion,
+    ItemRetirement,
+    Row,
+    TrafficAnswer,
+    column_types,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _PAGE = 10_000
 _SQL_TYPES: Final = {
@@ -28,7 +39,7 @@ _SQL_TYPES: Final = {
 
 
 # Tables that exports of old versions lack.
-_LATER: tuple[type[Row], ...] = (GoldSpanVersion, ItemRetirement)
+_LATER: tuple[type[Row], ...] = (GoldSpanVersion, ItemRetirement, TrafficAnswer)
 
 
 def _list_optional(row_type: type[Row]) -> list[tuple[str, str]]:
@@ -99,6 +110,16 @@ class ParquetEngine:
         wanted = {name: params[name] for name in find_parameters(sql)}
         with self._errors():
             return self._db.execute(rewrite_parameters(sql, "${}".format), wanted).fetchall()
+
+    def query_numbers(self, sql: str, params: Params = NO_PARAMS) -> NDArray[np.float64]:
+        """Return all rows of one statement whose columns are numbers, as columns; null is NaN."""
+        import numpy as np
+
+        wanted = {name: params[name] for name in find_parameters(sql)}
+        with self._errors():
+            found = self._db.execute(rewrite_parameters(sql, "${}".format), wanted).fetchnumpy()
+        columns = [np.ma.filled(np.ma.asarray(c, np.float64), np.nan) for c in found.values()]
+        return np.stack(columns)
 
     def stream(self, sql: str) -> Iterator[Record]:
         """Yield the rows of one statement page by page."""

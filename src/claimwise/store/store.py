@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from claimwise.errors import StoreError
 from claimwise.store.breaches import count_breaches
@@ -22,6 +22,10 @@ from claimwise.store.parquet import ParquetEngine
 from claimwise.store.postgres import PostgresEngine
 from claimwise.store.sqlite import SQLiteEngine
 from claimwise.types.rows import ROW_TYPES, Placed, Row
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _POSTGRES = ("postgresql://", "postgres://")
 
@@ -148,6 +152,20 @@ class Store:
     def query(self, sql: str, params: Params = NO_PARAMS) -> list[Record]:
         """Return all rows of one statement with ``:name`` parameters."""
         return self._engine.query(sql, params)
+
+    def query_numbers(
+        self, sql: str, columns: int, params: Params = NO_PARAMS
+    ) -> NDArray[np.float64]:
+        """Return one statement's rows, all numbers, as so many columns; null is NaN.
+
+        Of Parquet files millions of rows come as they lie there, without a Python object for each.
+        """
+        if isinstance(self._engine, ParquetEngine):
+            return self._engine.query_numbers(sql, params)
+        import numpy as np  # here: most commands need no array, and start without it
+
+        rows = self._engine.query(sql, params)
+        return np.array(rows, dtype=np.float64).reshape(-1, columns).T
 
     @contextmanager
     def write(self, turn: str | None = None) -> Iterator[None]:

@@ -24,6 +24,7 @@ from claimwise.types.rows import (
     QueueEntry,
     Row,
     RunAction,
+    TrafficAnswer,
     Unscored,
 )
 
@@ -60,6 +61,7 @@ REFERENCES: dict[type[Row], tuple[Reference, ...]] = {
     IncidentContext: (_INCIDENT,),
     QueueEntry: (_ITEM,),
     Answer: (_RUN, _ITEM),
+    TrafficAnswer: (_ANSWER,),
     RunAction: (_RUN, _ITEM),
     Context: (_ANSWER,),
     ActionEntry: (_ANSWER,),

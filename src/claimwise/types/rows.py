@@ -434,6 +434,32 @@ class Answer(Row, kw_only=True):
             raise ValueError("answer_text is null without a failure that says why")
 
 
+class TrafficAnswer(Row, kw_only=True):
+    """An answer of live traffic: when it was given, and how it was sampled."""
+
+    table = "traffic_answers"
+    kind = "traffic_answers"
+    key = ("run_id", "item_id", "sample")
+
+    run_id: Annotated[Id, Meta(description="the run: one per system, its versions and day")]
+    item_id: Annotated[Id, Meta(description="the item, made from the system and the trace")]
+    sample: Annotated[Offset, Meta(description="always 0: a trace is answered once")] = 0
+    trace_id: Annotated[Id, Meta(description="the trace; unique within the system")]
+    system: Annotated[Text, Meta(description="the system that answered")]
+    answered_at: Annotated[datetime, Meta(description="when the answer was given")]
+    received_at: Annotated[datetime, Meta(description="when claimwise received it")]
+    conversation: Annotated[
+        str | None, Meta(description="the conversation it belongs to; null when unknown")
+    ] = None
+    rule: Annotated[Text, Meta(description="the sampling rule that took it")]
+    inclusion_probability: Annotated[
+        Chance, Meta(description="probability with which that rule takes an answer")
+    ]
+    text_deleted_at: Annotated[
+        datetime | None, Meta(description="when its texts were deleted; null: they are there")
+    ] = None
+
+
 class RunAction(Row, kw_only=True):
     """What the system did with one item."""
 
@@ -711,8 +737,8 @@ class LabelRetraction(Row, kw_only=True):
 # Parents before children: the order in which rows can be written.
 ROW_TYPES: tuple[type[Row], ...] = (
     Source, Item, ItemAttribute, GoldSpan, GoldSpanVersion, ItemRetirement, Incident, IncidentClaim,
-    IncidentContext, QueueEntry, Guide, Labeler, Run, Answer, RunAction, Context, ActionEntry,
-    Claim, Citation, Label, ClosedBookLabel, AnswerLabel, Unscored, LabelRetraction,
+    IncidentContext, QueueEntry, Guide, Labeler, Run, Answer, TrafficAnswer, RunAction, Context,
+    ActionEntry, Claim, Citation, Label, ClosedBookLabel, AnswerLabel, Unscored, LabelRetraction,
 )  # fmt: skip
 
 

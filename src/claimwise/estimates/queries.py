@@ -1,0 +1,303 @@
+"""Reads a window of traffic: the claims of its answers, a judge's scores and people's labels.
+
+Runs are read one after the other, as columns of numbers: a year of traffic fits into memory so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from claimwise.calibration.queries import RegisteredJudge, find_instrument
+from claimwise.estimates.rounds import (
+    WindowRound,
+    combine_chances,
+    list_window_rounds,
+    to_time,
+)
+from claimwise.estimates.strata import assign_strata
+from claimwise.estimates.window import ClaimTable
+from claimwise.metrics.counting import CONVERSATION, NO_CLUSTER, write_cluster
+from claimwise.store import Store
+from claimwise.store.files import SqlFolder
+
+Floats = NDArray[np.float64]
+
+_SQL = SqlFolder("claimwise.estimates")
+_SUPPORTED: Final = "supported"
+_UNKNOWN_CONFIDENCE: Final = 0.75  # a score for verdicts without one; labels recalibrate it
+_ONE_JUDGE: Final = 0.98  # of the verdicts: what others gave can't move the rate
+_COVERED: Final = 0.9  # of the claims, by rounds: labels of fewer speak for other traffic
+_CLAIM_COLUMNS: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """A window: from a moment until another, UTC, the latter not included."""
+
+    start: datetime
+    until: datetime
+    name: str
+
+
+class WindowRun(NamedTuple):
+    """A run of a window: its answers within it."""
+
+    run_id: str
+    system: str
+    answers: int
+    first: datetime
+    last: datetime
+
+
+class WindowLabel(NamedTuple):
+    """A claim of the window that people labelled."""
+
+    row: int  # among all claims of the window, scored or not
+    run_id: str
+    item_id: str
+    claim_id: str
+    supported: bool
+    labeled_at: datetime
+    first_labeled_at: datetime
+    chance: float | None  # as its label says
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WindowData:
+    """What an estimate needs of a window, and what its report says beside it."""
+
+    period: Period
+    system: str | None
+    cluster: str
+    runs: tuple[WindowRun, ...]
+    judge: RegisteredJudge | None
+    table: ClaimTable
+    labels: tuple[WindowLabel, ...]  # in the order of the table's labelled rows
+    places: NDArray[np.intp]  # of the table's claims among all of the window, scored or not
+    run_claims: dict[str, int]  # claims of the window by run, in order
+    unscored: int
+    unscored_weight: float
+    not_judged: int  # of the unscored: the judge was never asked
+    reasons: dict[str, int] = field(default_factory=dict)  # of the unscored that it was asked
+    barred: tuple[str, ...] = ()  # why the judge can't be corrected here
+
+    @property
+    def answers(self) -> int:
+        """How many answers the window holds."""
+        return sum(run.answers for run in self.runs)
+
+
+class _Columns(NamedTuple):
+    """The claims of one run."""
+
+    items: Floats
+    approved: Floats
+    confidences: Floats
+    failed: Floats
+
+
+def read_window(
+    store: Store,
+    system: str | None,
+    period: Period,
+    *,
+    judge: str | None = None,
+    cluster: str | None = None,
+) -> WindowData:
+    """Read a window's claims with one judge's scores and people's deciding labels.
+
+    The judge is the one named, or the one with most verdicts in the window. Claims that it did not
+    score are counted beside the table, never in it. Labels are those of the window's own claims:
+    others speak for other traffic. ``cluster`` is what makes answers alike: conversation (default,
+    where one is known), document, item, or a column of items.
+
+    Raises:
+        MetricError: judge or cluster are unknown.
+    """
+    params = {"start": period.start, "until": period.until, "system": system or ""}
+    runs = tuple(_to_run(row) for row in store.query(_SQL["window_runs"], params))
+    found, changed = _choose_judge(store, params, judge, runs)
+    reader = _Reader(store, period, found, cluster or CONVERSATION)
+    for run in runs:
+        reader.read_run(run.run_id)
+    rounds = list_window_rounds(store, [run.run_id for run in runs])
+    if not reader.labels:
+        changed += _name_earlier_labels(store, params)
+    return reader.gather(system, runs, changed, rounds)
+
+
+def _to_run(row: tuple[object, ...]) -> WindowRun:
+    run_id, system, answers, first, last = row
+    return WindowRun(str(run_id), str(system), int(str(answers)), to_time(first), to_time(last))
+
+
+def _choose_judge(
+    store: Store, params: dict[str, object], name: str | None, runs: Sequence[WindowRun]
+) -> tuple[RegisteredJudge | None, list[str]]:
+    """Return the judge of a window, and that it changed inside, where it did."""
+    given: dict[str, Counter[str]] = defaultdict(Counter)
+    for run_id, labeler, verdicts in store.query(_SQL["judges"], params):
+        given[labeler][run_id] += verdicts
+    if name is None and not given:
+        return None, []
+    chosen = find_instrument(store, name or max(given, key=lambda one: (given[one].total(), one)))
+    own = given[chosen.labeler]
+    total = sum(max(held[run.run_id] for held in given.values()) for run in runs)
+    others = {
+        labeler: sum(held[run.run_id] for run in runs if not own[run.run_id])
+        for labeler, held in given.items()
+        if labeler != chosen.labeler
+    }
+    if sum(others.values()) <= (1 - _ONE_JUDGE) * total:
+        return chosen, []
+    other = max(others, key=lambda one: (others[one], one))
+    days = [run.first for run in runs if given[other][run.run_id] and not own[run.run_id]]
+    return chosen, [
+        f"the judge changed inside the window: {other} judged the answers from "
+        f"{min(days):%Y-%m-%d}, {chosen.labeler} the others; judge them all with one"
+    ]
+
+
+def _name_earlier_labels(store: Store, params: dict[str, object]) -> list[str]:
+    """Say that people labelled earlier answers alone: those can't correct these."""
+    [(count, latest)] = store.query(_SQL["earlier_labels"], params)
+    if not count:
+        return []
+    return [
+        f"no label in this window; the {count:,} labels of earlier answers, the latest of "
+        f"{to_time(latest):%Y-%m-%d}, are too old to correct it"
+    ]
+
+
+class _Reader:
+    """Reads runs one after the other, and puts their columns together."""
+
+    def __init__(
+        self, store: Store, period: Period, judge: RegisteredJudge | None, cluster: str
+    ) -> None:
+        self._store = store
+        self._period = period
+        self._judge = judge
+        self._cluster = cluster
+        self._columns: list[_Columns] = []
+        self._clusters: dict[str, int] = {}
+        self._cluster_of: list[int] = []  # by answer
+        self._weights: list[float] = []  # by answer
+        self.labels: list[WindowLabel] = []
+        self._claims: dict[str, int] = {}  # by run
+        self._reasons: Counter[str] = Counter()
+
+    def read_run(self, run_id: str) -> None:
+        """Read one run's answers, claims and labels within the window."""
+        labeler = self._judge.labeler if self._judge else ""
+        params = {
+            "run_id": run_id, "start": self._period.start, "until": self._period.until,
+            "labeler": labeler,
+        }  # fmt: skip
+        first, offset = len(self._cluster_of), sum(self._claims.values())
+        for item, cluster, chance in self._store.query(self._write_answers(), params):
+            name = item if self._cluster == NO_CLUSTER else str(cluster)
+            self._cluster_of.append(self._clusters.setdefault(name, len(self._clusters)))
+            self._weights.append(1 / chance)
+        numbers = self._store.query_numbers(_SQL["claims"], _CLAIM_COLUMNS, params)
+        self._columns.append(_Columns(numbers[0] + first, *numbers[1:]))
+        self._claims[run_id] = numbers.shape[1]
+        for place, verdict, at, first_at, chance, item, claim in self._store.query(
+            _SQL["told"], params
+        ):
+            self.labels.append(
+                WindowLabel(
+                    offset + place,
+                    run_id,
+                    item,
+                    claim,
+                    verdict == _SUPPORTED,
+                    to_time(at),
+                    to_time(first_at),
+                    chance,
+                )
+            )
+        if labeler and numbers[3].any():
+            self._reasons.update(dict(self._store.query(_SQL["unscored_reasons"], params)))
+
+    def _write_answers(self) -> str:
+        joins: list[str] = []
+        above = "m.conversation"
+        if self._cluster not in (CONVERSATION, NO_CLUSTER):
+            above = write_cluster(self._store, self._cluster, joins)
+        return _SQL["answers"].format(cluster=above, joins=" ".join(joins))
+
+    def gather(
+        self,
+        system: str | None,
+        runs: tuple[WindowRun, ...],
+        barred: list[str],
+        rounds: Sequence[WindowRound],
+    ) -> WindowData:
+        """Return all runs in one table, unscored claims counted beside it."""
+        empty = _Columns(*np.zeros((_CLAIM_COLUMNS, 0)))
+        columns = _Columns(
+            *(np.concatenate(one) for one in zip(*(self._columns or [empty]), strict=True))
+        )
+        scored = ~np.isnan(columns.approved)
+        places = np.cumsum(scored) - 1  # of scored claims in the table
+        labels = [one for one in self.labels if scored[one.row]]
+        chances, covered = combine_chances(labels, rounds, self._claims)
+        if labels and covered < _COVERED:
+            barred.append(
+                f"the labels were drawn from {covered:.0%} of the window's claims; the others are "
+                "of another population"
+            )
+        weights = np.array(self._weights)
+        items = columns.items.astype(np.intp)
+        return WindowData(
+            period=self._period,
+            system=system,
+            cluster=self._cluster,
+            runs=runs,
+            judge=self._judge,
+            table=self._tabulate(columns, scored, items, weights, labels, places, chances),
+            labels=tuple(labels),
+            places=np.flatnonzero(scored),
+            run_claims=self._claims,
+            unscored=int((~scored).sum()),
+            unscored_weight=float(weights[items[~scored]].sum()),
+            not_judged=int((~scored & (columns.failed == 0)).sum()),
+            reasons=dict(self._reasons),
+            barred=tuple(barred),
+        )
+
+    def _tabulate(
+        self,
+        columns: _Columns,
+        scored: NDArray[np.bool_],
+        items: NDArray[np.intp],
+        weights: Floats,
+        labels: Sequence[WindowLabel],
+        places: NDArray[np.intp],
+        chances: Floats,
+    ) -> ClaimTable:
+        approved, confidences = columns.approved[scored] == 1, columns.confidences[scored]
+        strata, names = assign_strata(approved, confidences)
+        sure = np.where(np.isnan(confidences), _UNKNOWN_CONFIDENCE, confidences)
+        inside = items[scored]
+        return ClaimTable(
+            clusters=np.array(self._cluster_of, dtype=np.intp)[inside],
+            names=np.array(list(self._clusters), dtype=object),
+            strata=strata,
+            stratum_names=names,
+            scores=np.where(approved, sure, 1 - sure),
+            approved=approved,
+            weights=weights[inside],
+            rows=places[[one.row for one in labels]],
+            told=np.array([one.supported for one in labels], dtype=bool),
+            chances=chances,
+            items=inside,
+        )

@@ -1,0 +1,1 @@
+"""Watches live traffic: points by day and week, alarms that keep their promise, runbooks."""

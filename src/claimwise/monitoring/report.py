@@ -1,0 +1,106 @@
+"""Shows what the monitor saw, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from claimwise.monitoring.explain import describe_alarm, explain_alarm, show_share
+from claimwise.monitoring.values import (
+    VOLUME,
+    WEEKLY,
+    WHOLE,
+    Alarm,
+    Point,
+    to_document,
+)
+from claimwise.monitoring.watch import WatchResult
+
+DAY_COLUMNS = ("system", "day", "answers", "labels", "supported", "judge alone", "unscored",
+               "refusals", "evidence")  # fmt: skip
+WEEK_COLUMNS = ("system", "week", "version", "answers", "labels", "supported", "range", "basis")
+_SHOWN_DAYS = 14
+_DAILY_COLUMNS = ("rate", "judge_rate", "unscored", "refusals")
+
+
+def list_days(points: Sequence[Point]) -> list[tuple[str, ...]]:
+    """Return a line per system and day: the last two weeks."""
+    by_day: dict[tuple[str, datetime], dict[str, Point]] = {}
+    for point in points:
+        if point.slice == WHOLE and point.system and not point.evidence.mark:
+            by_day.setdefault((point.system, point.window_from), {})[point.signal] = point
+    lines = []
+    for (system, start), found in sorted(by_day.items()):
+        if VOLUME not in found:
+            continue
+        lines.append(
+            (
+                system,
+                f"{start:%Y-%m-%d}",
+                f"{found[VOLUME].value or 0:,.0f}",
+                f"{found[VOLUME].evidence.labels:,}",
+                *(_show_value(found.get(name)) for name in _DAILY_COLUMNS),
+                _show_evidence(list(found.values())),
+            )
+        )
+    return lines[-_SHOWN_DAYS:]
+
+
+def _show_value(point: Point | None) -> str:
+    return show_share(point.value if point else None)
+
+
+def _show_evidence(points: Sequence[Point]) -> str:
+    """Return how near the strongest evidence is to an alarm."""
+    shares = [
+        point.statistic / point.evidence.threshold
+        for point in points
+        if point.statistic is not None and point.evidence.threshold
+    ]
+    if not shares:
+        return "learning"
+    return "alarm" if max(shares) >= 1 else f"{max(shares):.1%}"
+
+
+def list_weeks(points: Sequence[Point]) -> list[tuple[str, ...]]:
+    """Return a line per system, week and version."""
+    return [
+        (
+            point.system,
+            f"{point.window_from:%G-W%V}",
+            point.slice.removeprefix("version=") or "all",
+            f"{point.evidence.answers:,}",
+            f"{point.evidence.labels:,}",
+            show_share(point.value),
+            f"{show_share(point.evidence.low)}–{show_share(point.evidence.high)}",
+            point.evidence.basis.replace("_", " "),
+        )
+        for point in points
+        if point.signal == WEEKLY and not point.evidence.mark
+    ]
+
+
+def to_json(
+    result: WatchResult, points: Sequence[Point], alarms: Sequence[Alarm], window: str
+) -> dict[str, Any]:
+    """Return what one call did and what stands, for machines."""
+    new = {alarm.alarm_id for alarm in result.raised}
+    wanted = [p for p in points if (p.signal == WEEKLY) == (window == "week")]
+    return {
+        "window": window,
+        "days_read": [{"system": system, "day": f"{day}"} for system, day in result.days],
+        "new_alarms": [describe(alarm) for alarm in alarms if alarm.alarm_id in new],
+        "open_alarms": [describe(alarm) for alarm in alarms],
+        "points": [to_document(point) for point in wanted],
+    }
+
+
+def describe(alarm: Alarm) -> dict[str, Any]:
+    """Return an alarm with its sentences."""
+    return {
+        **to_document(alarm),
+        "title": alarm.title,
+        "summary": describe_alarm(alarm),
+        "explanation": explain_alarm(alarm),
+    }
