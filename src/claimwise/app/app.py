@@ -105,7 +105,7 @@ def build_app(site: Site) -> ASGIApp:
     ]
     app = Starlette(
         routes=[*routes, Route("/static/{name}", _make_static(), methods=["GET"])],
-        exception_handlers={HTTPException: _answer_http_error},
+        exception_handlers={HTTPException: _make_error_page(site, workers)},
     )
     app.router.redirect_slashes = False
     return Shield(app, site.hosts)
@@ -371,13 +371,36 @@ def _show_refusal(refusal: Refusal, *, as_json: bool, call: Call | None = None) 
     return response
 
 
-async def _answer_http_error(request: Request, error: Exception) -> WebResponse:
-    """Answer what routing refused: unknown paths and wrong methods."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
+def _make_error_page(
+    site: Site, workers: ThreadPoolExecutor
+) -> Callable[[Request, Exception], Awaitable[WebResponse]]:
+    """Return what answers when routing refuses: unknown paths and wrong methods.
+
+    Who is logged in keeps the menu on such a page; nobody else's request reaches the store.
+    """
     messages = {404: "There is no such page.", 405: "This page can't be used in that way."}
-    headers = getattr(error, "headers", None)
-    refusal = Refusal(status, messages.get(status, "This request can't be answered."), headers)
-    return _to_web(_show_refusal(refusal, as_json=_wants_json(request)))
+
+    async def answer(request: Request, error: Exception) -> WebResponse:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        headers = getattr(error, "headers", None)
+        refusal = Refusal(status, messages.get(status, "This request can't be answered."), headers)
+        as_json = _wants_json(request)
+        if as_json or "cookie" not in request.headers:
+            return _to_web(_show_refusal(refusal, as_json=as_json))
+        loop = asyncio.get_running_loop()
+        return _to_web(await loop.run_in_executor(workers, _refuse, site, request, refusal))
+
+    return answer
+
+
+def _refuse(site: Site, request: Request, refusal: Refusal) -> Response:
+    """Show a refusal to whoever asks; without the menu where the store can't say who that is."""
+    try:
+        with site.pool.borrow() as store:
+            call, _ = _read_call(site, request, b"", store)
+            return _show_refusal(refusal, as_json=False, call=call)
+    except Exception:  # noqa: BLE001 - the page was refused already, and can be shown without
+        return _show_refusal(refusal, as_json=False)
 
 
 def _as_sentence(text: str) -> str:
