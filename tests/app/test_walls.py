@@ -41,6 +41,7 @@ HOSTILE = (
 GET_FIELDS = (
     "who", "event", "before", "next", "held", "run", "item", "sample", "claim", "list", "q",
     "verdict", "group", "group2", "disputed", "judge", "source", "reason", "basis", "after",
+    "base", "new", "from", "to", "page", "metric", "system", "baseline", "tab", "stage",
 )  # fmt: skip
 
 

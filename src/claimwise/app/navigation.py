@@ -53,8 +53,13 @@ NAV: Final = (
     NavSection("Claims", (NavLink("/claims", "Claims", "adjudicator", ("/answers",)),)),
     NavSection(
         "Runs",
-        (NavLink("/runs", "All runs", "adjudicator"),),
+        (
+            NavLink("/runs", "All runs", "adjudicator"),
+            NavLink("/compare", "Compare", "adjudicator"),
+            NavLink("/drift", "Drift", "adjudicator"),
+        ),
     ),
+    NavSection("Monitor", (NavLink("/incidents", "Incidents", "adjudicator"),)),
     NavSection(
         "Label",
         (
@@ -78,6 +83,7 @@ NAV: Final = (
             NavLink("/people", "People", "admin"),
             NavLink("/audit", "Audit", "admin"),
             NavLink("/sql", "Metrics (SQL)", "adjudicator"),
+            NavLink("/gates", "Gates", "adjudicator"),
         ),
     ),
 )

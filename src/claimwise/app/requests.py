@@ -21,10 +21,11 @@ import msgspec
 
 from claimwise.accounts.queries import add_event
 from claimwise.accounts.values import Account, Role
-from claimwise.app.links import link_answer, link_claims, link_group
+from claimwise.app.links import link_answer, link_claim, link_claims, link_group
 from claimwise.app.navigation import build_menu
 from claimwise.config import Project
 from claimwise.errors import make_printable
+from claimwise.report.format import show_percent, show_percent_range
 from claimwise.store import Store
 
 if TYPE_CHECKING:
@@ -192,8 +193,14 @@ def load_templates() -> Environment:
         loader=DictLoader(texts),
     )
     environment.filters["moment"] = show_moment
+    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     environment.globals.update(
-        link_answer=link_answer, link_claims=link_claims, link_group=link_group
+        link_answer=link_answer,
+        link_claim=link_claim,
+        link_claims=link_claims,
+        link_group=link_group,
+        percent=show_percent,
+        percent_range=show_percent_range,
     )
     return environment
 
