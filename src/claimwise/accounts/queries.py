@@ -292,13 +292,13 @@ def _scrypt(password: str, salt: bytes, *, n: int, r: int, p: int) -> bytes:
 
 def create_session(store: Store, name: str, now: datetime) -> tuple[str, str]:
     """Start a session; return its token, which only the browser keeps, and its form token."""
-    token, csrf = _new_token(), _new_token()
+    token, csrf = new_token(), new_token()
     with store.write():
         store.execute(_SQL["drop_old_sessions"], {"now": now})
         store.execute(
             _SQL["insert_session"],
             {
-                "token_hash": _hash_token(token),
+                "token_hash": hash_token(token),
                 "account": name,
                 "csrf_token": csrf,
                 "now": now,
@@ -313,7 +313,7 @@ def read_session(store: Store, token: str, now: datetime) -> Session | None:
 
     Nobody stays logged in for longer than ``LONGEST_SESSION`` without a password.
     """
-    key = _hash_token(token)
+    key = hash_token(token)
     found = store.query(_SQL["read_session"], {"token_hash": key, "now": now})
     if not found:
         return None
@@ -330,7 +330,7 @@ def read_session(store: Store, token: str, now: datetime) -> Session | None:
 
 def end_session(store: Store, token: str) -> None:
     """End a session; one that is not there is no error."""
-    store.execute_all([(_SQL["end_session"], {"token_hash": _hash_token(token)})])
+    store.execute_all([(_SQL["end_session"], {"token_hash": hash_token(token)})])
 
 
 # Invites
@@ -363,7 +363,7 @@ def create_invite(
     if life > LONGEST_INVITE:
         hours = LONGEST_INVITE // timedelta(hours=1)
         raise RefusedError(f"a link can be valid for at most {hours} hours, not {life}")
-    token = _new_token()
+    token = new_token()
     with store.write():
         if account is not None:
             kept = _require_account(store, account)
@@ -373,7 +373,7 @@ def create_invite(
         store.execute(
             _SQL["insert_invite"],
             {
-                "token_hash": _hash_token(token),
+                "token_hash": hash_token(token),
                 "role": role,
                 "account": account,
                 "invited_by": invited_by,
@@ -418,7 +418,7 @@ def create_setup_invite(store: Store, now: datetime) -> str | None:
 
 def read_invite(store: Store, token: str, now: datetime) -> Invite | None:
     """Return an invite that still holds, or None."""
-    found = store.query(_SQL["read_invite"], {"token_hash": _hash_token(token), "now": now})
+    found = store.query(_SQL["read_invite"], {"token_hash": hash_token(token), "now": now})
     return _to_invite(found[0]) if found else None
 
 
@@ -440,7 +440,7 @@ def use_invite(store: Store, token: str, name: str, password: str, now: datetime
         invite = read_invite(store, token, now)
         if invite is None or (invite.invited_by == SETUP and list_accounts(store)):
             raise RefusedError("this link has been used or has expired; ask for another")
-        store.execute(_SQL["use_invite"], {"token_hash": _hash_token(token), "now": now})
+        store.execute(_SQL["use_invite"], {"token_hash": hash_token(token), "now": now})
         if invite.account is None:
             if invite.invited_by != SETUP:
                 _check_no_labels(store, name)
@@ -460,7 +460,7 @@ def create_device(store: Store, name: str) -> str:
     It is signed with what is kept of the account's password, so nothing more is stored, and a new
     password makes older ones worthless.
     """
-    device = _new_token()
+    device = new_token()
     kept = store.query(_SQL["read_account"], {"account": name})[0][4]
     return f"{device}.{_sign_device(name, device, kept)}"
 
@@ -615,9 +615,11 @@ def _to_time(value: Any) -> datetime | None:
     return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
-def _new_token() -> str:
+def new_token() -> str:
+    """Return a token that nobody can guess."""
     return secrets.token_urlsafe(32)
 
 
-def _hash_token(token: str) -> str:
+def hash_token(token: str) -> str:
+    """Return what is kept of a token: nobody can log in with it."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

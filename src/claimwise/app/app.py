@@ -43,6 +43,7 @@ from claimwise.app import (
     rounds,
     runs,
     security,
+    shares,
     sql,
 )
 from claimwise.app.pool import StorePool
@@ -72,6 +73,7 @@ PAGES = (
     calibrations,
     rounds,
     people,
+    shares,
     audit,
 )
 
@@ -354,7 +356,7 @@ def _log_refusal(who: str, what: str, refusal: Refusal) -> None:
 def _describe_request(scope: Scope) -> str:
     """Return method and path for a log; a link that lets someone in is not written down."""
     path = scope["path"]
-    for start in ("/invite/", "/setup/"):
+    for start in ("/invite/", "/setup/", "/share/"):
         if path.startswith(start):
             path = f"{start}…"
     return f"{scope['method']} {path}"

@@ -84,6 +84,7 @@ NAV: Final = (
             NavLink("/audit", "Audit", "admin"),
             NavLink("/sql", "Metrics (SQL)", "adjudicator"),
             NavLink("/gates", "Gates", "adjudicator"),
+            NavLink("/shares", "Shared links", "admin"),
         ),
     ),
 )

@@ -147,7 +147,9 @@ def _draw_member(
     )
 
 
-def draw_headlines(runs: Sequence[tuple[str, Headline | None]], project: Project) -> Markup:
+def draw_headlines(
+    runs: Sequence[tuple[str, Headline | None]], project: Project, *, linked: bool = True
+) -> Markup:
     """Draw the one rate of runs (the latest first) over time, with the limits of its gates."""
     points = [
         Point(
@@ -155,7 +157,7 @@ def draw_headlines(runs: Sequence[tuple[str, Headline | None]], project: Project
             one.rate if one else None,
             one.low if one else None,
             one.high if one else None,
-            link=link_claims(run=run_id, verdict=UNSUPPORTED_WORD),
+            link=link_claims(run=run_id, verdict=UNSUPPORTED_WORD) if linked else None,
         )
         for run_id, one in reversed(runs)
     ]
