@@ -57,12 +57,12 @@ def open_old_store(place: str) -> Store:
         return open_store(place, create=True)
 
 
-def fill_claims(store: Store, claims: int) -> None:
+def fill_claims(store: Store, claims: int, run_count: int = RUNS) -> None:
     """Fill a new store, unchecked, as fast as it goes."""
-    items = claims // (RUNS * CLAIMS_PER_ITEM)
+    items = claims // (run_count * CLAIMS_PER_ITEM)
     rng = np.random.default_rng(7)
     domains = rng.choice(DOMAINS, items, p=_SHARES)
-    runs = [f"run-{number:02}" for number in range(RUNS)]
+    runs = [f"run-{number:02}" for number in range(run_count)]
     with store.write():
         _add(store, Source, (_make_source(n) for n in range(1000)))
         _add(store, Item, (_make_item(n, str(domains[n])) for n in range(items)))

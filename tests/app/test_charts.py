@@ -14,8 +14,11 @@ from claimwise.app.charts import (
     Bar,
     ChartPart,
     ConfidenceBin,
+    FlowBand,
     Point,
     draw_bars,
+    draw_changes,
+    draw_flow,
     draw_forest,
     draw_quadrant,
     draw_reliability,
@@ -41,12 +44,16 @@ def check(chart: Markup) -> None:
     root = read(chart)
     _, _, width, height = (float(part) for part in root.attrib["viewBox"].split())
     assert width == WIDTH
-    assert root.attrib["role"] == "img"
+    linked = root.find(".//a") is not None
+    assert root.attrib["role"] == ("group" if linked else "img")
     assert root[0].tag == "title"
     assert root[1].tag == "desc"
     assert root[1].text
+    patterns = {part for defs in root.iter("defs") for part in defs.iter()}
     for element in root.iter():
         assert "style" not in element.attrib
+        if element in patterns:
+            continue
         for name in ("x", "x1", "x2", "cx"):
             assert -0.1 <= float(element.attrib.get(name, 0)) <= width + 0.1
         for name in ("y", "y1", "y2", "cy"):
@@ -59,6 +66,7 @@ def check(chart: Markup) -> None:
 def test_trends_and_forests_stay_in_their_frame(found: list[Point]) -> None:
     check(draw_trend(found, title="a rate"))
     check(draw_forest(found, title="slices", reference=0.5))
+    check(draw_changes(found, title="changes"))
 
 
 @given(st.lists(st.lists(st.floats(0, 1e9), min_size=1, max_size=6), max_size=6))
@@ -89,11 +97,15 @@ def test_no_name_becomes_markup() -> None:
         draw_forest([point], title=HOSTILE),
         draw_bars([Bar(HOSTILE, [ChartPart(HOSTILE, 3, "0")], HOSTILE)], title=HOSTILE),
         draw_quadrant(cells, title=HOSTILE),
-    ]
+        draw_trend([point._replace(link=f"/claims?q={HOSTILE}")], title=HOSTILE),
+        draw_flow([FlowBand(HOSTILE, HOSTILE, 3)], title=HOSTILE, ends=(HOSTILE, HOSTILE),
+                  colours={HOSTILE: "supported"}),
+    ]  # fmt: skip
     for chart in charts:
         check(chart)
         tags = {element.tag for element in read(chart).iter()}
-        assert tags <= {"svg", "title", "desc", "g", "line", "rect", "circle", "text"}
+        assert tags <= {"svg", "title", "desc", "g", "line", "rect", "circle", "text", "a",
+                        "path", "defs", "pattern"}  # fmt: skip
 
 
 def test_trend_says_its_scale_and_every_value_that_fits() -> None:
@@ -101,9 +113,9 @@ def test_trend_says_its_scale_and_every_value_that_fits() -> None:
         [Point("first", 0.84, 0.78, 0.89), Point("second", 0.87, 0.81, 0.92)], title="rate"
     )
     texts = [element.text for element in read(chart).iter("text")]
-    assert texts == ["0.70", "0.85", "1.00", "0.840", "0.870", "first", "second"]
+    assert texts == ["70%", "85%", "100%", "84%", "87%", "first", "second"]
     many = draw_trend([Point(str(n), 0.5) for n in range(30)], title="rate")
-    assert [e.text for e in read(many).iter("text")].count("0.500") == 1  # the last
+    assert [e.text for e in read(many).iter("text")].count("50%") == 2  # the last
     assert len(list(read(many).iter("circle"))) == 30
 
 
@@ -127,8 +139,32 @@ def test_parts_are_as_wide_as_their_amounts() -> None:
         "run", [ChartPart("a", 30, "0"), ChartPart("b", 0, "1"), ChartPart("c", 10, "unscored")]
     )
     root = read(draw_bars([bar], title="mix"))
-    parts = [e for e in root.iter("rect") if "chart-part" in e.attrib["class"]]
+    parts = [e for e in root.iter("rect") if "chart-part" in e.attrib.get("class", "")]
     assert [part.attrib["class"].split()[1] for part in parts] == ["chart-0", "chart-unscored"]
     assert float(parts[0].attrib["width"]) == pytest.approx(
         3 * float(parts[1].attrib["width"]), 0.01
     )
+
+
+def test_kinds_of_claims_differ_by_pattern_and_marks_lead_to_them() -> None:
+    kinds = ("contradicted", "overreach", "unlinked", "stale")
+    bar = Bar("run", [ChartPart(name, 5, name, f"/claims?verdict={name}") for name in kinds])
+    root = read(draw_bars([bar], title="mix"))
+    fills = [e.attrib["fill"] for e in root.iter("rect") if "fill" in e.attrib]
+    assert fills == [f"url(#chart-pattern-{name})" for name in kinds]
+    drawn = {p.attrib["id"]: ElementTree.tostring(p[0]) for p in root.iter("pattern")}
+    assert len(set(drawn.values())) == len(kinds)
+    assert [a.attrib["href"] for a in root.iter("a")] == [f"/claims?verdict={n}" for n in kinds]
+    assert [a.attrib["aria-label"] for a in root.iter("a")] == [f"{name}: 5" for name in kinds]
+
+
+def test_bands_of_a_flow_are_as_thick_as_their_claims() -> None:
+    bands = [FlowBand("supported", "supported", 30), FlowBand("supported", "stale", 10, "/x")]
+    colours = {"stale": "stale", "supported": "supported"}
+    root = read(draw_flow(bands, title="flow", ends=("a", "b"), colours=colours))
+    texts = [e.text for e in root.iter("text")]
+    assert texts == ["a", "b", "supported 40", "stale 10", "supported 30"]
+    boxes = [float(e.attrib["height"]) for e in root.iter("rect")]
+    assert boxes[0] == pytest.approx(4 * boxes[1], rel=0.02)
+    assert boxes[2] == pytest.approx(3 * boxes[1], rel=0.02)
+    assert [a.attrib["href"] for a in root.iter("a")] == ["/x"]

@@ -11,6 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from claimwise.accounts.values import Account, Role
@@ -19,18 +20,29 @@ from claimwise.app.figures import FigureStore
 from claimwise.app.panels import draw_slices
 from claimwise.app.pool import StorePool
 from claimwise.app.requests import Call, Refusal, Response
-from claimwise.app.runs import MOST_RUNS, show_run, show_runs
+from claimwise.app.runs import PAGE, TABS, show_run, show_runs
 from claimwise.app.sql import show_query
-from claimwise.config import Project
+from claimwise.config import Config, Project
 from claimwise.metrics import load_metrics
-from claimwise.report.format import name_in_words
+from claimwise.report.format import name_in_words, show_percent, show_percent_range
 from claimwise.run_report import build_report, sentences
-from claimwise.run_report.values import Report
+from claimwise.run_report.summary import summarize_project
+from claimwise.run_report.values import Report, Summary
 from claimwise.store import Store, open_store
 from small_data import answer, item, label, run, source, to_rows
 from support.waiting import DEADLINE
 
 NOW = datetime.fromisoformat("2026-11-15T12:00:00")
+
+
+def make_project(toml: str) -> Project:
+    config = msgspec.toml.decode(toml.encode(), type=Config)
+    return Project(Path("/nowhere"), config)
+
+
+def _at(call: Call, run_id: str, tab: str = "") -> Call:
+    call.path, call.query = {"run_id": run_id}, {"tab": tab}
+    return call
 
 
 def make_call(store: Store, role: Role = "admin", **more: Any) -> Call:
@@ -81,20 +93,58 @@ def fill(store: Store, *records: dict[str, Any]) -> None:
     store.load(to_rows(records), ["file"], lenient=True)
 
 
-def test_overview_leads_with_the_reports_worst_slice(
-    call_demo: Callable[..., Call], read_report: Callable[[str], Report]
+def test_overview_answers_can_we_ship_with_the_reports_own_figures(
+    call_demo: Callable[..., Call], demo_store: Store
 ) -> None:
-    report = read_report("candidate")
-    worst = sentences.describe_worst(report)[0]
+    """Ship, rate, change, worst group and worst claims are those of `claimwise report`."""
+    body = show_dashboard(call_demo()).body.decode()
     told = read(show_dashboard(call_demo()))
-    assert f"Clearly worst: {worst.metric} in {worst.where}" in told
-    assert f"{worst.rate} {worst.interval}" in told
-    assert worst.explanation in told
-    assert "Supported claims 87% range 76–91.8%" in told
-    assert "Basis : people labelled 177 of 189 claims; the range allows for the rest" in told
-    assert "Judged by: people by guide 1: 177 labels." in told
+    summary = summarize_project(demo_store, make_project(""), "candidate")
+    assert "? Can't tell: this project has no gate" in told
+    assert "Supported claims 87% range 76–91.8% Hallucination rate 13%" in told
+    assert "People labelled 177 of 189 claims; the range allows for the rest." in told
+    assert "Change since baseline +3.3 points, range −2.1 to +8.8 Could be chance." in told
+    assert "58% range 26–84% query_type = aggregation , 11 items: clearly worse" in told
+    assert f"{summary.unsupported} claims not supported : 8 contradicted" in told
+    places = [told.index(claim.claim_text) for claim in summary.claims]
+    assert len(places) == 5
+    assert places == sorted(places)
     assert "Measured at" in told or "Measured between" in told
-    assert "12 of 189, bounds [0.815, 0.878]" in told
+    for link in ("/claims?run=candidate&amp;verdict=unsupported", "/gates?run=candidate",
+                 "/claims?run=candidate&amp;verdict=contradicted",
+                 "/compare?base=baseline&amp;new=candidate",
+                 "/claims?run=candidate&amp;verdict=unsupported&amp;group=query_type%3Daggregation",
+                 ):  # fmt: skip
+        assert f'href="{link}"' in body, link
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        (0.5, "✓ Ready to ship Enough: Faithfulness at least 0.5"),
+        (0.97, "✗ Not ready to ship Gate enough: Faithfulness at least 0.97."),
+        (0.87, "? Can't tell yet: a gate needs more evidence Gate enough: Faithfulness at least"),
+    ],
+)
+def test_gates_say_whether_a_run_can_be_shipped(demo_store: Store, limit: float, told: str) -> None:
+    call = _at(make_call(demo_store), "candidate")
+    call.project = make_project(
+        f'[[gates]]\nmetric = "faithfulness"\nname = "enough"\nmin = {limit}\nmin_agreement = 0\n'
+    )
+    assert told in read(show_run(call))
+
+
+def test_the_run_to_compare_with_can_be_chosen(store: Store) -> None:
+    days = [run(f"r{n}", started_at=f"2026-01-0{n}T00:00:00Z") for n in (1, 2, 3)]
+    said = [(f"r{n}", "supported" if n > 1 else "unlinked") for n in (1, 2, 3)]
+    fill(store, source(), *(item(f"q{i}") for i in range(3)), *days,
+         *(answer(f"q{i}", "It is tall.", run_id=r) for r, _ in said for i in range(3)),
+         *(label(f"q{i}", "It is tall.", v, run_id=r) for r, v in said for i in range(3)),
+         )  # fmt: skip
+    assert "Change since r2 +0.0 points" in read(show_dashboard(make_call(store)))
+    told = read(show_dashboard(make_call(store, query={"baseline": "r1"})))
+    assert "Change since r1 +100.0 points" in told
+    assert "Change since r2" in read(show_dashboard(make_call(store, query={"baseline": "r3"})))
 
 
 def test_the_worst_slice_is_the_first_of_the_chart(read_report: Callable[[str], Report]) -> None:
@@ -110,10 +160,11 @@ def test_every_overall_figure_of_a_runs_page_is_the_reports(
     call_demo: Callable[..., Call], read_report: Callable[[str], Report]
 ) -> None:
     report = read_report("baseline")
-    told = read(show_run(call_demo(path={"run_id": "baseline"})))
+    told = read(show_run(_at(call_demo(), "baseline", "metrics")))
     for table in report.tables:
         for row in table.overall:
-            assert f"{row.micro:.3f} [{row.low:.3f}, {row.high:.3f}]" in told
+            assert f"{show_percent(row.micro)} ({show_percent_range(row.low, row.high)})" in told
+    told = read(show_run(_at(call_demo(), "baseline", "method")))
     for instrument in report.instruments:
         assert instrument.labeler in told
 
@@ -130,8 +181,9 @@ def test_metrics_can_be_chosen(call_demo: Callable[..., Call], metric: str) -> N
 
 def test_unknown_choices_fall_back(call_demo: Callable[..., Call]) -> None:
     query = {"metric": "'; drop table runs", "system": "<script>"}
-    told = read(show_dashboard(call_demo(query=query)))
-    assert "Clearly worst: faithfulness" in told
+    assert "ferny-assistant run candidate" in read(show_dashboard(call_demo(query=query)))
+    told = read(show_run(_at(call_demo(), "candidate", "nonsense")))
+    assert "Supported claims 87%" in told
 
 
 def test_labelers_are_sent_to_their_work(store: Store) -> None:
@@ -143,10 +195,9 @@ def test_runs_are_listed_with_their_figures(
     call_demo: Callable[..., Call], read_report: Callable[[str], Report]
 ) -> None:
     told = read(show_runs(call_demo()))
-    assert "ferny-assistant 2 runs" in told
     for name in ("baseline", "candidate"):
         one = read_report(name).headline
-        assert f"{one.rate:.3f} [{one.low:.3f}, {one.high:.3f}]" in told
+        assert f"{show_percent(one.rate)} ({show_percent_range(one.low, one.high)})" in told
 
 
 def test_no_runs(store: Store) -> None:
@@ -159,13 +210,12 @@ def test_no_runs(store: Store) -> None:
 def test_one_run_without_labels(store: Store) -> None:
     fill(store, source(), item("q1"), run(), answer("q1", "It is tall.", "It is old."))
     told = read(show_dashboard(make_call(store)))
-    assert "No worst slice yet" in told
-    assert "0 of 2" not in told
-    assert "unscored 2 of 2, bounds [0.000, 1.000]" in told
-    assert "Agreement unknown" in told
-    told = read(show_run(make_call(store, path={"run_id": "r"})))
-    assert "Nobody has labelled this run" in told
-    assert "2 claims asked, none scored" in told
+    assert "Worst group Not measured: needs labels." in told
+    assert "Nothing is judged yet. Run claimwise verify --run r" in told
+    assert "2 of 2; with them the rate could be 0–100%" in told
+    assert "Labeler agreement Not measured" in told
+    assert "Nobody has labelled this run" in read(show_run(_at(make_call(store), "r", "method")))
+    assert "2 claims asked, none scored" in read(show_run(_at(make_call(store), "r", "metrics")))
 
 
 def test_a_run_whose_claims_are_all_unscored(store: Store) -> None:
@@ -179,9 +229,10 @@ def test_a_run_whose_claims_are_all_unscored(store: Store) -> None:
          "judgement": "grounded", "labeler": "verifier:x", "failed_at": "2026-02-01T00:00:00Z",
          "reason": "timeout"},
     )  # fmt: skip
-    told = read(show_run(make_call(store, path={"run_id": "r"})))
+    told = read(show_run(_at(make_call(store), "r", "method")))
     assert "1 of 1 claim without a verdict: timeout 1" in told
-    assert "1 of 1, bounds [0.000, 1.000]" in read(show_dashboard(make_call(store)))
+    assert "Not scored: 1 claim (1 timeout)" in read(show_dashboard(make_call(store)))
+    assert "? not scored 1" in read(show_run(_at(make_call(store), "r", "claims")))
 
 
 def test_an_instrument_alone_is_of_unknown_agreement(store: Store) -> None:
@@ -189,19 +240,31 @@ def test_an_instrument_alone_is_of_unknown_agreement(store: Store) -> None:
     fill(store, source(), item("q1"), run(), answer("q1", "It is tall."), judged)
     told = read(show_dashboard(make_call(store)))
     assert "verifier:x: 1 label (not yet checked against people)" in told
-    assert "Next : Label the 1 claim: claimwise annotate --run r" in told
+    assert "Label the 1 claim to make the rate more certain claimwise annotate --run r" in told
 
 
-def test_only_the_newest_runs_of_a_system_are_measured(store: Store) -> None:
-    days = [run(f"r{n:02}", started_at=f"2026-01-01T00:{n:02}:00Z") for n in range(MOST_RUNS + 3)]
-    fill(store, source(), item("q1"), *days, run("other", system="another"))
-    body = show_runs(make_call(store)).body.decode()
-    assert f"{MOST_RUNS + 3} runs, the newest {MOST_RUNS} shown" in body
-    assert "/runs/r03" in body
-    assert "/runs/r02" not in body
-    assert "/runs/other" in body
+@pytest.mark.each_engine
+def test_all_runs_are_found_page_by_page_and_by_their_words(store: Store) -> None:
+    days = [run(f"r{n:02}", started_at=f"2026-01-01T00:{n:02}:00Z") for n in range(PAGE + 3)]
+    fill(store, source(), item("q1"), *days, run("100%_other", system="another", model="Larch 2"))
+
+    def list_runs(**query: str) -> list[str]:
+        body = show_runs(make_call(store, query=query)).body.decode()
+        return re.findall(r'<th scope="row"><a href="/runs/([^"]+)"', body)
+
+    first = list_runs()
+    second = list_runs(after=first[-1])
+    assert len(first) == PAGE
+    assert sorted(first + second) == sorted(
+        [f"r{n:02}" for n in range(PAGE + 3)] + ["100%25_other"]
+    )
+    assert list_runs(q="larch another") == ["100%25_other"]
+    assert list_runs(q="0%_O") == ["100%25_other"]
+    assert list_runs(q="larch r01") == []
+    assert list_runs(system="another") == ["100%25_other"]
+    assert list_runs(after="gone") == first
     overview = show_dashboard(make_call(store, query={"system": "another"}))
-    assert "newest run other" in read(overview)
+    assert "run 100%_other" in read(overview)
 
 
 @pytest.mark.each_engine
@@ -215,14 +278,18 @@ def test_runs_that_are_still_being_measured_say_so(
         assert go.wait(DEADLINE)
         return build_report(*arguments, **more)
 
+    def summarize_slowly(*arguments: Any, **more: Any) -> Summary:
+        assert go.wait(DEADLINE)
+        return summarize_project(*arguments, **more)
+
     monkeypatch.setattr("claimwise.app.runs.build_report", build_slowly)
+    monkeypatch.setattr("claimwise.app.summaries.summarize_project", summarize_slowly)
     pool = StorePool(lambda: open_store(place))
     monkeypatch.setitem(FigureStore.get.__kwdefaults__ or {}, "patience", 0.05)
     told = read(show_dashboard(make_call(store, borrow=pool.borrow)))
     assert "Calculating 1 run… (updates by itself)" in told
     assert "Calculating the newest run…" in told
-    assert "Agreement unknown: it is being calculated." in told
-    assert "Calculating 1 run…" in read(show_runs(make_call(store, borrow=pool.borrow)))
+    assert "Labeler agreement Not measured: it is being calculated." in told
     run_page: dict[str, Any] = {"path": {"run_id": "r"}, "borrow": pool.borrow}
     assert "Calculating 1 run…" in read(show_run(make_call(store, **run_page)))
     go.set()
@@ -230,7 +297,7 @@ def test_runs_that_are_still_being_measured_say_so(
     told = read(show_run(make_call(store, **run_page)))
     assert "Measured at" in told
     assert "updates by itself" not in told
-    assert "Nobody has labelled this run" in told
+    assert "Nothing is judged yet" in told
     pool.close()
 
 
@@ -251,7 +318,8 @@ def test_overview_waits_once_for_all_its_figures(
     pool = StorePool(lambda: open_store(place))
     assert show_dashboard(make_call(store, borrow=pool.borrow)).status == 200
     pool.close()
-    assert asked == [[("report", "r"), ("agreement", "r"), ("report", "older")]]
+    wanted = [("summary", "r", None), ("agreement", "r"), ("report", "r"), ("report", "older")]
+    assert asked == [wanted]
 
 
 def test_a_run_that_can_not_be_measured_says_why(store: Store, tmp_path: Path) -> None:
@@ -260,9 +328,10 @@ def test_a_run_that_can_not_be_measured_says_why(store: Store, tmp_path: Path) -
     (tmp_path / "metrics").mkdir()
     (tmp_path / "metrics" / "broken.sql").write_text("select 1")
     call.project = Project(tmp_path)
-    told = read(show_run(call))
-    assert "r could not be measured" in told
-    assert "broken.sql: the header lacks -- title" in told
+    for tab in TABS:
+        told = read(show_run(_at(call, "r", tab)))
+        assert ("r could not be measured" in told) == (tab != "claims")
+        assert ("broken.sql: the header lacks -- title" in told) == (tab != "claims")
 
 
 def test_hostile_names_stay_text(store: Store) -> None:
@@ -278,7 +347,7 @@ def test_hostile_names_stay_text(store: Store) -> None:
     for response in (
         show_dashboard(make_call(store)),
         show_runs(make_call(store)),
-        show_run(make_call(store, path={"run_id": name})),
+        *(show_run(_at(make_call(store), name, tab)) for tab in TABS),
     ):
         body = response.body.decode()
         assert "<img" not in body
@@ -302,8 +371,7 @@ def test_sql_is_shown_with_how_to_run_it(call_demo: Callable[..., Call]) -> None
 def test_every_link_to_sql_leads_somewhere(call_demo: Callable[..., Call]) -> None:
     pages = [
         show_dashboard(call_demo()),
-        show_runs(call_demo()),
-        show_run(call_demo(path={"run_id": "candidate"})),
+        *(show_run(_at(call_demo(), "candidate", tab)) for tab in ("groups", "metrics")),
     ]
     names = {name for page in pages for name in re.findall(r'"/sql/(\w+)', page.body.decode())}
     assert {"faithfulness", "verdict_shares", "quadrant", "abstention"} <= names
@@ -313,12 +381,13 @@ def test_every_link_to_sql_leads_somewhere(call_demo: Callable[..., Call]) -> No
 
 def test_every_chart_has_its_table(call_demo: Callable[..., Call]) -> None:
     pages = (
-        show_dashboard(call_demo()),
-        show_run(call_demo(path={"run_id": "candidate"})),
+        (4, show_dashboard(call_demo())),
+        (2, show_run(_at(call_demo(), "candidate", "groups"))),
+        (2, show_run(_at(call_demo(), "candidate", "metrics"))),
     )
-    for page in pages:
+    for least, page in pages:
         panels = page.body.decode().split('<div class="panel">')[1:]
-        assert len(panels) >= 4
+        assert len(panels) >= least
         for panel in panels:
             assert panel.count("<svg") == 1
             assert "<table>" in panel

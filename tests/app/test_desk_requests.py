@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from claimwise.labelling.desk import (
     finish_entry,
     list_gold_entries,
 )
+from claimwise.labelling.names import name_tasks
 from claimwise.labelling.queue import close_round, save_label, take_task
 from claimwise.labelling.values import Choice
 from claimwise.store import Store, open_store
@@ -247,22 +249,35 @@ def test_adjudicators_find_what_waits_for_them(tower: tuple[RunningApp, str]) ->
     app, round_id = tower
     ana, ben, cleo = app.enter("ana"), app.enter("ben"), app.enter("cleo", "adjudicator")
     assert "nothing to decide" in cleo.get("/adjudicate").text
-    assert "No dispute to decide" in cleo.get("/").text
+    assert "between labelers to decide" not in cleo.get("/").text
     task_id = take(ana, round_id)["task"]["task_id"]
     ana.post_json(f"/api/tasks/{task_id}/label", {"verdict": "unlinked"})
     with app.open() as store:
         while (other := take_task(store, round_id, "ben", utc_now())) and other.task_id != task_id:
             save_label(store, other.task_id, "ben", Choice(verdict="unlinked"), utc_now())
     assert ben.post_json(f"/api/tasks/{task_id}/label", GOOD).status_code == 200
-    assert 'href="/adjudicate"' in cleo.get("/").text, "the menu and the tile lead there"
-    assert "<b>1 dispute</b> to decide" in cleo.get("/").text
+    assert 'href="/adjudicate"' in cleo.get("/").text, "what is to do leads there"
+    assert "1 dispute between labelers to decide" in cleo.get("/").text
     page = cleo.get("/adjudicate").text
     assert f'href="/adjudicate/{round_id}"' in page
     assert '<strong>1</strong></td><td class="n">0</td>' in page
     decided = cleo.post_json(f"/api/disputes/{task_id}/decide", {"verdict": "unlinked"})
     assert decided.status_code == 200
     assert '0</td><td class="n">1</td>' in cleo.get("/adjudicate").text
-    assert "No dispute to decide" in cleo.get("/").text
+    undone = cleo.post_json(f"/api/disputes/{task_id}/undo", {})
+    assert undone.json() == {"undone": "unlinked"}
+    assert '<strong>1</strong></td><td class="n">0</td>' in cleo.get("/adjudicate").text
+    assert cleo.post_json(f"/api/disputes/{task_id}/undo", {}).status_code == 409
+    root = app.enter("root", "admin")
+    audit = root.get("/audit").text
+    with app.open() as store:
+        text = name_tasks(store, [task_id])[task_id].claim_text
+    assert f"“{html.escape(text)}” in Round on tower" in audit, (
+        "claims and rounds by name, not by id"
+    )
+    assert task_id not in re.sub(r"refused.*", "", audit)
+    cleo.post_json(f"/api/disputes/{task_id}/decide", {"verdict": "unlinked"})
+    assert "between labelers to decide" not in cleo.get("/").text
 
 
 @pytest.mark.each_engine

@@ -41,6 +41,7 @@ HOSTILE = (
 GET_FIELDS = (
     "who", "event", "before", "next", "held", "run", "item", "sample", "claim", "list", "q",
     "verdict", "group", "group2", "disputed", "judge", "source", "reason", "basis", "after",
+    "base", "new", "from", "to", "page", "metric", "system", "baseline", "tab", "stage",
 )  # fmt: skip
 
 
@@ -74,7 +75,8 @@ def guarded() -> list[PageRoute]:
 
 def test_only_the_ways_in_are_open_to_everyone() -> None:
     open_paths = {route.path for route in list_routes() if route.role is None}
-    assert open_paths == {"/login", "/logout", "/setup/{token}", "/invite/{token}"}
+    ways_in = {"/login", "/logout", "/setup/{token}", "/invite/{token}"}
+    assert open_paths == {*ways_in, "/share/{token}"}, "a shared overview has a token of its own"
 
 
 @pytest.mark.each_engine

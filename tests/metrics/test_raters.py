@@ -332,12 +332,19 @@ def test_one_verdict_throughout(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("low", "advice"),
-    [(None, "unknown"), (0.59, "fix the guide"), (0.6, "usable"), (0.8, "strong")],
+    [(None, "unknown"), (0.59, "too few shared claims"), (0.6, "usable"), (0.8, "strong")],
 )
 def test_the_lower_end_decides(low: float | None, advice: str) -> None:
     kappa = Figure(value=0.9, low=low, high=None if low is None else 0.95)
     figures = Figures(claims=9, items=9, raw=kappa, fleiss=kappa, alpha=kappa, ac1=kappa)
     assert advise_on(figures) == advice
+
+
+def test_the_guide_is_blamed_only_when_kappa_is_surely_low() -> None:
+    for high, advice in ((0.599, "fix the guide"), (0.6, "too few shared claims")):
+        kappa = Figure(value=0.3, low=0.1, high=high)
+        figures = Figures(claims=9, items=9, raw=kappa, fleiss=kappa, alpha=kappa, ac1=kappa)
+        assert advise_on(figures) == advice
 
 
 def test_the_demo(demo_store: Store) -> None:

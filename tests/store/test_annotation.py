@@ -36,6 +36,7 @@ from claimwise.labelling.queue import (
     save_label,
     skip_task,
     take_task,
+    undo_decision,
     undo_label,
     undo_skip,
 )
@@ -679,6 +680,34 @@ def test_adjudicated_label_decides_a_dispute(filled: Store, judgement: str) -> N
     assert (after.decided, len(after.labels)) == (decided, 2)
     view = "deciding_labels" if judgement == "grounded" else "deciding_closed_book_labels"
     assert filled.query(f"select labeler, label_kind from {view}") == [("eve", "adjudicated")]
+    assert filled.audit() == []
+
+
+@pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
+def test_a_decision_is_undone_by_who_made_it_and_what_stood_before_stands_again(
+    filled: Store, judgement: str
+) -> None:
+    task_id = dispute(filled, judgement)
+    choices = {
+        "grounded": (UNLINKED, span(verdict="contradicted")),
+        "closed_book": (Choice(verdict="true"), Choice(verdict="false")),
+    }[judgement]
+    slots = filled.query("select state, labeler from annotation_slots order by task_id, slot")
+    first = adjudicate(filled, task_id, "eve", choices[0], NOW)
+    seen = DecisionKey(labeler="eve", labeled_at=first.labeled_at)
+    second = adjudicate(filled, task_id, "eve", choices[1], LATER, replaces=seen)
+    with pytest.raises(RefusedError, match="eve decided this claim; give your own"):
+        undo_decision(filled, task_id, "ana", LATER)
+    assert undo_decision(filled, task_id, "eve", LATER) == second
+    _, found = read_dispute(filled, task_id)
+    assert found.decided == first
+    assert undo_decision(filled, task_id, "eve", LATER) == first
+    _, found = read_dispute(filled, task_id)
+    assert (found.decided, len(found.labels)) == (None, 2)
+    now = filled.query("select state, labeler from annotation_slots order by task_id, slot")
+    assert now == slots, "what the decision closed is open again"
+    with pytest.raises(RefusedError, match="no decision to undo"):
+        undo_decision(filled, task_id, "eve", LATER)
     assert filled.audit() == []
 
 

@@ -91,7 +91,7 @@ def test_schema_has_a_table_per_row_type_the_ledger_and_the_cache(store: Store) 
         "accounts", "annotation_rounds", "annotation_skips", "annotation_slots",
         "annotation_round_runs", "annotation_strata", "annotation_tasks", "audit_events",
         "calibrations", "gate_results", "imported_annotations", "invites",
-        "login_failures", "sessions",
+        "login_failures", "sessions", "share_links",
     }  # fmt: skip
     production = {
         "alarms", "api_keys", "monitor_points", "traffic_counts", "traffic_inbox", "traffic_seen",

@@ -292,7 +292,7 @@ def _scrypt(password: str, salt: bytes, *, n: int, r: int, p: int) -> bytes:
 
 def create_session(store: Store, name: str, now: datetime) -> tuple[str, str]:
     """Start a session; return its token, which only the browser keeps, and its form token."""
-    token, csrf = _new_token(), _new_token()
+    token, csrf = new_token(), new_token()
     with store.write():
         store.execute(_SQL["drop_old_sessions"], {"now": now})
         store.execute(
@@ -363,7 +363,7 @@ def create_invite(
     if life > LONGEST_INVITE:
         hours = LONGEST_INVITE // timedelta(hours=1)
         raise RefusedError(f"a link can be valid for at most {hours} hours, not {life}")
-    token = _new_token()
+    token = new_token()
     with store.write():
         if account is not None:
             kept = _require_account(store, account)
@@ -460,7 +460,7 @@ def create_device(store: Store, name: str) -> str:
     It is signed with what is kept of the account's password, so nothing more is stored, and a new
     password makes older ones worthless.
     """
-    device = _new_token()
+    device = new_token()
     kept = store.query(_SQL["read_account"], {"account": name})[0][4]
     return f"{device}.{_sign_device(name, device, kept)}"
 
@@ -615,7 +615,8 @@ def _to_time(value: Any) -> datetime | None:
     return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
-def _new_token() -> str:
+def new_token() -> str:
+    """Return a token that nobody can guess."""
     return secrets.token_urlsafe(32)
 
 

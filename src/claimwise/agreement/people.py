@@ -61,7 +61,7 @@ NO_GUIDE: Final = "none"
 
 ClaimKey = tuple[str, str, str]  # run, item, claim
 
-Advice = Literal["unknown", "fix the guide", "usable", "strong"]
+Advice = Literal["unknown", "too few shared claims", "fix the guide", "usable", "strong"]
 FindRules = Callable[[str, str, str], Sequence[str]]
 """Returns the rules by which a version of the guide decides between two verdicts."""
 
@@ -99,17 +99,18 @@ class _Unit:
 
 
 def advise_on(figures: Figures) -> Advice:
-    """Say what a kappa is good for, by the lower end of its interval.
+    """Say what a kappa is good for, by its interval.
 
     Below 0.6 people read the guide differently often enough to change what is measured with their
-    labels: the guide comes first. From 0.8 on little is left to gain. A kappa without an interval
-    says nothing.
+    labels: the guide comes first. From 0.8 on little is left to gain. An interval that holds 0.6
+    can't say which of both it is: more shared claims would. A kappa without an interval says
+    nothing.
     """
-    low = figures.fleiss.low
-    if low is None:
+    low, high = figures.fleiss.low, figures.fleiss.high
+    if low is None or high is None:
         return "unknown"
     if low < USABLE:
-        return "fix the guide"
+        return "fix the guide" if high < USABLE else "too few shared claims"
     return "usable" if low < STRONG else "strong"
 
 
@@ -121,7 +122,7 @@ def is_prevalence_trap(figures: Figures) -> bool:
     Reference: Feinstein & Cicchetti (1990), Journal of Clinical Epidemiology 43, 543-549.
     """
     raw, ac1 = figures.raw.value, figures.ac1.value
-    low = advise_on(figures) == "fix the guide"
+    low = advise_on(figures) in ("fix the guide", "too few shared claims")
     return low and raw is not None and ac1 is not None and raw >= _HIGH_RAW and ac1 >= STRONG
 
 

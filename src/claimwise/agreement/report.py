@@ -84,14 +84,20 @@ def describe_advice(agreement: Agreement) -> Iterator[str]:
     advice = advise_on(agreement.overall)
     if advice == "unknown":
         yield _describe_unknown(kappa)
-    elif advice == "fix the guide":
+    elif advice == "too few shared claims":
+        shared = pluralize(agreement.overall.claims, "claim")
         yield (
-            f"Fix the guide first: kappa may be as low as {show_rate(kappa.low)}, and below "
-            f"{USABLE} people read the guide differently too often to measure with their labels."
+            f"Too few shared claims: on {shared}, kappa could be anything from "
+            f"{show_rate(kappa.low)} to {show_rate(kappa.high)}. Have several people label more of "
+            "the same claims."
         )
         yield from _describe_start(agreement.disagreements)
-        if kappa.high is not None and kappa.high >= USABLE:
-            yield f"It may also be {show_rate(kappa.high)}: more shared claims would tell."
+    elif advice == "fix the guide":
+        yield (
+            f"Fix the guide first: kappa is {show_rate(kappa.high)} at most, and below {USABLE} "
+            "people read the guide differently too often to measure with their labels."
+        )
+        yield from _describe_start(agreement.disagreements)
     elif advice == "usable":
         yield (
             f"Good enough to measure with: kappa is {show_rate(kappa.low)} or more. Adjudicate "

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from claimwise.app.desk import embed_json, find_requested_round, find_stale, list_desk_values
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
+from claimwise.labelling import queue
 from claimwise.labelling.desk import count_disputes
 from claimwise.labelling.guide import find_guide, show_rules
 from claimwise.labelling.queue import adjudicate, list_disputes, list_rounds, read_dispute
@@ -118,6 +119,7 @@ def show_dispute(call: Call) -> Response:
         sides=sides,
         skips=[reason for _, reason in dispute.skips],
         deciding=[rule for two in combinations(pair, 2) for rule in show_rules(guide, *two)],
+        may_undo=dispute.decided is not None and dispute.decided.labeler == call.name,
         may_ask_names=call.allows("admin") and not with_names,
         **list_desk_values(call, chosen),
     )
@@ -140,6 +142,15 @@ def take_decision(call: Call) -> Response:
     following = _find_following(list_disputes(call.store, dispute.round_id), dispute)
     then = f"{here}/{quote(following.task_id, safe='')}" if following else here
     return call.json({"saved": given.verdict, "next": then})
+
+
+def undo_decision(call: Call) -> Response:
+    """Take back what this adjudicator decided; the dispute is open again."""
+    task_id = call.path["task_id"]
+    with call.store.write():
+        taken = queue.undo_decision(call.store, task_id, call.name, call.now)
+        call.audit("undo decision", task_id, taken.verdict)
+    return call.json({"undone": taken.verdict})
 
 
 def _find_following(disputes: Sequence[Dispute], decided: Dispute) -> Dispute | None:
@@ -185,4 +196,5 @@ ROUTES = (
     PageRoute("GET", "/adjudicate/{round_id}", show_disputes, "adjudicator"),
     PageRoute("GET", "/adjudicate/{round_id}/{task_id}", show_dispute, "adjudicator"),
     PageRoute("POST", "/api/disputes/{task_id}/decide", take_decision, "adjudicator"),
+    PageRoute("POST", "/api/disputes/{task_id}/undo", undo_decision, "adjudicator"),
 )

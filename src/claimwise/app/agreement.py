@@ -29,6 +29,7 @@ from claimwise.labelling.guide import find_guide, show_rules
 from claimwise.metrics import check_run
 from claimwise.report.format import name_in_words, show_count
 from claimwise.store import Store
+from claimwise.store.runs import list_run_ids
 from claimwise.types.rows import Judgement
 from claimwise.types.verdicts import CHOICES
 
@@ -62,6 +63,15 @@ class _Cell(NamedTuple):
     text: str
     heat: int
     agrees: bool
+
+
+def choose_agreement(call: Call) -> Response:
+    """Lead to the run that was chosen, or to the latest one; say so where there is none."""
+    known = list_run_ids(call.store)
+    asked = call.query.get("run", "")
+    if not known:
+        raise Refusal(404, "There are no runs yet, so there is nothing to agree on.")
+    return call.redirect(f"/agreement/{quote(asked if asked in known else known[0], safe='')}")
 
 
 def show_agreement(call: Call) -> Response:
@@ -195,4 +205,7 @@ def _show_claim(claim: DisputedClaim) -> _Dispute:
     )
 
 
-ROUTES = (PageRoute("GET", "/agreement/{run_id:path}", show_agreement, "adjudicator"),)
+ROUTES = (
+    PageRoute("GET", "/agreement", choose_agreement, "adjudicator"),
+    PageRoute("GET", "/agreement/{run_id:path}", show_agreement, "adjudicator"),
+)

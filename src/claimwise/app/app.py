@@ -31,10 +31,13 @@ from claimwise.app import (
     audit,
     calibrations,
     claims,
+    compare,
     dashboard,
     desk,
+    gate_pages,
     gold_spans,
     guide_pages,
+    incident_pages,
     login,
     monitor_pages,
     people,
@@ -42,6 +45,7 @@ from claimwise.app import (
     rounds,
     runs,
     security,
+    shares,
     sql,
 )
 from claimwise.app.api import Api, read_body
@@ -66,11 +70,15 @@ PAGES = (
     adjudication,
     gold_spans,
     runs,
+    compare,
+    gate_pages,
+    incident_pages,
     sql,
     agreement,
     calibrations,
     rounds,
     people,
+    shares,
     audit,
 )
 
@@ -115,7 +123,7 @@ def build_app(site: Site) -> ASGIApp:
             *(site.api.list_routes() if site.api else ()),
             Route("/static/{name}", _make_static(), methods=["GET"]),
         ],
-        exception_handlers={HTTPException: _answer_http_error},
+        exception_handlers={HTTPException: _make_error_page(site, workers)},
     )
     app.router.redirect_slashes = False
     return Shield(app, site.hosts)
@@ -345,7 +353,7 @@ def _log_refusal(who: str, what: str, refusal: Refusal) -> None:
 def _describe_request(scope: Scope) -> str:
     """Return method and path for a log; a link that lets someone in is not written down."""
     path = scope["path"]
-    for start in ("/invite/", "/setup/"):
+    for start in ("/invite/", "/setup/", "/share/"):
         if path.startswith(start):
             path = f"{start}…"
     return f"{scope['method']} {path}"
@@ -368,13 +376,36 @@ def _show_refusal(refusal: Refusal, *, as_json: bool, call: Call | None = None) 
     return response
 
 
-async def _answer_http_error(request: Request, error: Exception) -> WebResponse:
-    """Answer what routing refused: unknown paths and wrong methods."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
+def _make_error_page(
+    site: Site, workers: ThreadPoolExecutor
+) -> Callable[[Request, Exception], Awaitable[WebResponse]]:
+    """Return what answers when routing refuses: unknown paths and wrong methods.
+
+    Who is logged in keeps the menu on such a page; nobody else's request reaches the store.
+    """
     messages = {404: "There is no such page.", 405: "This page can't be used in that way."}
-    headers = getattr(error, "headers", None)
-    refusal = Refusal(status, messages.get(status, "This request can't be answered."), headers)
-    return _to_web(_show_refusal(refusal, as_json=_wants_json(request)))
+
+    async def answer(request: Request, error: Exception) -> WebResponse:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        headers = getattr(error, "headers", None)
+        refusal = Refusal(status, messages.get(status, "This request can't be answered."), headers)
+        as_json = _wants_json(request)
+        if as_json or "cookie" not in request.headers:
+            return _to_web(_show_refusal(refusal, as_json=as_json))
+        loop = asyncio.get_running_loop()
+        return _to_web(await loop.run_in_executor(workers, _refuse, site, request, refusal))
+
+    return answer
+
+
+def _refuse(site: Site, request: Request, refusal: Refusal) -> Response:
+    """Show a refusal to whoever asks; without the menu where the store can't say who that is."""
+    try:
+        with site.pool.borrow() as store:
+            call, _ = _read_call(site, request, b"", store)
+            return _show_refusal(refusal, as_json=False, call=call)
+    except Exception:  # noqa: BLE001 - the page was refused already, and can be shown without
+        return _show_refusal(refusal, as_json=False)
 
 
 def _as_sentence(text: str) -> str:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
+from urllib.parse import quote
 
 from claimwise.accounts.queries import Event, list_accounts, list_event_kinds, list_events
+from claimwise.app.links import link_claim
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
+from claimwise.labelling.names import name_rounds, name_tasks
+from claimwise.report import format as form
+from claimwise.store import Store
 
 _PAGE = 50
+
+
+class Subject(NamedTuple):
+    """What an event was about, in words, and where it is shown."""
+
+    text: str
+    link: str
 
 
 def show_audit(call: Call) -> Response:
@@ -20,6 +34,8 @@ def show_audit(call: Call) -> Response:
     return call.render(
         "audit.html",
         events=shown,
+        named=_name_subjects(call.store, shown),
+        form=form,
         older=f"{shown[-1].happened_at.isoformat()}~{shown[-1].event_id}"
         if len(found) > _PAGE
         else None,
@@ -29,6 +45,19 @@ def show_audit(call: Call) -> Response:
         kinds=list_event_kinds(call.store),
         is_first="before" not in call.query,
     )
+
+
+def _name_subjects(store: Store, events: Sequence[Event]) -> dict[str, Subject]:
+    """Return what the ids among the subjects of events stand for, and where it is shown."""
+    ids = {event.subject for event in events if event.subject}
+    found = {
+        round_id: Subject(f"round {title}", f"/rounds/{quote(round_id, safe='')}")
+        for round_id, title in name_rounds(store, ids).items()
+    }
+    for task_id, task in name_tasks(store, ids).items():
+        link = link_claim(task.run_id, task.item_id, task.sample, task.claim_id)
+        found[task_id] = Subject(f"“{task.claim_text}” in {task.round_title}", link)
+    return found
 
 
 def _read_place(call: Call) -> Event | None:

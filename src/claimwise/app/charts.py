@@ -1,5 +1,8 @@
 """Draws small charts as SVG on the server: no script, no inline style, every text escaped.
 
+A mark may be a link to what it counts. Such links are for pointers alone: the table beside the
+chart has the same ones for the keyboard, where they are large enough to be told apart.
+
 All charts are 360 units wide, the width of a phone, so that their texts keep a readable size
 when a page shows them narrow; ``static/charts.css`` gives them colours in light and dark. A chart
 is a picture of a table that stands beside it: what does not fit is left to the table.
@@ -7,11 +10,13 @@ is a picture of a table that stands beside it: what does not fit is left to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor, sqrt
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
+
+from claimwise.report.format import show_percent, show_percent_range, show_points
 
 WIDTH: Final = 360
 # How wide a letter and a bold figure are, about, at the size of chart texts: in DejaVu Sans, the
@@ -21,6 +26,7 @@ _DIGIT: Final = 6.4
 _MOST_LETTERS: Final = 60
 
 Place = Callable[[float], float]  # where a share lies along an axis
+Spot = tuple[float, float]
 
 
 class Point(NamedTuple):
@@ -32,14 +38,17 @@ class Point(NamedTuple):
     high: float | None = None
     note: str = ""  # stands behind the rate in words, as “12 unscored”
     alarm: bool = False
+    link: str | None = None  # to what the rate counts
+    said: str = ""  # the figures in words, where they are no rates in percent
 
 
 class ChartPart(NamedTuple):
-    """One part of a whole: its name, how much it is, and the number of its colour."""
+    """One part of a whole: its name, how much it is, and the name of its colour and pattern."""
 
     name: str
     amount: float
     colour: str
+    link: str | None = None
 
 
 class Bar(NamedTuple):
@@ -48,6 +57,16 @@ class Bar(NamedTuple):
     name: str
     parts: Sequence[ChartPart]
     note: str = ""
+    full: float | None = None  # the amount that is as wide as the chart; None: all parts together
+
+
+class FlowBand(NamedTuple):
+    """Units that were one thing before and are another, or the same, now."""
+
+    before: str
+    after: str
+    amount: float
+    link: str | None = None
 
 
 class ConfidenceBin(NamedTuple):
@@ -60,26 +79,33 @@ class ConfidenceBin(NamedTuple):
     claims: int
 
 
-def draw_trend(points: Sequence[Point], *, title: str) -> Markup:
+def draw_trend(points: Sequence[Point], *, title: str, limits: Sequence[Point] = ()) -> Markup:
     """Draw rates over time from left to right, each with its interval.
 
     Points stand at equal distances: what matters is their order, and runs come in bursts. The
     scale runs between the tenths that enclose everything drawn, and says so. A point without a
-    rate leaves its place empty.
+    rate leaves its place empty. ``limits`` are lines across, as a gate's.
     """
     left, right, top, bottom = 30.0, WIDTH - 4.0, 10.0, 150.0
-    low, high = _enclose(points)
+    low, high = _enclose([*points, *limits])
 
     def rise(value: float) -> float:
         return bottom - (_clip(value) - low) / (high - low) * (bottom - top)
 
     step = (right - left) / max(1, len(points))
     drawn = [_draw_scale(left, right, rise, (low, (low + high) / 2, high))]
+    drawn += [_draw_limit(one, left, right, rise) for one in limits if one.value is not None]
     for number, point in enumerate(points):
         named = step >= 40 or number == len(points) - 1
-        drawn.append(_draw_upright(point, left + step * (number + 0.5), rise, named=named))
+        place = (left + step * (number + 0.5), step, top, bottom)
+        drawn.append(_draw_upright(point, place, rise, named=named))
     drawn.append(_draw_ends(points, left, right, bottom + 16))
-    return _wrap(title, _describe_points(points), bottom + 20, drawn)
+    return _wrap(title, _describe_points([*points, *limits]), bottom + 20, drawn)
+
+
+def _draw_limit(limit: Point, left: float, right: float, rise: Place) -> Markup:
+    y = rise(limit.value or 0.0)
+    return _group(limit, [_line("chart-limit", left, y, right, y)])
 
 
 def _enclose(points: Sequence[Point]) -> tuple[float, float]:
@@ -100,14 +126,20 @@ def _enclose(points: Sequence[Point]) -> tuple[float, float]:
 
 def _draw_scale(left: float, right: float, rise: Place, places: Sequence[float]) -> Markup:
     lines = [_line("chart-grid", left, rise(at), right, rise(at)) for at in places]
-    names = [_text(left - 6, rise(at) + 4, f"{at:.2f}"[:4], "end") for at in places]
+    names = [_text(left - 6, rise(at) + 4, f"{100 * at:.0f}%", "end") for at in places]
     return _join([*lines, *names])
 
 
-def _draw_upright(point: Point, x: float, rise: Place, *, named: bool) -> Markup:
+def _draw_upright(
+    point: Point, place: tuple[float, float, float, float], rise: Place, *, named: bool
+) -> Markup:
+    """Draw a rate above its place: the middle, width, top and bottom of its column."""
     if point.value is None:
         return Markup()
-    parts = [Markup("<title>{}</title>").format(_say(point))]
+    x, width, top, bottom = place
+    parts = []
+    if point.link:  # the whole column leads there: a dot is hard to hit
+        parts.append(_box("chart-hit", x - width / 2, top, width, bottom - top))
     if point.low is not None and point.high is not None:
         parts.append(_line("chart-interval", x, rise(point.low), x, rise(point.high)))
     parts.append(_dot("chart-dot", x, rise(point.value), 4))
@@ -116,10 +148,10 @@ def _draw_upright(point: Point, x: float, rise: Place, *, named: bool) -> Markup
         before = x > WIDTH - 50
         anchor = "end" if before else "start"
         parts.append(
-            _text(x + (-8 if before else 8), rise(point.value) + 4, f"{point.value:.3f}", anchor,
-                  "chart-value")
+            _text(x + (-8 if before else 8), rise(point.value) + 4, show_percent(point.value),
+                  anchor, "chart-value")
         )  # fmt: skip
-    return Markup("<g>{}</g>").format(_join(parts))
+    return _group(point, parts)
 
 
 def _draw_ends(points: Sequence[Point], left: float, right: float, y: float) -> Markup:
@@ -137,7 +169,13 @@ def _draw_ends(points: Sequence[Point], left: float, right: float, y: float) -> 
     )
 
 
-def draw_forest(points: Sequence[Point], *, title: str, reference: float | None = None) -> Markup:
+def draw_forest(
+    points: Sequence[Point],
+    *,
+    title: str,
+    reference: float | None = None,
+    ends: tuple[str, str] = ("0%", "100%"),
+) -> Markup:
     """Draw rates with their intervals one below the other, on a scale of 0 to 1.
 
     Each has its name and figures above its line; ``reference`` is a mark across every line.
@@ -153,9 +191,39 @@ def draw_forest(points: Sequence[Point], *, title: str, reference: float | None 
         _draw_flat(point, top + row * number, place, reference)
         for number, point in enumerate(points)
     ]
-    drawn.append(_text(left, height - 2, "0", "start"))
-    drawn.append(_text(right, height - 2, "1", "end"))
+    drawn.append(_text(left, height - 2, ends[0], "start"))
+    drawn.append(_text(right, height - 2, ends[1], "end"))
     return _wrap(title, _describe_points(points), height, drawn)
+
+
+def draw_changes(points: Sequence[Point], *, title: str) -> Markup:
+    """Draw changes of rates with their intervals, one below the other: zero is the mark across.
+
+    The scale is the same to either side, and wide enough for all that is drawn.
+    """
+    ends = [abs(end) for one in points for end in (one.value, one.low, one.high) if end is not None]
+    reach = min(1.0, ceil(10 * max([0.1, *ends]) - 1e-9) / 10)
+
+    def to_share(value: float | None) -> float | None:
+        return None if value is None else 0.5 + value / reach / 2
+
+    shown = [
+        one._replace(
+            value=to_share(one.value), low=to_share(one.low), high=to_share(one.high),
+            said=one.said or _describe_change(one),
+        )
+        for one in points
+    ]  # fmt: skip
+    far = f"{100 * reach:.0f} points"
+    return draw_forest(shown, title=title, reference=0.5, ends=(f"−{far}", f"+{far}"))
+
+
+def _describe_change(point: Point) -> str:
+    if point.value is None:
+        return "no change measured"
+    if point.low is None or point.high is None:
+        return show_points(point.value)
+    return f"{show_points(point.value)} ({show_points(point.low)} to {show_points(point.high)})"
 
 
 def _draw_flat(point: Point, top: float, place: Place, reference: float | None) -> Markup:
@@ -164,7 +232,6 @@ def _draw_flat(point: Point, top: float, place: Place, reference: float | None) 
     figures = _figures(point)
     room = int((right - left - len(figures) * _DIGIT) / _LETTER)
     parts = [
-        Markup("<title>{}</title>").format(_say(point)),
         _text(left, top + 12, _shorten(point.name, room), "start", f"chart-name{kind}"),
         _text(right, top + 12, figures, "end", f"chart-value{kind}"),
         _line("chart-grid", left, y, right, y),
@@ -175,13 +242,16 @@ def _draw_flat(point: Point, top: float, place: Place, reference: float | None) 
         if reference is not None:
             parts.append(_line("chart-mark", place(reference), y - 6, place(reference), y + 6))
         parts.append(_dot(f"chart-dot{kind}", place(point.value), y, 4))
-    return Markup("<g>{}</g>").format(_join(parts))
+    if point.link:
+        parts.append(_box("chart-hit", left, top, right - left, 32))
+    return _group(point, parts)
 
 
 def draw_bars(bars: Sequence[Bar], *, title: str) -> Markup:
     """Draw wholes divided into parts, one below the other, each as wide as the chart.
 
-    A part's amount stands in it where it fits. A whole of nothing is an empty frame.
+    A part's amount stands in it where it fits. A whole of nothing is an empty frame. Parts differ
+    by pattern as well as by colour.
     """
     row, top = 40.0, 2.0
     drawn = [_draw_bar(bar, top + row * number) for number, bar in enumerate(bars)]
@@ -189,7 +259,7 @@ def draw_bars(bars: Sequence[Bar], *, title: str) -> Markup:
         f"{bar.name}: " + ", ".join(f"{part.name} {part.amount:,.0f}" for part in bar.parts)
         for bar in bars
     )
-    return _wrap(title, told, top + row * len(bars), drawn)
+    return _wrap(title, told, top + row * len(bars), [_PATTERNS, *drawn])
 
 
 def _draw_bar(bar: Bar, top: float) -> Markup:
@@ -200,12 +270,12 @@ def _draw_bar(bar: Bar, top: float) -> Markup:
         _text(right, top + 12, bar.note, "end", "chart-value"),
         _box("chart-frame", left, y, right - left, height),
     ]
-    total = sum(part.amount for part in bar.parts)
+    total = bar.full or sum(part.amount for part in bar.parts)
     x = left
     for part in bar.parts:
         if not part.amount:
             continue
-        width = part.amount / total * (right - left)
+        width = min(right - x, part.amount / total * (right - left))
         drawn.append(_draw_part(part, x, y, width, height))
         x += width
     return Markup("<g>{}</g>").format(_join(drawn))
@@ -213,14 +283,121 @@ def _draw_bar(bar: Bar, top: float) -> Markup:
 
 def _draw_part(part: ChartPart, x: float, y: float, width: float, height: float) -> Markup:
     amount = f"{part.amount:,.0f}"
+    drawn = [_box(f"chart-part chart-{part.colour}", x, y, width, height)]
+    if part.colour in PATTERNED:
+        drawn.append(_fill(f"url(#chart-pattern-{part.colour})", x, y, width, height))
+    if width > len(amount) * _DIGIT + 6:
+        wide = len(amount) * _DIGIT + 4
+        drawn.append(_box("chart-plate", x + (width - wide) / 2, y + 3, wide, height - 6))
+        drawn.append(_text(x + width / 2, y + 13, amount, "middle", "chart-value"))
+    return _link(f"{part.name}: {amount}", part.link, drawn)
+
+
+# Lines, dots and crosses over a colour: kinds of claims stay apart for whoever sees no colours.
+_SHAPES: Final = {
+    "contradicted": '<path d="M0 6L6 0M-1 1L1 -1M5 7L7 5"/>',
+    "overreach": '<path d="M0 3H6"/>',
+    "unlinked": '<circle cx="3" cy="3" r="1.2"/>',
+    "stale": '<path d="M3 0V6"/>',
+}
+PATTERNED: Final = frozenset(_SHAPES)
+_PATTERNS: Final = Markup("<defs>{}</defs>").format(
+    Markup("").join(
+        Markup(
+            '<pattern id="chart-pattern-{}" class="chart-pattern" width="6" height="6" '
+            'patternUnits="userSpaceOnUse">{}</pattern>'
+        ).format(name, Markup(shape))  # noqa: S704 - our own shapes, of the lines above
+        for name, shape in _SHAPES.items()
+    )
+)
+
+
+def draw_flow(
+    bands: Sequence[FlowBand], *, title: str, ends: tuple[str, str], colours: Mapping[str, str]
+) -> Markup:
+    """Draw what units were before at the left, what they are now at the right, and bands between.
+
+    Kinds stand in the order of ``colours``, which names the colour of each; bands as well as their
+    kinds are as high as their amounts.
+    """
+    left, right, top, high = 92.0, WIDTH - 92.0, 22.0, 190.0
+    total = sum(band.amount for band in bands)
+    kinds = [[name for name in colours if any(band[side] == name for band in bands)]
+             for side in (0, 1)]  # fmt: skip
+    gap = 14.0
+    room = high - gap * (max(map(len, kinds), default=1) - 1)
+    scale = room / total if total else 0.0
+    starts = [_stack(bands, side, kinds[side], scale, top, gap) for side in (0, 1)]
     drawn = [
-        Markup("<title>{}: {}</title>").format(part.name, amount),
-        _box(f"chart-part chart-{part.colour}", x, y, width, height),
+        _text(left, 12, _shorten(ends[0], 24), "end"),
+        _text(right, 12, _shorten(ends[1], 24), "start"),
     ]
-    if width > len(amount) * _DIGIT + 4:
-        kind = f"chart-on chart-on-{part.colour}"
-        drawn.append(_text(x + width / 2, y + 13, amount, "middle", kind))
-    return Markup("<g>{}</g>").format(_join(drawn))
+    places = [dict(start) for start in starts]
+    for band in sorted(bands, key=lambda one: list(colours).index(one.after)):
+        thick = band.amount * scale
+        from_y, to_y = places[0][band.before], places[1][band.after]
+        places[0][band.before] += thick
+        places[1][band.after] += thick
+        kind = f"chart-flow chart-flow-{colours[band.after]}"
+        same = " chart-flow-same" if band.before == band.after else ""
+        shape = _ribbon(kind + same, (left + 4, from_y), (right - 4, to_y), thick)
+        told = f"{band.before} to {band.after}: {band.amount:,.0f}"
+        drawn.append(_link(told, band.link, [shape]))
+    for side, x, anchor in ((0, left, "end"), (1, right, "start")):
+        drawn += _draw_kinds(bands, side, starts[side], scale, x, anchor, colours)
+    told = "; ".join(f"{one.before} to {one.after}: {one.amount:,.0f}" for one in bands)
+    return _wrap(title, told, top + high + 8, drawn)
+
+
+def _stack(
+    bands: Sequence[FlowBand],
+    side: int,
+    kinds: Sequence[str],
+    scale: float,
+    top: float,
+    gap: float,
+) -> dict[str, float]:
+    """Return where each kind begins, one below the other."""
+    found, y = {}, top
+    for name in kinds:
+        found[name] = y
+        y += gap + scale * sum(band.amount for band in bands if band[side] == name)
+    return found
+
+
+def _draw_kinds(
+    bands: Sequence[FlowBand],
+    side: int,
+    starts: Mapping[str, float],
+    scale: float,
+    x: float,
+    anchor: str,
+    colours: Mapping[str, str],
+) -> list[Markup]:
+    drawn = []
+    for name, y in starts.items():
+        amount = sum(band.amount for band in bands if band[side] == name)
+        high = max(1.0, scale * amount)
+        drawn.append(_box(f"chart-part chart-{colours[name]}", x - 4, y, 8, high))
+        words = _text(
+            x + (-10 if side == 0 else 10), y + min(high, 18) / 2 + 4, f"{name} {amount:,.0f}",
+            anchor, "chart-name",
+        )  # fmt: skip
+        drawn.append(words)
+    return drawn
+
+
+def _ribbon(kind: str, start: Spot, end: Spot, thick: float) -> Markup:
+    """Draw a band of one thickness from a spot at the left to one at the right."""
+    (x1, y1), (x2, y2) = start, end
+    middle = (x1 + x2) / 2
+    path = (
+        f"M{_number(x1)} {_number(y1)}C{_number(middle)} {_number(y1)} {_number(middle)} "
+        f"{_number(y2)} {_number(x2)} {_number(y2)}V{_number(y2 + thick)}C{_number(middle)} "
+        f"{_number(y2 + thick)} {_number(middle)} {_number(y1 + thick)} {_number(x1)} "
+        f"{_number(y1 + thick)}Z"
+    )
+    return Markup('<path class="{}" d="{}"/>').format(kind, path)
 
 
 def draw_quadrant(cells: Sequence[Sequence[Point]], *, title: str) -> Markup:
@@ -245,19 +422,18 @@ def draw_quadrant(cells: Sequence[Sequence[Point]], *, title: str) -> Markup:
 def _draw_cell(point: Point, x: float, y: float, wide: float, high: float) -> Markup:
     side = sqrt(_clip(point.value or 0.0)) * (high - 8)
     kind = "chart-cell-alarm" if point.alarm else "chart-cell"
-    rate = "—" if point.value is None else f"{point.value:.3f}"
+    rate = show_percent(point.value)
     drawn = [
-        Markup("<title>{}</title>").format(_say(point)),
         _box("chart-frame", x, y, wide, high),
         _box(kind, x + 4, y + high - 4 - side, side, side),
         _text(x + wide - 6, y + 18, rate, "end", "chart-value"),
         _text(x + wide - 6, y + 34, _interval(point), "end"),
     ]
-    return Markup("<g>{}</g>").format(_join(drawn))
+    return _group(point, drawn)
 
 
 def draw_reliability(bins: Sequence[ConfidenceBin], *, title: str) -> Markup:
-    """Draw how often an instrument is right against how sure it was; the diagonal is honest.
+    """Draw how often a judge is right against how sure it was; the diagonal is honest.
 
     A dot's area grows with the number of claims in its bin; a bin without claims has no dot.
     """
@@ -283,11 +459,11 @@ def draw_reliability(bins: Sequence[ConfidenceBin], *, title: str) -> Markup:
         point = Point(f"confidence {one.confidence:.2f}", one.observed, one.low, one.high,
                       f"{one.claims:,} claims")  # fmt: skip
         x = across(one.confidence)
-        parts = [Markup("<title>{}</title>").format(_say(point))]
+        parts = []
         if one.low is not None and one.high is not None:
             parts.append(_line("chart-interval", x, rise(one.low), x, rise(one.high)))
         parts.append(_dot("chart-dot", x, rise(one.observed), 3 + 5 * sqrt(one.claims / most)))
-        drawn.append(Markup("<g>{}</g>").format(_join(parts)))
+        drawn.append(_group(point, parts))
     told = "; ".join(
         f"confidence {one.confidence:.2f}: {one.observed:.2f} of {one.claims:,}"
         for one in bins
@@ -297,9 +473,33 @@ def draw_reliability(bins: Sequence[ConfidenceBin], *, title: str) -> Markup:
 
 
 def _wrap(title: str, told: str, height: float, drawn: Sequence[Markup]) -> Markup:
+    shapes = _join(drawn)
+    role = (
+        "group" if "<a " in shapes else "img"
+    )  # a picture's insides are hidden from who can't see
     return Markup(
-        '<svg class="chart" viewBox="0 0 {} {}" role="img"><title>{}</title><desc>{}</desc>{}</svg>'
-    ).format(WIDTH, _number(height), title, told or "nothing to draw", _join(drawn))
+        '<svg class="chart" viewBox="0 0 {} {}" role="{}"><title>{}</title><desc>{}</desc>{}</svg>'
+    ).format(WIDTH, _number(height), role, title, told or "nothing to draw", shapes)
+
+
+def _group(point: Point, drawn: Sequence[Markup]) -> Markup:
+    """Join the marks of a rate under its name, as a link where it has one."""
+    return _link(_say(point), point.link, drawn)
+
+
+def _link(told: str, link: str | None, drawn: Sequence[Markup]) -> Markup:
+    title = Markup("<title>{}</title>").format(told)
+    if link is None:
+        return Markup("<g>{}</g>").format(_join([title, *drawn]))
+    return Markup('<a class="chart-link" href="{}" tabindex="-1" aria-label="{}">{}</a>').format(
+        link, told, _join([title, *drawn])
+    )
+
+
+def _fill(fill: str, x: float, y: float, width: float, height: float) -> Markup:
+    return Markup('<rect fill="{}" x="{}" y="{}" width="{}" height="{}"/>').format(
+        fill, _number(x), _number(y), _number(width), _number(height)
+    )
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
@@ -341,12 +541,16 @@ def _clip(value: float) -> float:
 def _interval(point: Point) -> str:
     if point.low is None or point.high is None:
         return ""
-    return f"[{point.low:.3f}, {point.high:.3f}]"
+    return show_percent_range(point.low, point.high)
 
 
 def _figures(point: Point) -> str:
-    rate = "no rate" if point.value is None else f"{point.value:.3f}"
-    return f"{rate} {_interval(point)}".strip()
+    if point.said:
+        return point.said
+    if point.value is None:
+        return "no rate"
+    interval = _interval(point)
+    return f"{show_percent(point.value)} ({interval})" if interval else show_percent(point.value)
 
 
 def _say(point: Point) -> str:

@@ -1,9 +1,9 @@
-"""The overview: what is worst, how sure that is, and what people and instruments are up to."""
+"""The overview: can we ship, the rate and how it moved, the worst of it, and what is to do."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
@@ -22,23 +22,22 @@ from claimwise.app.runs import (
     group_by_system,
     want_report,
 )
+from claimwise.app.summaries import answer_ship, want_summary
 from claimwise.calibration.queries import list_calibrations, name_calibrated_slice
 from claimwise.calibration.values import Standing
-from claimwise.claims.browse import ClaimFilter, ListedClaim, find_claims
-from claimwise.claims.queries import choose_judgement
-from claimwise.claims.values import UNSUPPORTED
 from claimwise.config import Project
 from claimwise.incidents.queries import list_queue, list_standings
 from claimwise.labelling.desk import count_disputes
 from claimwise.labelling.queue import list_rounds, read_progress
 from claimwise.labelling.values import Progress, Round
-from claimwise.run_report import sentences
+from claimwise.report import format as form
+from claimwise.run_report.summary_text import suggest_next
+from claimwise.run_report.values import Summary
 from claimwise.store import Store
 from claimwise.store.runs import ListedRun, list_newest_runs
 
 _MOST_ROUNDS: Final = 4
 _MOST_BARS: Final = 8
-_MOST_CLAIMS: Final = 5
 
 
 class RoundTile(NamedTuple):
@@ -49,7 +48,7 @@ class RoundTile(NamedTuple):
 
 
 class CalibrationTile(NamedTuple):
-    """Where an instrument stands in a slice."""
+    """Where a judge stands."""
 
     calibration_id: str
     labeler: str
@@ -67,44 +66,61 @@ class Waiting(NamedTuple):
     queue: dict[str, int]
 
 
+class ToDo(NamedTuple):
+    """Something to do, and where it is done: a page, or a command."""
+
+    what: str
+    link: str | None = None
+    link_text: str = ""
+    command: str | None = None
+
+
+class Overview(NamedTuple):
+    """The figures of one system's overview, as far as they are measured."""
+
+    reading: RunReports
+    summary: Summary | None
+    problem: str | None  # why the newest run has no summary
+    people: Kept | None
+
+
 def show_dashboard(call: Call) -> Response:
     """Show the overview. Labelers see no verdicts before they have given theirs: they label."""
     if not call.allows("adjudicator"):
         return call.redirect("/label")
     started = monotonic()
     by_system = group_by_system(list_newest_runs(call.store, MOST_RUNS))
+    waiting = _count_waiting(call)
     tiles: dict[str, Any] = {
         "rounds": _list_rounds(call),
         "calibrations": _list_calibrations(call),
-        "waiting": _count_waiting(call),
+        "waiting": waiting,
     }
     if not by_system:
         return call.render("dashboard.html", reading=None, **tiles, **HELPERS)
     asked = call.query.get("system", "")
     system = asked if asked in by_system else next(iter(by_system))
     runs = by_system[system]
-    reading, people = _read_figures(call, runs, monotonic() - started)
-    report = reading.runs[0].report
+    baseline = choose_baseline(call.query.get("baseline", ""), runs)
+    found = read_overview(call, runs, baseline, monotonic() - started)
+    report = found.reading.runs[0].report
     choices = panels.list_choices(report) if report else []
     metric = choose_metric(call, choices)
     return call.render(
         "dashboard.html",
-        reading=reading,
-        newest=runs[0],
+        **show_overview(found, runs, baseline),
         most=MOST_RUNS,
         report=report,
-        agreement=people.value if people else None,
-        agreement_problem=people.problem if people else "it is being calculated",
-        worst=sentences.describe_worst(report) if report else [],
-        worst_claims=_list_worst_claims(call.store, runs[0].run_id),
-        look=look_of,
+        agreement=found.people.value if found.people else None,
+        agreement_problem=found.people.problem if found.people else "it is being calculated",
+        todo=list(_list_tasks(found.summary, runs[0].run_id, waiting, tiles["calibrations"])),
         systems=list(by_system),
         system=system,
         choices=choices,
         metric=metric,
-        trends=panels.draw_trends(reading.runs, metric),
+        trends=panels.draw_trends(found.reading.runs, metric),
         slices=panels.draw_slices(report, metric) if report else [],
-        mix=panels.draw_mix(reading.runs[:_MOST_BARS]),
+        mix=panels.draw_mix(found.reading.runs[:_MOST_BARS]),
         quadrant=panels.draw_cells(report) if report else None,
         pair=panels.draw_pair(report) if report else None,
         **tiles,
@@ -112,18 +128,49 @@ def show_dashboard(call: Call) -> Response:
     )
 
 
-def _read_figures(
-    call: Call, runs: Sequence[ListedRun], spent: float
-) -> tuple[RunReports, Kept | None]:
-    """Return the reports of runs and how far people agree on the newest: one wait for them all.
+def choose_baseline(asked: str, runs: Sequence[ListedRun]) -> str | None:
+    """Return the run that someone chose to compare the newest with; None for the one before it."""
+    return asked if asked in {run.run_id for run in runs[1:]} else None
 
-    What is said of the newest run is measured first: it is what the page begins with.
+
+def show_overview(
+    found: Overview, runs: Sequence[ListedRun], baseline: str | None
+) -> dict[str, Any]:
+    """Return what the first screen of the overview shows, whoever looks at it."""
+    return {
+        "reading": found.reading,
+        "newest": runs[0],
+        "earlier": runs[1:],
+        "baseline": baseline or (runs[1].run_id if len(runs) > 1 else None),
+        "summary": found.summary,
+        "summary_problem": found.problem,
+        "ship": answer_ship(found.summary) if found.summary else None,
+        "look": look_of,
+    }
+
+
+def read_overview(
+    call: Call, runs: Sequence[ListedRun], baseline: str | None, spent: float
+) -> Overview:
+    """Return the figures of a system's overview: one wait for them all.
+
+    What the page begins with is measured first: the newest run, and how far people agree on it.
     """
-    newest = want_agreement(call.project, runs[0].run_id)
-    first, *others = (want_report(call.project, run.run_id) for run in runs)
-    shown = read_figures(call, [first, newest, *others], spent=spent)
+    newest = runs[0].run_id
+    since = baseline or (runs[1].run_id if len(runs) > 1 else None)
+    first = want_summary(call.project, newest, baseline=baseline, since=since)
+    people = want_agreement(call.project, newest)
+    reports = [want_report(call.project, run.run_id) for run in runs]
+    shown = read_figures(call, [first, people, *reports], spent=spent)
+    kept = shown.kept.get(first.key)
+    times = [one.made_at for one in shown.kept.values() if one.problem is None]
     reading = gather_reports([(run.run_id, run.started_at) for run in runs], shown)
-    return reading, shown.kept.get(newest.key)
+    return Overview(
+        reading._replace(oldest=min(times, default=None), newest=max(times, default=None)),
+        kept.value if kept else None,
+        kept.problem if kept else None,
+        shown.kept.get(people.key),
+    )
 
 
 def want_agreement(project: Project, run_id: str) -> Wanted:
@@ -138,12 +185,30 @@ def want_agreement(project: Project, run_id: str) -> Wanted:
     return Wanted(("agreement", run_id), run_id, measure)
 
 
-def _list_worst_claims(store: Store, run_id: str) -> list[ListedClaim]:
-    """Return the claims of a run that are not supported, the worst and most certain ones."""
-    wanted = ClaimFilter(
-        run_id=run_id, judgement=choose_judgement(store, run_id), verdicts=UNSUPPORTED
-    )
-    return find_claims(store, wanted, limit=_MOST_CLAIMS, count=False).claims
+def _list_tasks(
+    summary: Summary | None,
+    run_id: str,
+    waiting: Waiting,
+    calibrations: Sequence[CalibrationTile],
+) -> Iterator[ToDo]:
+    """Yield what would help most, and what waits for a decision."""
+    step = suggest_next(summary.headline, run_id) if summary else None
+    if step:
+        yield ToDo(f"{step[0]} to make the rate more certain", command=step[1])
+    if waiting.disputes:
+        disputes = form.pluralize(waiting.disputes, "dispute")
+        yield ToDo(f"{disputes} between labelers to decide", "/adjudicate", "Decide disputes")
+    for task, count in waiting.queue.items():
+        if task == "gold_spans":
+            items = form.pluralize(count, "item")
+            yield ToDo(f"{items} without gold spans", "/gold-spans", "Add gold spans")
+        else:
+            claims = form.pluralize(count, "claim")
+            yield ToDo(f"{claims} of incidents to label", "/incidents", "See incidents")
+    for one in calibrations:
+        if one.standing not in ("trusted", "not trusted"):
+            name = form.clean(one.labeler)
+            yield ToDo(f"{name} is {one.standing}: check it again", "/calibrations", "Check judges")
 
 
 def _list_rounds(call: Call) -> list[RoundTile]:

@@ -38,11 +38,22 @@ _MOST_KEPT: Final = 600
 
 
 class Wanted(NamedTuple):
-    """A figure that a page wants: its name, the run it is of, and how to measure it."""
+    """A figure that a page wants: its name, the run it is of, and how to measure it.
+
+    One of several runs names the others too; one that rests on more than runs says how to read
+    the state of that. Where nothing of them has changed, the figure stays.
+    """
 
     key: Hashable
     run_id: str
     measure: Callable[[Store], Any]
+    others: tuple[str, ...] = ()
+    read_state: Callable[[Store], tuple[Any, ...]] | None = None
+
+    def read_fingerprint(self, store: Store) -> tuple[Any, ...]:
+        """Return what the figure rests on, in counts and times."""
+        found = tuple(read_fingerprint(store, one) for one in (self.run_id, *self.others))
+        return (*found, self.read_state(store)) if self.read_state else found
 
 
 @dataclass(kw_only=True, slots=True)
@@ -179,7 +190,7 @@ def _measure(borrow: Borrow, wanted: Wanted, old: Kept | None) -> Kept:
     try:
         with borrow() as store:
             # Before measuring: what changes meanwhile is seen the next time.
-            fingerprint = read_fingerprint(store, wanted.run_id)
+            fingerprint = wanted.read_fingerprint(store)
             seconds = monotonic() - started
             if old and old.fingerprint == fingerprint and not old.is_old():
                 old.checked, old.check_seconds = started, seconds

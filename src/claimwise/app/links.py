@@ -28,6 +28,12 @@ class PlacedClaim(Protocol):
     claim_id: str
 
 
+def link_claim(run_id: str, item_id: str, sample: int, claim_id: str) -> str:
+    """Return a link to a claim in its answer, by its key."""
+    fields = {"run": run_id, "item": item_id, "sample": sample, "claim": claim_id}
+    return f"/answers?{urlencode(fields)}#chosen"
+
+
 def link_answer(claim: PlacedClaim, kept: str) -> str:
     """Return a link to a claim in its answer; ``kept`` is the list that leads back."""
     fields = {"run": claim.run_id, "item": claim.item_id, "sample": claim.sample}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -20,7 +21,11 @@ from claimwise.app.charts import (
     draw_quadrant,
     draw_trend,
 )
-from claimwise.calibration.headline import METRIC_OF
+from claimwise.app.links import UNSUPPORTED_WORD, link_claims, link_group
+from claimwise.calibration.headline import METRIC_OF, Headline
+from claimwise.config import Project
+from claimwise.errors import ConfigError
+from claimwise.gates.settings import read_gates
 from claimwise.report import format as form
 from claimwise.report.judges import describe_agreement
 from claimwise.run_report import sentences
@@ -32,6 +37,13 @@ MOST_SLICES: Final = 8
 UNSCORED: Final = "unscored"
 NO_LABELS: Final = "nobody; this needs no labels"
 _QUADRANT_ALARM: Final = "unfaithful_wrong"
+SUPPORTED: Final = ("supported", "true")
+# The colour and pattern of each verdict in charts, worst first.
+COLOURS: Final = {
+    "contradicted": "contradicted", "false": "contradicted", "overreach": "overreach",
+    "unlinked": "unlinked", "unverifiable": "unlinked", "stale": "stale",
+    "not scored": UNSCORED, "non_factual": UNSCORED, "supported": "supported", "true": "supported",
+}  # fmt: skip
 
 
 class MetricChoice(NamedTuple):
@@ -122,7 +134,10 @@ def _draw_member(
         for run in runs
     ]
     title = form.name_in_words(member or table.title)
-    points = [_make_point(form.clean(row.run_id), row.row) for row in reversed(rows)]
+    points = [
+        _make_point(form.clean(row.run_id), row.row)._replace(link=link_rate(row.run_id, metric))
+        for row in reversed(rows)
+    ]
     found = next((row.row for row in rows if row.row), None)
     return Trend(
         title=title,
@@ -130,6 +145,36 @@ def _draw_member(
         chart=draw_trend(points, title=f"{title} over time"),
         rows=rows,
     )
+
+
+def draw_headlines(
+    runs: Sequence[tuple[str, Headline | None]], project: Project, *, linked: bool = True
+) -> Markup:
+    """Draw the one rate of runs (the latest first) over time, with the limits of its gates."""
+    points = [
+        Point(
+            form.clean(run_id),
+            one.rate if one else None,
+            one.low if one else None,
+            one.high if one else None,
+            link=link_claims(run=run_id, verdict=UNSUPPORTED_WORD) if linked else None,
+        )
+        for run_id, one in reversed(runs)
+    ]
+    return draw_trend(points, title="Supported claims over time", limits=list_limits(project))
+
+
+def list_limits(project: Project, metric: str = "faithfulness") -> list[Point]:
+    """Return the limits that gates set to the whole of a metric; none where gates can't be read."""
+    try:
+        gates = read_gates(project)
+    except ConfigError:
+        return []
+    return [
+        Point(f"gate {form.clean(gate.name)}", gate.limit, said=f"limit {gate.limit:.0%}")
+        for gate in gates
+        if gate.metric == metric and not (gate.relative or gate.by or gate.where or gate.member)
+    ]
 
 
 def _find_overall(run: MeasuredRun, metric: str, member: str | None) -> Estimate | None:
@@ -140,6 +185,13 @@ def _find_overall(run: MeasuredRun, metric: str, member: str | None) -> Estimate
     if row is None or headline is None or METRIC_OF[headline.judgement] != metric:
         return row
     return replace(row, micro=headline.rate, low=headline.low, high=headline.high)
+
+
+def link_rate(run_id: str, metric: str) -> str:
+    """Return where a run's rate leads: to the claims that it counts as wrong, or to the run."""
+    if metric in METRIC_OF.values():
+        return link_claims(run=run_id, verdict=UNSUPPORTED_WORD)
+    return f"/runs/{quote(run_id, safe='')}?tab=metrics"
 
 
 def _make_point(name: str, row: Estimate | None, *, alarm: bool = False) -> Point:
@@ -165,12 +217,13 @@ def draw_slices(report: Report, metric: str, *, most: int = MOST_SLICES) -> list
             if form.member_of(row, table.series) == member and row.micro is not None
         ]
         if rows:
-            found.append(_draw_worst_rows(table, member, rows, most))
+            run_id = report.run.get("run_id") or ""
+            found.append(_draw_worst_rows(table, member, rows, most, run_id))
     return found
 
 
 def _draw_worst_rows(
-    table: MetricTable, member: str | None, rows: Sequence[Estimate], most: int
+    table: MetricTable, member: str | None, rows: Sequence[Estimate], most: int, run_id: str
 ) -> Slices:
     whole = form.overall_of(table, member)
     reference = whole.micro if whole else None
@@ -185,6 +238,7 @@ def _draw_worst_rows(
             row.simultaneous_high,
             form.pluralize(row.items, "item"),
             sentences.is_clearly_worse(row, reference),
+            link_group(run_id, row.slice, verdict_of(table.metric)),
         )
         for row in rows[:most]
     ]
@@ -192,14 +246,23 @@ def _draw_worst_rows(
     return Slices(
         title=title,
         overall=whole,
-        chart=draw_forest(points, title=f"{title} by slice, worst first", reference=reference),
+        chart=draw_forest(points, title=f"{title} by group, worst first", reference=reference),
         rows=rows[:most],
         more=max(0, len(rows) - most),
     )
 
 
+def verdict_of(metric: str) -> str | None:
+    """Return the claims that a metric counts as wrong; None where all of them are of interest."""
+    return UNSUPPORTED_WORD if metric in METRIC_OF.values() else None
+
+
 def draw_mix(runs: Sequence[MeasuredRun]) -> Mix | None:
-    """Draw how the claims of each run divide over the verdicts; what is unscored is a part too."""
+    """Draw which errors each run made, and how many; what is unscored is a part too.
+
+    Supported claims are left to the table: they would dwarf everything else. All bars have one
+    scale, the share of a run's claims, so that runs of different sizes can be compared.
+    """
     tables = [
         (run, table)
         for run in runs
@@ -207,19 +270,44 @@ def draw_mix(runs: Sequence[MeasuredRun]) -> Mix | None:
     ]
     if not tables:
         return None
-    names = [member or "" for member in form.members_of(tables[0][1])]
-    rows = []
-    bars = []
-    for run, table in tables:
-        found = [form.overall_of(table, name) for name in names]
-        unscored = max((row.unscored for row in found if row), default=0)
-        asked = max((row.asked for row in found if row), default=0)
-        rows.append((run.run_id, found, unscored))
-        parts = [ChartPart(name, row.numerator if row else 0.0, str(number))
-                 for number, (name, row) in enumerate(zip(names, found, strict=True))]  # fmt: skip
-        parts.append(ChartPart(UNSCORED, unscored, UNSCORED))
-        bars.append(Bar(form.clean(run.run_id), parts, form.pluralize(asked, table.unit)))
-    return Mix(draw_bars(bars, title="Verdicts of each run's claims"), names, rows)
+    names = sorted((member or "" for member in form.members_of(tables[0][1])), key=_rank_verdict)
+    rows = [(run.run_id, *_count_verdicts(table, names)) for run, table in tables]
+    highest = max((_count_errors(row) / row[3] for row in rows if row[3]), default=0) or 1
+    bars = [
+        Bar(
+            form.clean(run_id),
+            [*(ChartPart(name, one.numerator if one else 0.0, COLOURS.get(name, UNSCORED),
+                         link_claims(run=run_id, verdict=name))
+               for name, one in zip(names, found, strict=True) if name not in SUPPORTED),
+             ChartPart(UNSCORED, unscored, UNSCORED, link_claims(run=run_id, verdict=UNSCORED))],
+            f"{form.pluralize(asked, 'claim')}",
+            full=asked * highest,
+        )
+        for run_id, found, unscored, asked in rows
+    ]  # fmt: skip
+    chart = draw_bars(bars, title="Claims that are not supported, by run")
+    return Mix(chart, names, [row[:3] for row in rows])
+
+
+_MixRow = tuple[str, list[Estimate | None], int, int]
+
+
+def _count_verdicts(
+    table: MetricTable, names: Sequence[str]
+) -> tuple[list[Estimate | None], int, int]:
+    found = [form.overall_of(table, name) for name in names]
+    unscored = max((row.unscored for row in found if row), default=0)
+    return found, unscored, max((row.asked for row in found if row), default=0)
+
+
+def _count_errors(row: _MixRow) -> float:
+    return row[2] + sum(
+        one.numerator for one in row[1] if one and one.slice.get("verdict") not in SUPPORTED
+    )
+
+
+def _rank_verdict(name: str) -> int:
+    return list(COLOURS).index(name) if name in COLOURS else len(COLOURS)
 
 
 def draw_cells(report: Report) -> Markup | None:

@@ -21,9 +21,11 @@ import msgspec
 
 from claimwise.accounts.queries import add_event
 from claimwise.accounts.values import Account, Role
-from claimwise.app.links import link_answer, link_claims, link_group
+from claimwise.app.links import link_answer, link_claim, link_claims, link_group
+from claimwise.app.navigation import build_menu
 from claimwise.config import Project
 from claimwise.errors import make_printable
+from claimwise.report.format import show_percent, show_percent_range
 from claimwise.store import Store
 
 if TYPE_CHECKING:
@@ -58,31 +60,6 @@ class Response:
     cookies: list[str] = field(default_factory=list)  # whole Set-Cookie values
     # A long answer in parts, made in worker threads while it is read; instead of the body.
     chunks: Iterator[bytes] | None = None
-
-
-class NavLink(NamedTuple):
-    """A place in the menu, for everyone whose role reaches it."""
-
-    path: str
-    title: str
-    role: Role
-
-
-NAV = (
-    NavLink("/", "Overview", "adjudicator"),
-    NavLink("/claims", "Claims", "adjudicator"),
-    NavLink("/label", "Label", "labeler"),
-    NavLink("/adjudicate", "Adjudicate", "adjudicator"),
-    NavLink("/guide", "Guide", "labeler"),
-    NavLink("/runs", "Runs", "adjudicator"),
-    NavLink("/monitor", "Monitor", "adjudicator"),
-    NavLink("/alarms", "Alarms", "adjudicator"),
-    NavLink("/gold-spans", "Gold spans", "adjudicator"),
-    NavLink("/calibrations", "Calibration", "adjudicator"),
-    NavLink("/rounds", "Rounds", "admin"),
-    NavLink("/people", "People", "admin"),
-    NavLink("/audit", "Audit", "admin"),
-)
 
 
 def has_role(account: Account | None, role: Role | None) -> bool:
@@ -126,7 +103,7 @@ class Call:
         return has_role(self.account, role)
 
     def render(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """Fill a template; it also gets ``account``, ``csrf``, ``path`` and ``nav``."""
+        """Fill a template; it also gets ``account``, ``csrf``, ``path`` and ``menu``."""
         response = render_page(template, self, **values)
         response.status = status
         return response
@@ -177,15 +154,15 @@ def is_local(to: str) -> bool:
 
 def render_page(template: str, call: Call | None, **values: Any) -> Response:
     """Fill a template, for a call or for nobody in particular."""
-    account = call.account if call else None
+    account, path = (call.account, call.url_path) if call else (None, "")
     text = (
         load_templates()
         .get_template(template)
         .render(
             account=account,
             csrf=call.csrf if call else "",
-            path=call.url_path if call else "",
-            nav=[link for link in NAV if has_role(account, link.role)],
+            path=path,
+            menu=build_menu(path, lambda role: has_role(account, role)) if account else None,
             **values,
         )
     )
@@ -216,8 +193,14 @@ def load_templates() -> Environment:
         loader=DictLoader(texts),
     )
     environment.filters["moment"] = show_moment
+    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     environment.globals.update(
-        link_answer=link_answer, link_claims=link_claims, link_group=link_group
+        link_answer=link_answer,
+        link_claim=link_claim,
+        link_claims=link_claims,
+        link_group=link_group,
+        percent=show_percent,
+        percent_range=show_percent_range,
     )
     return environment
 

@@ -1,4 +1,4 @@
-"""The runs: a list with the figures of each, and one run whole."""
+"""The runs: all of them, page by page, each with its one rate; and one run whole, in tabs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,41 @@ from collections.abc import Sequence
 from datetime import datetime
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
 
 from claimwise.app import panels
-from claimwise.app.figures import ReadyFigures, Wanted, read_figures
+from claimwise.app.claims import look_of
+from claimwise.app.figures import Kept, ReadyFigures, Wanted, read_figures
 from claimwise.app.panels import MeasuredRun
-from claimwise.app.requests import Call, PageRoute, Refusal, Response, show_moment
+from claimwise.app.requests import Call, PageRoute, Response, show_moment
+from claimwise.app.run_choice import check_run
+from claimwise.app.summaries import answer_ship, want_headline, want_summary
+from claimwise.calibration.headline import Headline
+from claimwise.claims.browse import ClaimFilter, find_claims
+from claimwise.claims.queries import choose_judgement, count_claims
 from claimwise.config import Project
+from claimwise.gates.history import list_outcomes
+from claimwise.gates.values import Outcome
 from claimwise.metrics import load_metrics
 from claimwise.report import format as form
 from claimwise.run_report import build_report, sentences, summary_text
 from claimwise.run_report.sentences import describe_trust
 from claimwise.run_report.values import Report
 from claimwise.store import Store
-from claimwise.store.runs import ListedRun, list_newest_runs
+from claimwise.store.runs import (
+    FoundRun,
+    ListedRun,
+    find_previous_run,
+    find_runs,
+    list_systems,
+)
 
 MOST_RUNS: Final = 30
 DEFAULT_METRIC: Final = "faithfulness"
+PAGE: Final = 25
+_LONGEST_SEARCH: Final = 200
+_MOST_CLAIMS: Final = 20
+TABS: Final = ("summary", "groups", "claims", "metrics", "method")
 
 
 class RunReports(NamedTuple):
@@ -33,6 +52,15 @@ class RunReports(NamedTuple):
     oldest: datetime | None
     newest: datetime | None
     shown: ReadyFigures
+
+
+class RunRow(NamedTuple):
+    """A run in the list: its rate once that is measured, or why it could not be."""
+
+    run: FoundRun
+    headline: Headline | None
+    problem: str | None
+    outcome: Outcome | None  # of its gates, as they were last applied
 
 
 def read_reports(call: Call, run_ids: Sequence[tuple[str, datetime | None]]) -> RunReports:
@@ -61,72 +89,159 @@ def gather_reports(
     run_ids: Sequence[tuple[str, datetime | None]], shown: ReadyFigures
 ) -> RunReports:
     """Return the reports of runs from the figures that there are."""
-    runs, pending, problems = [], [], []
-    made = []
-    for run_id, started in run_ids:
-        kept = shown.kept.get(("report", run_id))
-        if kept is None:
-            pending.append(run_id)
-        elif kept.problem is not None:
-            problems.append((run_id, kept.problem))
-        else:
-            made.append(kept.made_at)
-        runs.append(MeasuredRun(run_id, show_moment(started), kept.value if kept else None))
+    found = [shown.kept.get(("report", run_id)) for run_id, _ in run_ids]
+    runs = [
+        MeasuredRun(run_id, show_moment(started), kept.value if kept else None)
+        for (run_id, started), kept in zip(run_ids, found, strict=True)
+    ]
+    return _gather([run_id for run_id, _ in run_ids], found, runs, shown)
+
+
+def _gather(
+    run_ids: Sequence[str],
+    found: Sequence[Kept | None],
+    runs: list[MeasuredRun],
+    shown: ReadyFigures,
+) -> RunReports:
+    """Say which figures are missing, which failed, and when the others were made."""
+    made = [one.made_at for one in found if one is not None and one.problem is None]
     return RunReports(
-        runs, pending, problems, min(made, default=None), max(made, default=None), shown
-    )
+        runs,
+        [run_id for run_id, one in zip(run_ids, found, strict=True) if one is None],
+        [(run_id, one.problem) for run_id, one in zip(run_ids, found, strict=True)
+         if one is not None and one.problem is not None],
+        min(made, default=None),
+        max(made, default=None),
+        shown,
+    )  # fmt: skip
+
+
+# The list.
 
 
 def show_runs(call: Call) -> Response:
-    """List the newest runs of every system with one metric of each."""
-    listed = list_newest_runs(call.store, MOST_RUNS)
-    reading = read_reports(call, [(run.run_id, run.started_at) for run in listed])
-    by_id = {run.run_id: run for run in reading.runs}
-    newest = next((run.report for run in reading.runs if run.report), None)
-    choices = panels.list_choices(newest) if newest else []
-    metric = choose_metric(call, choices)
+    """List runs, the latest first, with the one rate of each and what its gates said."""
+    search = call.query.get("q", "").strip()[:_LONGEST_SEARCH]
+    systems = list_systems(call.store)
+    asked = call.query.get("system", "")
+    system = asked if asked in dict(systems) else None
+    found, more = find_runs(
+        call.store, search=search, system=system, after=call.query.get("after"), limit=PAGE
+    )
+    shown = read_figures(call, [want_headline(call.project, run.run_id) for run in found])
+    rows = _list_rows(call.store, found, shown)
+    fields = {name: value for name, value in (("q", search), ("system", system)) if value}
+    kept = [shown.kept.get(("headline", run.run_id)) for run in found]
     return call.render(
         "runs.html",
-        systems=[
-            (system, runs, panels.draw_trends([by_id[run.run_id] for run in runs], metric))
-            for system, runs in group_by_system(listed).items()
-        ],
-        most=MOST_RUNS,
-        choices=choices,
-        metric=metric,
-        reading=reading,
+        rows=rows,
+        systems=systems,
+        system=system,
+        search=search,
+        is_first=not call.query.get("after"),
+        next=f"/runs?{urlencode({**fields, 'after': found[-1].run_id})}" if more else None,
+        first=f"/runs?{urlencode(fields)}",
+        trends=_draw_trends(call.project, rows),
+        limits=panels.list_limits(call.project),
+        reading=_gather([run.run_id for run in found], kept, [], shown),
         **HELPERS,
     )
+
+
+def _list_rows(store: Store, found: Sequence[FoundRun], shown: ReadyFigures) -> list[RunRow]:
+    outcomes = list_outcomes(store, [run.run_id for run in found])
+    rows = []
+    for run in found:
+        kept = shown.kept.get(("headline", run.run_id))
+        value, problem = (kept.value, kept.problem) if kept else (None, None)
+        rows.append(RunRow(run, value, problem, outcomes.get(run.run_id)))
+    return rows
+
+
+def _draw_trends(project: Project, rows: Sequence[RunRow]) -> list[tuple[str, Any]]:
+    """Draw the rates of the listed runs over time, one chart per system with two runs or more."""
+    by_system: dict[str, list[RunRow]] = {}
+    for row in rows:
+        by_system.setdefault(row.run.system, []).append(row)
+    return [
+        (system, panels.draw_headlines([(one.run.run_id, one.headline) for one in those], project))
+        for system, those in by_system.items()
+        if sum(one.headline is not None for one in those) > 1
+    ]
+
+
+# One run.
 
 
 def show_run(call: Call) -> Response:
-    """Show one run: what is worst and how sure that is, then every metric of its report."""
+    """Show one run: the first screen about it, its groups, its claims, every metric, the method."""
     run_id = call.path["run_id"]
-    known = call.store.query("select system from runs where run_id = :run_id", {"run_id": run_id})
-    if not known:
-        raise Refusal(404, "There is no such run; the list of runs has them all.")
+    check_run(call.store, run_id)
+    asked = call.query.get("tab", "")
+    tab = asked if asked in TABS else TABS[0]
+    values = {
+        "summary": _show_summary,
+        "claims": _show_claims,
+    }.get(tab, _show_report)(call, run_id)
+    return call.render(
+        f"run_{tab}.html",
+        run_id=run_id,
+        tab=tab,
+        tabs=TABS,
+        look=look_of,
+        previous=find_previous_run(call.store, run_id),
+        **values,
+        **HELPERS,
+    )
+
+
+def _show_summary(call: Call, run_id: str) -> dict[str, Any]:
+    since = find_previous_run(call.store, run_id)
+    wanted = want_summary(call.project, run_id, since=since)
+    shown = read_figures(call, [wanted])
+    kept = shown.kept.get(wanted.key)
+    reading = _gather([run_id], [kept], [], shown)
+    summary = kept.value if kept else None
+    return {
+        "reading": reading,
+        "summary": summary,
+        "ship": answer_ship(summary) if summary else None,
+    }
+
+
+def _show_claims(call: Call, run_id: str) -> dict[str, Any]:
+    """Return how a run's claims divide over the verdicts, and the worst of them."""
+    judgement = choose_judgement(call.store, run_id)
+    page = find_claims(
+        call.store,
+        ClaimFilter(run_id=run_id, judgement=judgement),
+        limit=_MOST_CLAIMS,
+        count=False,
+    )
+    counted = count_claims(call.store, run_id, judgement=judgement, labels="default")
+    return {"page": page, "counted": counted, "total": sum(counted.values()), "reading": None}
+
+
+def _show_report(call: Call, run_id: str) -> dict[str, Any]:
     reading = read_reports(call, [(run_id, None)])
     report = reading.runs[0].report
     if report is None:
-        return call.render("run.html", run_id=run_id, reading=reading, report=None, **HELPERS)
+        return {"reading": reading, "report": None}
     choices = panels.list_choices(report)
     metric = choose_metric(call, choices)
-    return call.render(
-        "run.html",
-        run_id=run_id,
-        reading=reading,
-        report=report,
-        worst=sentences.describe_worst(report),
-        choices=choices,
-        metric=metric,
-        slices=panels.draw_slices(report, metric, most=24),
-        mix=panels.draw_mix(reading.runs),
-        quadrant=panels.draw_cells(report),
-        pair=panels.draw_pair(report),
-        measured=[table for table in report.tables if form.is_measured(table)],
-        unmeasured=sentences.describe_unmeasured(report.tables),
-        **HELPERS,
-    )
+    return {
+        "reading": reading,
+        "report": report,
+        "worst": sentences.describe_worst(report),
+        "choices": choices,
+        "metric": metric,
+        "slices": panels.draw_slices(report, metric, most=24),
+        "mix": panels.draw_mix(reading.runs),
+        "quadrant": panels.draw_cells(report),
+        "pair": panels.draw_pair(report),
+        "measured": [table for table in report.tables if form.is_measured(table)],
+        "unmeasured": sentences.describe_unmeasured(report.tables),
+    }
 
 
 def choose_metric(call: Call, choices: Sequence[panels.MetricChoice]) -> str:

@@ -11,6 +11,17 @@ from claimwise.report import format as form
 from claimwise.store import list_views
 
 
+def list_queries(call: Call) -> Response:
+    """List every metric with what it counts, and the views that metrics read."""
+    metrics = load_metrics(call.project.metrics_folder, call.project.citations)
+    return call.render(
+        "metrics.html",
+        metrics=[metrics[name] for name in sorted(metrics)],
+        views=sorted(dict(list_views())),
+        form=form,
+    )
+
+
 def show_query(call: Call) -> Response:
     """Show the SQL of a metric, or of a view that metrics read."""
     name = call.path["name"]
@@ -48,4 +59,7 @@ def show_query(call: Call) -> Response:
     )
 
 
-ROUTES: tuple[PageRoute, ...] = (PageRoute("GET", "/sql/{name}", show_query, "adjudicator"),)
+ROUTES: tuple[PageRoute, ...] = (
+    PageRoute("GET", "/sql", list_queries, "adjudicator"),
+    PageRoute("GET", "/sql/{name}", show_query, "adjudicator"),
+)

@@ -10,7 +10,7 @@ from claimwise.store.engine import Record
 from claimwise.store.files import SqlFolder
 from claimwise.store.lookup import find_run
 from claimwise.store.store import Store
-from claimwise.types.rows import Run
+from claimwise.types.rows import Judgement, Run
 
 _SQL = SqlFolder("claimwise.comparison")
 
@@ -67,6 +67,25 @@ def has_documents(store: Store, corpus_ver: str) -> bool:
     """Tell whether any document of a corpus version is stored."""
     sql = "select 1 from sources where corpus_ver = :corpus_ver limit 1"
     return bool(store.query(sql, {"corpus_ver": corpus_ver}))
+
+
+class DecidedVerdict(NamedTuple):
+    """A claim of a run and its verdict, or None."""
+
+    sample: int
+    claim_text: str
+    verdict: str | None
+    evidence: str | None
+
+
+def read_verdicts(
+    store: Store, run_id: str, judgement: Judgement, narrowed: tuple[str, dict[str, str]]
+) -> dict[tuple[str, str], DecidedVerdict]:
+    """Return the verdicts of a run by item and claim; ``narrowed`` as of `read_judged_claims`."""
+    prefix, params = narrowed
+    sql = prefix + _SQL.for_judgement("verdicts", judgement)
+    rows = store.query(sql, {"run_id": run_id, **params})
+    return {(item_id, claim_id): DecidedVerdict(*rest) for item_id, claim_id, *rest in rows}
 
 
 def read_judged_claims(

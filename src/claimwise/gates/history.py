@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import msgspec
 
-from claimwise.gates.values import GateDecision, GateEvent, GateReport
+from claimwise.gates.values import GateDecision, GateEvent, GateReport, Outcome
 from claimwise.metrics import Metric, find_metric
 from claimwise.store import Store
 
 _TABLE = "gate_results"
 _COLUMNS = GateEvent.__struct_fields__
 _DOCUMENTS = ("inputs", "decision")
+_WORST_LAST: Final[tuple[Outcome, ...]] = ("pass", "inconclusive", "fail")
 
 
 def keep_results(
@@ -50,6 +51,51 @@ def list_results(
     return [
         one for one in events if run_id in (None, one.run_id) and (not names or one.gate in names)
     ]
+
+
+def list_latest(store: Store, *, run_id: str | None = None, limit: int) -> list[GateEvent]:
+    """Return the latest of what was kept, of a run where one is named."""
+    columns, params = ", ".join(_COLUMNS), {} if run_id is None else {"run_id": run_id}
+    chosen = "" if run_id is None else "where run_id = :run_id "
+    rows = store.query(
+        f"select {columns} from {_TABLE} {chosen}"
+        f"order by decided_at desc, gate, event_id limit {limit}",
+        params,
+    )
+    return [_read_event(row) for row in rows]
+
+
+def find_event(store: Store, event_id: str) -> GateEvent | None:
+    """Return one of the kept results, or None."""
+    columns = ", ".join(_COLUMNS)
+    rows = store.query(
+        f"select {columns} from {_TABLE} where event_id = :event_id", {"event_id": event_id}
+    )
+    return _read_event(rows[0]) if rows else None
+
+
+def list_outcomes(store: Store, run_ids: Sequence[str]) -> dict[str, Outcome]:
+    """Return what became of runs: the worst of what each gate last said; runs without are left out.
+
+    A gate that was inconclusive and only warns counts as passed, as it does for a build.
+    """
+    params = {f"run_{number}": run_id for number, run_id in enumerate(run_ids)}
+    if not params:
+        return {}
+    listed = ", ".join(f":{name}" for name in params)
+    rows = store.query(
+        f"select run_id, gate, outcome, blocks from {_TABLE} where run_id in ({listed}) "
+        "order by decided_at, event_id",
+        params,
+    )
+    last: dict[tuple[str, str], Outcome] = {
+        (run_id, gate): outcome if blocks else "pass" for run_id, gate, outcome, blocks in rows
+    }
+    found: dict[str, Outcome] = {}
+    for (run_id, _), outcome in last.items():
+        worst = max((found.get(run_id, "pass"), outcome), key=_WORST_LAST.index)
+        found[run_id] = worst
+    return found
 
 
 def count_looks(store: Store, gate: str, run_id: str) -> int:

@@ -101,7 +101,7 @@ def _show_bounds(found: SliceDecision) -> str:
     return f"[{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
 
 
-def _explain_bounds(decision: GateDecision) -> str:
+def explain_bounds(decision: GateDecision) -> str:
     """Say what the two bounds of a gate's slices are."""
     low, high = "low", "high"
     passing, failing = (low, high) if decision.better == "higher" else (high, low)
@@ -172,7 +172,7 @@ def print_gates(report: GateReport, console: Console) -> None:
         twin = describe_twin(decision)
         if twin:
             writer.say(twin, indent=2)
-        writer.say(_explain_bounds(decision), "dim", indent=2)
+        writer.say(explain_bounds(decision), "dim", indent=2)
         writer.skip()
     writer.say(describe_report(report), "bold")
 
@@ -211,7 +211,7 @@ def render_gates_markdown(report: GateReport) -> str:
         twin = describe_twin(decision)
         if twin:
             parts.append(escape(twin))
-        parts.append(escape(_explain_bounds(decision)))
+        parts.append(escape(explain_bounds(decision)))
     return "\n\n".join(parts) + "\n"
 
 

@@ -162,6 +162,11 @@ def list_standings(store: Store) -> list[IncidentProgress]:
     return [IncidentProgress(*row) for row in store.query(_SQL["standing"])]
 
 
+def read_incident_state(store: Store) -> tuple[Any, ...]:
+    """Return what the list of incidents rests on, besides items and gold spans, in counts."""
+    return tuple(store.query(_SQL["state"])[0])
+
+
 def list_queue(store: Store) -> list[QueueEntry]:
     """Return what waits for annotators, the most urgent first."""
     return [to_row(QueueEntry, row) for row in store.query(_SQL["queue"])]

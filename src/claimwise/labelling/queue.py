@@ -428,6 +428,32 @@ def adjudicate(
     return given
 
 
+def undo_decision(store: Store, task_id: str, adjudicator: str, now: datetime) -> GivenLabel:
+    """Take an adjudicator's own decision back: it stays stored, and what stood before stands again.
+
+    Raises:
+        RefusedError: there is no decision, or it is someone else's.
+    """
+    with store.write():
+        task = find_task(store, task_id)
+        decided = read_standing(store, task).decided
+        if decided is None:
+            raise RefusedError("this claim has no decision to undo")
+        if decided.labeler != adjudicator:
+            raise RefusedError(
+                f"{decided.labeler} decided this claim; give your own decision to replace theirs"
+            )
+        params = {
+            **task.params, "labeler": adjudicator, "labeled_at": decided.labeled_at, "now": now
+        }  # fmt: skip
+        store.execute(query_of("take_back_decision", task.judgement), params)
+        if read_standing(store, task).decided is None:
+            store.execute(query_of("unsettle"), {"task_id": task_id})
+        if task.judgement == "grounded":
+            store.execute(query_of("queue_again"), params)
+    return decided
+
+
 def _check_seen(decided: GivenLabel, seen: DecisionKey | None) -> None:
     """Refuse to replace a decision that whoever decides now has not seen."""
     if seen != DecisionKey(labeler=decided.labeler, labeled_at=decided.labeled_at):

@@ -45,11 +45,13 @@ def summarize_project(
     *,
     by: Sequence[str] | None = None,
     settings: Settings | None = None,
+    baseline: str | None = None,
     most_claims: int | None = None,
 ) -> Summary:
     """Summarize a run as its project is set up, with the result of the project's gates.
 
-    Gates that can't be applied to the run are a line of the summary, never the end of it.
+    It is compared with ``baseline``, or with the system's previous run. Gates that can't be applied
+    to the run are a line of the summary, never the end of it.
 
     Raises:
         ClaimwiseError: there is no such run, column or kind of labels.
@@ -63,6 +65,7 @@ def summarize_project(
         settings=settings or project.settings,
         gates=gates,
         gate_problem=problem,
+        baseline=baseline,
         most_claims=most_claims or WORST_CLAIMS,
     )
 

@@ -12,6 +12,10 @@ from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
 
 _SQL = SqlFolder("claimwise.store", "sql/runs")
+_SEARCHED = (
+    "r.run_id || ' ' || r.system || ' ' || coalesce(r.model, '') || ' ' || "
+    "coalesce(r.prompt_ver, '') || ' ' || r.corpus_ver"
+)
 NO_RUNS = "no runs yet; import one with `claimwise import FILE…`"
 
 
@@ -59,6 +63,70 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     corpus_ver: str
     started_at: datetime
     runs: int  # how many the system has in all
+
+
+class FoundRun(Struct, frozen=True, kw_only=True):
+    """A run in a list of all runs."""
+
+    run_id: str
+    system: str
+    model: str | None
+    prompt_ver: str | None
+    corpus_ver: str
+    started_at: datetime
+
+
+def find_runs(
+    store: Store,
+    *,
+    search: str = "",
+    system: str | None = None,
+    after: str | None = None,
+    limit: int,
+) -> tuple[list[FoundRun], bool]:
+    """Return a page of runs, the latest first, and whether there are more.
+
+    Args:
+        store: where they are.
+        search: only runs with all these words in name, system, model, prompt or corpus.
+        system: only runs of this system.
+        after: the last run of the page before; one that is not there starts at the first page.
+        limit: how many on a page.
+    """
+    params: dict[str, Any] = {}
+    conditions = ["1 = 1"]
+    if system is not None:
+        params["system"] = system
+        conditions.append("r.system = :system")
+    for number, word in enumerate(search.split()):
+        for sign in "!%_":
+            word = word.replace(sign, f"!{sign}")
+        params[f"word_{number}"] = f"%{word}%"
+        conditions.append(f"lower({_SEARCHED}) like lower(:word_{number}) escape '!'")
+    last = after and store.query("select started_at from runs where run_id = :after",
+                                 {"after": after})  # fmt: skip
+    if last:
+        params.update(after=after, moment=last[0][0])
+        conditions.append(
+            "(r.started_at < :moment or (r.started_at = :moment and r.run_id > :after))"
+        )
+    columns = ", ".join(f"r.{name}" for name in FoundRun.__struct_fields__)
+    rows = store.query(
+        f"select {columns} from runs as r where {' and '.join(conditions)} "
+        f"order by r.started_at desc, r.run_id limit {limit + 1}",
+        params,
+    )
+    found = [
+        convert(dict(zip(FoundRun.__struct_fields__, row, strict=True)), FoundRun, strict=False)
+        for row in rows
+    ]
+    return found[:limit], len(found) > limit
+
+
+def list_systems(store: Store) -> list[tuple[str, int]]:
+    """Return the systems and how many runs each has; the one with the latest run first."""
+    sql = "select system, count(*) from runs group by system order by max(started_at) desc, system"
+    return [(system, int(count)) for system, count in store.query(sql)]
 
 
 def list_newest_runs(store: Store, most: int) -> list[ListedRun]:

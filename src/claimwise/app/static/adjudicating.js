@@ -24,11 +24,47 @@ async function decide(choice) {
   try {
     const reply = await post(`/api/disputes/${encodeURIComponent(data.task.task_id)}/decide`, { ...choice, replaces });
     judge.say(`Decided: ${choice.verdict}.`, "good");
+    keepLast({ task: data.task.task_id, verdict: choice.verdict, claim: data.task.claim_text, page: location.pathname });
     location.assign(reply.next);
   } catch (error) {
     deciding = false;
     judge.say(`Not saved: ${error.message}`, "bad");
   }
+}
+
+// The decision before this page: kept by this tab alone, for as long as it is open.
+const LAST = "claimwise.decided";
+const keepLast = (last) => sessionStorage.setItem(LAST, JSON.stringify(last));
+const readLast = () => JSON.parse(sessionStorage.getItem(LAST) ?? "null");
+
+async function undo(task, page) {
+  if (deciding) return;
+  deciding = true;
+  judge.say("Undoing …");
+  try {
+    await post(`/api/disputes/${encodeURIComponent(task)}/undo`, {});
+    if (readLast()?.task === task) sessionStorage.removeItem(LAST);
+    location.assign(page);
+  } catch (error) {
+    deciding = false;
+    judge.say(`Not undone: ${error.message}`, "bad");
+  }
+}
+
+function undoLast() {
+  const last = readLast();
+  if (last) undo(last.task, last.page);
+  else if (byId("undo-this")) undo(data.task.task_id, location.pathname);
+  else judge.say("There is no decision of yours to undo.", "warn");
+}
+
+function showLast() {
+  const last = readLast();
+  if (!last || last.task === data.task.task_id) return;
+  const line = byId("last-decision");
+  line.querySelector("span").textContent = `You decided ${last.verdict.replaceAll("_", " ")}: “${last.claim}”`;
+  line.querySelector("button").addEventListener("click", undoLast);
+  line.hidden = false;
 }
 
 function take(side) {
@@ -74,6 +110,7 @@ function press(event) {
   const side = TAKEN.has(event.key) ? null : data.sides.find((one) => one.letter.toLowerCase() === event.key);
   const actions = {
     "?": () => openDialog("rules-dialog", document.activeElement?.dataset?.verdict),
+    u: undoLast,
     g: () => window.open(byId("guide-link").href, "_blank", "noopener"),
   };
   if (side) take(side);
@@ -90,6 +127,8 @@ paintSides();
 const first = data.sides.find((side) => side.source_id && side.span_start !== null);
 if (first && judge.sources?.list.length) look(first);
 scrollTo(0, 0); // on a phone the page itself scrolls, and the claim comes first
+showLast();
+byId("undo-this")?.addEventListener("click", () => undo(data.task.task_id, location.pathname));
 byId("rules").addEventListener("click", () => openDialog("rules-dialog"));
 for (const button of document.querySelectorAll("[data-side]")) {
   button.addEventListener("click", () => take(data.sides[Number(button.dataset.side)]));

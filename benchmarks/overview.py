@@ -1,0 +1,110 @@
+"""The overview over 200 runs and a million labels: how long the page takes once it is computed.
+
+A store of 200 runs, 1,000,000 claims, a judge's labels of nearly all and a person's of some. The
+page is asked for until it says that its figures count all that is stored; that is the time to
+compute. Then it is asked for again and again, as the server makes it (check that nothing changed,
+read, fill the template), without HTTP. Rival: the same page without kept figures, which measures
+its summary each time. Asked: p95 under 300 ms on SQLite and on PostgreSQL (its default settings;
+ours in a temporary folder, or --postgres URL, an empty database).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from claimwise.accounts.values import Account
+from claimwise.app.dashboard import show_dashboard
+from claimwise.app.pool import StorePool
+from claimwise.app.requests import Call
+from claimwise.config import Project
+from claimwise.run_report.summary import summarize_project
+from claimwise.store import open_store
+from support.claim_data import fill_claims
+from support.own_postgres import start_postgres
+
+MOST_MS = 300.0
+ENGINES = ("sqlite", "postgresql")
+RUNS, QUICK_RUNS = 200, 20
+CLAIMS, QUICK_CLAIMS = 1_000_000, 10_000
+PAGES = 30
+
+
+def make_page(pool: StorePool) -> tuple[float, str]:
+    """Make the page; return how many milliseconds that took, and its text."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    with pool.borrow() as store:
+        call = Call(
+            store=store, account=Account(account="ada", role="adjudicator", created_at=now),
+            project=Project(Path()), now=now, borrow=pool.borrow,
+        )  # fmt: skip
+        start = time.perf_counter()
+        page = show_dashboard(call).body.decode()
+        return 1000 * (time.perf_counter() - start), page
+
+
+def wait_computed(pool: StorePool) -> float:
+    """Ask for the page until its figures are all there; return how many seconds that took."""
+    start = time.perf_counter()
+    while 'data-figures="calculating"' in make_page(pool)[1]:
+        pass
+    return time.perf_counter() - start
+
+
+def measure(place: str, claims: int, runs: int) -> dict[str, Any]:
+    with open_store(place, create=True) as store:
+        fill_claims(store, claims, runs)
+        if store.engine_name == "postgresql":
+            store.execute("analyze")
+        labels = int(store.query("select count(*) from labels")[0][0])
+        newest = store.query("select run_id from runs order by started_at desc limit 1")[0][0]
+        start = time.perf_counter()
+        summarize_project(store, Project(Path()), newest)
+        rival = 1000 * (time.perf_counter() - start)
+    pool = StorePool(lambda: open_store(place))
+    computed = wait_computed(pool)
+    pages = [make_page(pool) for _ in range(PAGES)]
+    pool.close()
+    times = [took for took, _ in pages]
+    return {
+        "labels": labels,
+        "median_ms": round(float(np.median(times)), 1),
+        "p95_ms": round(float(np.percentile(times, 95)), 1),
+        "current": sum('data-figures="current"' in page for _, page in pages) / len(pages),
+        "compute_s": round(computed, 1),
+        "rival_ms": round(rival, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_RUNS} runs")
+    parser.add_argument("--postgres", help="URL of an empty database")
+    parser.add_argument("--only", choices=ENGINES, help="one database alone")
+    given = parser.parse_args()
+    claims, runs = (QUICK_CLAIMS, QUICK_RUNS) if given.quick else (CLAIMS, RUNS)
+    found: dict[str, Any] = {"claims": claims, "runs": runs}
+    engines = [given.only] if given.only else ENGINES
+    with ExitStack() as ends:
+        for engine in engines:
+            if engine == "sqlite":
+                place = f"{ends.enter_context(tempfile.TemporaryDirectory())}/store.db"
+            else:
+                place = given.postgres or ends.enter_context(start_postgres())
+            found[engine] = measure(place, claims, runs)
+            told = ", ".join(f"{name} {value}" for name, value in found[engine].items())
+            print(f"{engine}: {told}", flush=True)
+    found["holds"] = all(found[engine]["p95_ms"] <= MOST_MS for engine in engines)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
