@@ -35,9 +35,10 @@ from claimwise.types.rows import LabelKind
 
 __all__ = [
     "LEASE", "LabelledMeanwhile", "NewTask", "OwnLabel", "Stratum", "add_guide", "adjudicate",
-    "close_round", "count_labels_of", "create_round", "hold_batch", "hold_tasks", "is_saved", "list_disputes", "list_done_of", "list_labels_of",
-    "list_rounds", "list_strata", "read_dispute", "read_progress", "read_round", "read_skip",
-    "read_task", "save_label", "skip_task", "take_task", "undo_label", "undo_skip",
+    "close_round", "count_labels_of", "create_round", "hold_batch", "hold_tasks", "is_saved",
+    "list_disputes", "list_done_of", "list_labels_of", "list_rounds", "list_strata",
+    "read_dispute", "read_progress", "read_round", "read_skip", "read_task", "save_label",
+    "skip_task", "take_task", "undo_label", "undo_skip",
 ]  # fmt: skip
 
 LEASE: Final = timedelta(minutes=15)
