@@ -17,8 +17,6 @@ from claimwise.app.app import list_routes
 from claimwise.app.requests import Call
 from claimwise.errors import StoreError
 from claimwise.labelling.desk import (
-    count_left_in_answer,
-    count_left_in_round,
     count_round,
     finish_entry,
     list_gold_entries,
@@ -49,9 +47,9 @@ def tower(copy_store: Callable[[Fill], str], tmp_path: Path) -> Iterator[tuple[R
 
 
 def take(person: Person, round_id: str, held: int = 1) -> dict[str, Any]:
-    answer = person.get(f"/api/rounds/{round_id}/next?held={held}")
+    answer = person.get(f"/api/rounds/{round_id}/batch?size={held}")
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
+    found: dict[str, Any] = answer.json()["claims"][held - 1]
     return found
 
 
@@ -125,7 +123,7 @@ def test_undo_sends_the_claim_and_the_own_label(tower: tuple[RunningApp, str]) -
     task_id = take(ana, round_id)["task"]["task_id"]
     assert ana.post_json(f"/api/tasks/{task_id}/label", GOOD).status_code == 200
     found = ana.post_json(f"/api/tasks/{task_id}/undo", {}).json()
-    assert found["task"]["task_id"] == task_id
+    assert found["claim"]["task"]["task_id"] == task_id
     assert found["before"]["supporting_span"] == "Dogs may"
     again = ana.post_json(f"/api/tasks/{task_id}/undo", {})
     assert again.status_code == 409
@@ -140,7 +138,8 @@ def test_undo_takes_back_a_skip_and_the_audit_says_so(tower: tuple[RunningApp, s
     ana.post_json(f"/api/tasks/{task_id}/skip", {"reason": "can't read it"})
     assert take(ana, round_id)["task"]["task_id"] != task_id
     found = ana.post_json(f"/api/tasks/{task_id}/undo", {}).json()
-    assert (found["task"]["task_id"], found["before"], found["unskipped"]) == (task_id, None, True)
+    assert found["claim"]["task"]["task_id"] == task_id
+    assert (found["before"], found["unskipped"]) == (None, True)
     assert take(ana, round_id)["task"]["task_id"] == task_id
     assert ana.post_json(f"/api/tasks/{task_id}/undo", {}).status_code == 409
     with app.open() as store:
@@ -157,7 +156,7 @@ def test_a_page_that_another_login_has_overtaken_gets_no_claim(
     """What a page asks for with its form token must be for the one who is logged in."""
     app, round_id = tower
     ana, ben = app.enter("ana"), app.enter("ben")
-    path = f"/api/rounds/{round_id}/next"
+    path = f"/api/rounds/{round_id}/batch"
     assert ben.get(path, **{"x-csrf-token": ana.csrf}).status_code == 403
     with app.open() as store:
         assert store.query("select count(*) from annotation_slots where labeler = 'ben'") == [(0,)]
@@ -176,7 +175,7 @@ def test_what_i_did_lists_closed_rounds_too(tower: tuple[RunningApp, str]) -> No
         close_round(store, round_id, utc_now())
     page = ana.get("/label").text
     assert "There is no open round" in page
-    assert "to be read, not to be changed" in page
+    assert "you can read it, not change it" in page
     assert f'href="/label/{round_id}?task={quote(task_id)}"' in page
     assert "What I did" not in ben.get("/label").text
     assert "it can't be changed" in ana.get(f"/label/{round_id}?task={task_id}").text
@@ -318,21 +317,58 @@ def test_rounds_that_are_not_there(
         assert f"refused root: GET {path}: 404" in capfd.readouterr().err
 
 
-def test_counts_follow_the_work(tower: tuple[RunningApp, str]) -> None:
+def test_progress_is_the_own_one(tower: tuple[RunningApp, str]) -> None:
     app, round_id = tower
-    ana = app.enter("ana")
-    first, second = take(ana, round_id), take(ana, round_id, 2)
-    assert first["left_in_answer"] == 5
-    assert second["left_in_answer"] == 4
-    ana.post_json(f"/api/tasks/{first['task']['task_id']}/label", {"verdict": "unlinked"})
-    now = take(ana, round_id)
-    assert now["task"]["task_id"] == second["task"]["task_id"]
-    assert (now["left_in_answer"], now["progress"]) == (4, {"slots": 12, "done": 1})
-    ana.post_json(f"/api/tasks/{now['task']['task_id']}/skip", {"reason": "can't read it"})
+    ana, ben = app.enter("ana"), app.enter("ben")
+    path = f"/api/rounds/{round_id}/batch"
+    first = ana.get(path).json()
+    assert (len(first["claims"]), len(first["held"])) == (6, 6)
+    ids = [one["task"]["task_id"] for one in first["claims"]]
+    ana.post_json(f"/api/tasks/{ids[0]}/label", {"verdict": "unlinked", "seconds": 30})
+    ana.post_json(f"/api/tasks/{ids[1]}/skip", {"reason": "can't read it"})
+    again = ana.get(f"{path}?have={ids[2]},{ids[3]}").json()
+    assert [one["task"]["task_id"] for one in again["claims"]] == ids[4:]
+    assert again["held"] == ids[2:]
+    assert again["progress"] == {"done": 1, "left": 4, "seconds": 30}
+    assert list(again["sources"]) == ["tower-1/0/tower"], "once for all claims of the answer"
+    assert ben.get(path).json()["progress"] == {"done": 0, "left": 6, "seconds": None}
+    assert ana.get(f"{path}?size=99").status_code == 400
     with app.open() as store:
-        assert count_left_in_round(store, round_id, "ana") == 4
-        assert count_left_in_round(store, round_id, "ben") == 6
         assert count_round(store, round_id).done == 1
+
+
+@pytest.mark.each_engine
+def test_a_save_is_kept_once_and_a_second_tab_loses_nothing(tower: tuple[RunningApp, str]) -> None:
+    """Sent twice or late, it is one label; beside another tab's label, the later one is told."""
+    app, round_id = tower
+    ana, ben = app.enter("ana"), app.enter("ben")
+    task_id = take(ana, round_id)["task"]["task_id"]
+    path = f"/api/tasks/{task_id}/label"
+    first = {**GOOD, "save_id": "1" * 32, "suggestion": 2}
+    given = ana.post_json(path, first).json()
+    assert ana.post_json(path, first).json() == given
+    told = ana.post_json(path, {"verdict": "unlinked", "save_id": "2" * 32})
+    assert told.status_code == 409
+    assert "You labelled this claim “contradicted” at" in told.json()["error"]
+    assert told.json()["mine"]["labeled_at"] == given["labeled_at"]
+    assert count_labels(app) == 1
+    seen = {"verdict": "unlinked", "save_id": "3" * 32, "seen": given["labeled_at"]}
+    assert ana.post_json(path, seen).status_code == 200
+    assert ana.post_json(path, first).status_code == 200, "late, and known"
+    assert ana.post_json(f"/api/tasks/{task_id}/undo", {}).status_code == 200
+    assert ana.post_json(path, seen).status_code == 200, "undone meanwhile: it stays so"
+    other = take(ben, round_id)["task"]["task_id"]
+    stolen = ben.post_json(f"/api/tasks/{other}/label", first)
+    assert stolen.status_code == 409
+    with app.open() as store:
+        assert store.query("select verdict from labels order by labeled_at") == [
+            ("contradicted",), ("unlinked",),
+        ]  # fmt: skip
+        assert store.query("select count(*) from standing_labels") == [(0,)]
+        kept = store.query("select suggestion from annotation_saves order by save_id")
+        events = "select detail from audit_events where event = 'label' order by happened_at"
+        assert kept == [(2,), (None,)]
+        assert store.query(events) == [("contradicted, suggestion 2",), ("unlinked",)]
 
 
 @pytest.mark.each_engine
@@ -417,12 +453,3 @@ def test_of_two_who_give_gold_spans_the_second_changes_nothing(
     assert "someone else was first" in answer.json()["error"]
     with app.open() as store:
         assert store.query("select count(*) from gold_spans") == [(0,)]
-
-
-def test_count_left_in_answer_of_a_task_read_again(tower: tuple[RunningApp, str]) -> None:
-    app, round_id = tower
-    with app.open() as store:
-        task = take_task(store, round_id, "ana", utc_now())
-        assert task is not None
-        save_label(store, task.task_id, "ana", Choice(verdict="unlinked"), utc_now())
-        assert count_left_in_answer(store, task, "ana") == 5

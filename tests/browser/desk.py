@@ -59,3 +59,8 @@ def pick(page: Page, words: str, *keys: str) -> None:
     page.keyboard.press("/")
     page.keyboard.type(words)
     press(page, "Enter", "Escape", "s", *keys, "Enter")
+
+
+def unlink(page: Page) -> None:
+    """Give the verdict that rests on no text."""
+    press(page, "2", "Enter")

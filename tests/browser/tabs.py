@@ -43,6 +43,7 @@ class Tab:
     def clear(self) -> None:
         """Make it as good as new: no page, no cookies, nothing stored, nothing intercepted."""
         context = self.page.context
+        context.set_offline(False)
         for other in context.pages:
             if other != self.page:
                 other.close()

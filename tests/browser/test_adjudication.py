@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from browser.desk import Visit, log_in, pick, press, read_claim, wait_ready
+from browser.desk import Visit, log_in, pick, press, read_claim, unlink, wait_ready
 from claimwise.labelling.queue import (
     close_round,
     list_disputes,
@@ -271,7 +271,7 @@ def test_pages_are_accessible_and_fit(desk_app: RunningApp, visit: Visit, disput
     look("desk", f"/label/{rounds['tower']}")
     look("rules", None, "?")
     look("skip", None, "Escape", "k")
-    look("covered", None, "Escape", "s", "Enter", "3")
+    look("covered", None, "Escape", "3", "q")
     look("stale", f"/label/{rounds['stale']}")
     look("action", f"/label/{rounds['action']}", "s", "Enter")
     look("closed", f"/label/{rounds['closed']}")
@@ -291,7 +291,7 @@ def test_pages_are_accessible_and_fit(desk_app: RunningApp, visit: Visit, disput
     look("not found", "/nowhere")
     page.goto(f"{desk_app.url}/label/{rounds['stale']}")
     wait_ready(page)
-    press(page, "2")
+    unlink(page)
     page.wait_for_selector("#finished:not([hidden])")
     look("finished")
     with desk_app.open() as store:
@@ -302,7 +302,7 @@ def test_pages_are_accessible_and_fit(desk_app: RunningApp, visit: Visit, disput
     page.goto(f"{desk_app.url}/label/{rounds['tower']}")
     wait_ready(page)
     page.context.clear_cookies()
-    press(page, "2")
+    unlink(page)
     expect(page.locator("#logged-out")).to_be_visible()
     look("logged out")
     look("login", "/people")

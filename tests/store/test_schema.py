@@ -88,7 +88,7 @@ def tables(store: Store) -> set[str]:
 
 def test_schema_has_a_table_per_row_type_the_ledger_and_the_cache(store: Store) -> None:
     people = {
-        "accounts", "annotation_rounds", "annotation_skips", "annotation_slots",
+        "accounts", "annotation_rounds", "annotation_saves", "annotation_skips", "annotation_slots",
         "annotation_round_runs", "annotation_strata", "annotation_tasks", "audit_events",
         "calibrations", "gate_results", "imported_annotations", "invites",
         "login_failures", "sessions", "share_links",

@@ -107,7 +107,7 @@ def show_dispute(call: Call) -> Response:
     pair = list_verdicts(dispute.labels)
     data: dict[str, Any] = {
         "task": task,
-        "stale": find_stale(call.store, task),
+        "stale": find_stale(call.store, task.run_id, task.sources),
         "sides": sides,
         "decided": dispute.decided,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, get_args
 from urllib.parse import quote
 
@@ -11,16 +12,20 @@ from msgspec import Struct
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.errors import RefusedError
 from claimwise.labelling.desk import (
+    OwnProgress,
     RoundCount,
-    count_left_in_answer,
-    count_left_in_round,
     count_round,
+    read_own_progress,
     read_start,
 )
 from claimwise.labelling.guide import find_guide, show_rules
 from claimwise.labelling.queue import (
+    LabelledMeanwhile,
     OwnLabel,
     count_labels_of,
+    hold_batch,
+    hold_tasks,
+    is_saved,
     list_done_of,
     list_labels_of,
     list_rounds,
@@ -29,11 +34,11 @@ from claimwise.labelling.queue import (
     read_task,
     save_label,
     skip_task,
-    take_task,
     undo_label,
     undo_skip,
 )
-from claimwise.labelling.values import Choice, GivenLabel, Round, Task
+from claimwise.labelling.tasks import find_task, read_task_sources, show_task
+from claimwise.labelling.values import Choice, GivenLabel, Round, Task, TaskSource
 from claimwise.store import Store
 from claimwise.types.rows import FactLabel, Judgement, Verdict
 from claimwise.types.validity import explain_stale, is_stale
@@ -50,16 +55,33 @@ SKIP_REASONS = (
     "I know the people or the case",
 )
 _RECENT = 20
+_BATCH = 20  # claims that a desk has before it, so that labelling goes on without a connection
+_BATCH_CHARACTERS = 2_000_000  # of sources, after which a batch ends
 _CLOSED_ROUNDS = 5  # whose work is shown at once
 
 
 class DeskClaim(Struct, frozen=True, kw_only=True):
     """A claim as the desk gets it. It holds no verdict but the labeler's own earlier one."""
 
-    task: Task | None
-    progress: RoundCount
+    task: Task
+    answer: str  # claims of one answer share their sources
     stale: dict[str, str] = {}  # why, by source: those that no longer held when the run began
-    left_in_answer: int = 0
+
+
+class Batch(Struct, frozen=True, kw_only=True):
+    """Claims to label, with the sources of each answer once."""
+
+    claims: list[DeskClaim]
+    sources: dict[str, tuple[TaskSource, ...]]  # by answer
+    held: list[str]  # all tasks that the labeler holds now
+    progress: OwnProgress
+
+
+class Undone(Struct, frozen=True, kw_only=True):
+    """A claim that is the labeler's again, and what they had said of it."""
+
+    claim: DeskClaim
+    progress: OwnProgress
     before: GivenLabel | None = None  # the own label that was just taken back
     unskipped: bool = False  # the own skip was just taken back
 
@@ -78,13 +100,11 @@ def embed_json(value: object) -> str:
     return text
 
 
-def find_stale(store: Store, task: Task) -> dict[str, str]:
-    """Return the sources of a task that no longer held when the run began, with the reason."""
-    as_of = read_start(store, task.run_id).date()
+def find_stale(store: Store, run_id: str, sources: Iterable[TaskSource]) -> dict[str, str]:
+    """Return the sources that no longer held when a run began, with the reason."""
+    as_of = read_start(store, run_id).date()
     return {
-        source.source_id: explain_stale(source)
-        for source in task.sources
-        if is_stale(source, as_of)
+        source.source_id: explain_stale(source) for source in sources if is_stale(source, as_of)
     }
 
 
@@ -105,7 +125,7 @@ class OpenRound(NamedTuple):
 
     round: Round
     counted: RoundCount
-    left: int  # for the one who asks
+    mine: OwnProgress
 
 
 class OwnWork(NamedTuple):
@@ -122,11 +142,11 @@ def choose_round(call: Call) -> Response:
         OpenRound(
             one,
             count_round(call.store, one.round_id),
-            count_left_in_round(call.store, one.round_id, call.name),
+            read_own_progress(call.store, one.round_id, call.name),
         )
         for one in list_rounds(call.store, open_only=True)
     ]
-    waiting = [one.round.round_id for one in rounds if one.left]
+    waiting = [one.round.round_id for one in rounds if one.mine.left]
     if len(waiting) == 1 and "all" not in call.query:
         return call.redirect(f"/label/{quote(waiting[0], safe='')}")
     work, older = _list_work(call)
@@ -158,18 +178,21 @@ def find_requested_round(call: Call) -> Round:
 
 
 def show_desk(call: Call) -> Response:
-    """Show the desk with the labeler's current claim, or one of theirs that ``?task=`` names."""
+    """Show the desk with the labeler's next claims, the one that ``?task=`` names before them."""
     chosen = find_requested_round(call)
-    task = _find_own(call, chosen)
-    recent = list_done_of(call.store, chosen.round_id, call.name, _RECENT)
-    shown = _show(call, chosen.round_id, task)
+    own = _find_own(call, chosen)
+    held = hold_batch(call.store, chosen.round_id, call.name, call.now, _BATCH)
+    have = {own.task_id} if own else set()
+    batch = _make_batch(call, chosen.round_id, [one for one in held if one not in have])
+    if own is not None:
+        first = _show(call, own)
+        batch = msgspec.structs.replace(batch, claims=[first, *batch.claims])
     data = {
         "account": call.name,
         "round_id": chosen.round_id,
         "closed": chosen.closed_at is not None,
-        "first": shown if shown.task is not None else None,
-        "progress": shown.progress,
-        "recent": recent[::-1],
+        "batch": msgspec.structs.replace(batch, held=held),
+        "recent": list_done_of(call.store, chosen.round_id, call.name, _RECENT)[::-1],
     }
     return call.render(
         "labelling.html",
@@ -180,33 +203,79 @@ def show_desk(call: Call) -> Response:
 
 
 def _find_own(call: Call, chosen: Round) -> Task | None:
-    """Return the claim that the address names, or the labeler's current one."""
+    """Return the claim that the address names, if it names one."""
     task_id = call.query.get("task")
     if task_id is None:
-        return take_task(call.store, chosen.round_id, call.name, call.now)
+        return None
     task = read_task(call.store, task_id, call.name)
     if task.round_id != chosen.round_id:
         raise Refusal(404, "There is no such claim in this round.")
     return task
 
 
-def send_next(call: Call) -> Response:
-    """Send the labeler's current claim, or with ``held=2`` the one to load beforehand."""
-    held = call.query.get("held", "1")
-    if held not in ("1", "2"):
-        raise Refusal(400, "held: expected 1 or 2.")
-    task = take_task(call.store, call.path["round_id"], call.name, call.now, held=int(held))
-    return call.json(_show(call, call.path["round_id"], task))
+def send_batch(call: Call) -> Response:
+    """Send the claims that the labeler holds, but for those in ``have=``; lease more ahead.
+
+    ``size=`` leases so many at most. Every such request renews what the labeler holds.
+    """
+    size = call.query.get("size", str(_BATCH))
+    if not (size.isascii() and size.isdigit() and 1 <= int(size[:3]) <= _BATCH):
+        raise Refusal(400, f"size: expected 1 to {_BATCH}.")
+    have = set(call.query.get("have", "").split(","))
+    round_id = call.path["round_id"]
+    hold = hold_batch if int(size) == _BATCH else hold_tasks
+    held = hold(call.store, round_id, call.name, call.now, int(size))
+    batch = _make_batch(call, round_id, [one for one in held if one not in have])
+    return call.json(msgspec.structs.replace(batch, held=held))
+
+
+def _make_batch(call: Call, round_id: str, task_ids: list[str]) -> Batch:
+    """Read claims with their sources, until those are long enough for one request."""
+    claims: list[DeskClaim] = []
+    sources: dict[str, tuple[TaskSource, ...]] = {}
+    stale: dict[str, dict[str, str]] = {}
+    characters = 0
+    for task_id in task_ids:
+        stored = find_task(call.store, task_id)
+        task = show_task(call.store, stored, with_sources=False)
+        answer = _name_answer(task, stored.sample)
+        if answer not in sources and task.judgement == "grounded":
+            sources[answer] = read_task_sources(call.store, stored)
+            stale[answer] = find_stale(call.store, task.run_id, sources[answer])
+            characters += sum(len(one.source_text) for one in sources[answer])
+        claims.append(DeskClaim(task=task, answer=answer, stale=stale.get(answer, {})))
+        if characters > _BATCH_CHARACTERS:
+            break
+    mine = read_own_progress(call.store, round_id, call.name)
+    return Batch(claims=claims, sources=sources, held=[], progress=mine)
+
+
+def _name_answer(task: Task, sample: int) -> str:
+    return f"{task.item_id}/{sample}/{task.run_id}"
 
 
 def take_label(call: Call) -> Response:
-    """Save a label; the same again changes nothing."""
+    """Save a label; the same again changes nothing.
+
+    One that the labeler gave elsewhere meanwhile is told of, and stays until they replace it.
+    """
     choice = call.read_json(Choice)
     task_id = call.path["task_id"]
-    with call.store.write(call.name):
-        given = save_label(call.store, task_id, call.name, choice, call.now)
-        call.audit("label", task_id, given.verdict)
+    try:
+        with call.store.write(call.name):
+            again = is_saved(call.store, choice.save_id)
+            given = save_label(call.store, task_id, call.name, choice, call.now)
+            if not again:
+                call.audit("label", task_id, _describe_choice(choice))
+    except LabelledMeanwhile as error:
+        return call.json({"error": str(error), "mine": error.mine}, status=409)
     return call.json({"saved": given.verdict, "labeled_at": given.labeled_at})
+
+
+def _describe_choice(choice: Choice) -> str:
+    """Return a choice in the words of the audit trail: its verdict, and a suggestion taken."""
+    taken = choice.suggestion in (1, 2, 3)
+    return f"{choice.verdict}, suggestion {choice.suggestion}" if taken else choice.verdict
 
 
 def take_skip(call: Call) -> Response:
@@ -232,26 +301,26 @@ def take_undo(call: Call) -> Response:
             before = read_task(call.store, task_id, call.name).mine
             task = undo_label(call.store, task_id, call.name, call.now)
             call.audit("undo", task_id, before.verdict if before else None)
-    shown = _show(call, task.round_id, task)
-    return call.json(msgspec.structs.replace(shown, before=before, unskipped=reason is not None))
-
-
-def _show(call: Call, round_id: str, task: Task | None) -> DeskClaim:
-    count = count_round(call.store, round_id)
-    if task is None:
-        return DeskClaim(task=None, progress=count)
-    return DeskClaim(
-        task=task,
-        progress=count,
-        stale=find_stale(call.store, task),
-        left_in_answer=count_left_in_answer(call.store, task, call.name),
+    undone = Undone(
+        claim=_show(call, task),
+        progress=read_own_progress(call.store, task.round_id, call.name),
+        before=before,
+        unskipped=reason is not None,
     )
+    return call.json(undone)
+
+
+def _show(call: Call, task: Task) -> DeskClaim:
+    """Return one claim with its sources, which others may share."""
+    sample = find_task(call.store, task.task_id).sample
+    stale = find_stale(call.store, task.run_id, task.sources)
+    return DeskClaim(task=task, answer=_name_answer(task, sample), stale=stale)
 
 
 ROUTES = (
     PageRoute("GET", "/label", choose_round, "labeler"),
     PageRoute("GET", "/label/{round_id}", show_desk, "labeler"),
-    PageRoute("GET", "/api/rounds/{round_id}/next", send_next, "labeler"),
+    PageRoute("GET", "/api/rounds/{round_id}/batch", send_batch, "labeler"),
     PageRoute("POST", "/api/tasks/{task_id}/label", take_label, "labeler"),
     PageRoute("POST", "/api/tasks/{task_id}/skip", take_skip, "labeler"),
     PageRoute("POST", "/api/tasks/{task_id}/undo", take_undo, "labeler"),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from datetime import datetime
+from statistics import median
 from typing import Any, NamedTuple
 
 import msgspec
 
 from claimwise.errors import RefusedError
+from claimwise.labelling.queue import count_labels_of
 from claimwise.labelling.rounds import query_of
-from claimwise.labelling.values import Round, Task, TaskSource
+from claimwise.labelling.values import Round, TaskSource
 from claimwise.store.files import SqlFolder
 from claimwise.store.store import Store
 
 _SQL = SqlFolder("claimwise.labelling", "sql_desk")
+_LATEST = 20  # labels that tell someone's pace
 
 
 class RoundCount(msgspec.Struct, frozen=True):
@@ -58,22 +61,29 @@ def count_disputes(store: Store, chosen: Round) -> DisputeCount:
     return DisputeCount(*store.query(counted, {"round_id": chosen.round_id})[0])
 
 
-def count_left_in_answer(store: Store, task: Task, labeler: str) -> int:
-    """Count the claims of a task's answer that its labeler has before them after this one."""
-    params = {
-        "task_id": task.task_id,
-        "round_id": task.round_id,
-        "run_id": task.run_id,
-        "item_id": task.item_id,
-        "labeler": labeler,
-    }
-    return int(store.query(_SQL["left_in_answer"], params)[0][0])
-
-
 def count_left_in_round(store: Store, round_id: str, labeler: str) -> int:
     """Count the claims of a round that a person holds or could still be given."""
     params = {"round_id": round_id, "labeler": labeler}
     return int(store.query(_SQL["left_in_round"], params)[0][0])
+
+
+class OwnProgress(msgspec.Struct, frozen=True):
+    """How far one person is in a round, and how fast."""
+
+    done: int
+    left: int  # claims that they hold or could still be given
+    seconds: float | None  # per claim, the median of the latest; None before the first
+
+
+def read_own_progress(store: Store, round_id: str, labeler: str) -> OwnProgress:
+    """Return how far a person is in a round, whatever the others did."""
+    params = {"round_id": round_id, "labeler": labeler, "wanted": _LATEST}
+    seconds = [row[0] for row in store.query(_SQL["own_seconds"], params)]
+    return OwnProgress(
+        done=count_labels_of(store, round_id, labeler),
+        left=count_left_in_round(store, round_id, labeler),
+        seconds=median(seconds) if seconds else None,
+    )
 
 
 def read_start(store: Store, run_id: str) -> datetime:

@@ -34,10 +34,11 @@ from claimwise.store.store import Store
 from claimwise.types.rows import LabelKind
 
 __all__ = [
-    "LEASE", "NewTask", "OwnLabel", "Stratum", "add_guide", "adjudicate", "close_round",
-    "count_labels_of", "create_round", "list_disputes", "list_done_of", "list_labels_of",
-    "list_rounds", "list_strata", "read_dispute", "read_progress", "read_round", "read_skip",
-    "read_task", "save_label", "skip_task", "take_task", "undo_label", "undo_skip",
+    "LEASE", "LabelledMeanwhile", "NewTask", "OwnLabel", "Stratum", "add_guide", "adjudicate",
+    "close_round", "count_labels_of", "create_round", "hold_batch", "hold_tasks", "is_saved",
+    "list_disputes", "list_done_of", "list_labels_of", "list_rounds", "list_strata",
+    "read_dispute", "read_progress", "read_round", "read_skip", "read_task", "save_label",
+    "skip_task", "take_task", "undo_label", "undo_skip",
 ]  # fmt: skip
 
 LEASE: Final = timedelta(minutes=15)
@@ -51,6 +52,18 @@ _TICK: Final = timedelta(microseconds=1)
 # Free slots looked at for an item that nobody else is on: a few, and when those are taken, many.
 _LOOK_AHEAD: Final = (20, 400)
 _LONGEST_SKIP_REASON: Final = 500
+_LONGEST_SAVE_ID: Final = 64
+
+
+class LabelledMeanwhile(RefusedError):
+    """The own label of a claim is another one than the page has seen: given in another tab."""
+
+    def __init__(self, mine: GivenLabel) -> None:
+        super().__init__(
+            f"You labelled this claim “{mine.verdict.replace('_', ' ')}” at "
+            f"{mine.labeled_at:%Y-%m-%d %H:%M} UTC, in another tab or on another device."
+        )
+        self.mine = mine
 
 
 class OwnLabel(NamedTuple):
@@ -96,16 +109,43 @@ def take_task(
     """
     if held not in (1, 2):
         raise RefusedError(f"held: found {held}, expected 1 or 2")
+    holding = hold_tasks(store, round_id, labeler, now, held)
+    return show_task(store, find_task(store, holding[held - 1])) if len(holding) >= held else None
+
+
+def hold_batch(store: Store, round_id: str, labeler: str, now: datetime, most: int) -> list[str]:
+    """Return the tasks that a person holds in a round, in order, with as many ahead as is fair.
+
+    Up to ``most``, and never more than half of what they hold and what is free: the others want
+    claims too. Two at least, if there are two.
+
+    Raises:
+        RefusedError: there is no such round.
+    """
+    held = len(_list_held(store, round_id, labeler))
+    free = dict(store.query(query_of("counts"), {"round_id": round_id})).get("open", 0)
+    return hold_tasks(store, round_id, labeler, now, max(2, min(most, (held + free) // 2)))
+
+
+def hold_tasks(store: Store, round_id: str, labeler: str, now: datetime, wanted: int) -> list[str]:
+    """Return the tasks that a person holds in a round, in order, leasing up to ``wanted``.
+
+    Raises:
+        RefusedError: there is no such round.
+    """
     read_round(store, round_id)
     holding = _list_held(store, round_id, labeler)
+    if any(_is_old(lease, now) for lease in holding):
+        with store.write(labeler):
+            holding = _hold(store, round_id, labeler, now, len(holding))
     # One after the other: two people who lease two at once could wait for each other for ever.
-    for wanted in range(1, held + 1):
-        if len(holding) < wanted or _is_old(holding[wanted - 1], now):
-            with store.write(labeler):
-                holding = _hold(store, round_id, labeler, now, wanted)
-    if len(holding) < held:
-        return None
-    return show_task(store, find_task(store, holding[held - 1].task_id))
+    while len(holding) < wanted:
+        before = len(holding)
+        with store.write(labeler):
+            holding = _hold(store, round_id, labeler, now, before + 1)
+        if len(holding) <= before:
+            break
+    return [lease.task_id for lease in holding]
 
 
 def _list_held(store: Store, round_id: str, labeler: str) -> list[_Held]:
@@ -211,13 +251,19 @@ def save_label(
     """Add a person's label, and mark their slot done.
 
     The same choice again is the same label; another choice is a later label. A lease that has
-    ended does not matter as long as nobody else took the slot.
+    ended does not matter as long as nobody else took the slot. A choice with a ``save_id`` comes
+    from a page that may send it twice, late, or beside another page of the same person: it is saved
+    once, and takes the place of an own label only if that page has seen it.
 
     Raises:
         RefusedError: the task is not theirs, or the choice breaks a rule.
+        LabelledMeanwhile: the person has labelled the claim elsewhere since the page showed it.
     """
     with store.write(labeler):
         task = find_task(store, task_id)
+        saved = _find_save(store, task, labeler, choice)
+        if saved is not None:
+            return saved
         slot = _find_slot(store, task_id, labeler)
         if task.closed_at is not None and slot.state == "done":
             raise RefusedError("the round is closed: labels given in it stay as they are")
@@ -225,6 +271,8 @@ def save_label(
         mine = read_standing(store, task).of(labeler) if slot.state == "done" else None
         if mine is not None and _same(mine, ruling):
             return mine
+        if mine is not None and choice.save_id is not None and choice.seen != mine.labeled_at:
+            raise LabelledMeanwhile(mine)
         given = _add_label(store, task, labeler, ruling, "human", now)
         finished = store.execute(
             query_of("finish"),
@@ -238,7 +286,46 @@ def save_label(
         )
         if finished != 1:
             raise RefusedError(_NOT_YOURS)
+        if choice.save_id is not None:
+            _keep_save(store, task_id, choice, given, now)
     return given
+
+
+def is_saved(store: Store, save_id: str | None) -> bool:
+    """Tell whether a save of the desk was sent before."""
+    named = save_id is not None and "\x00" not in save_id
+    return named and bool(store.query(query_of("save"), {"save_id": save_id}))
+
+
+def _find_save(store: Store, task: StoredTask, labeler: str, choice: Choice) -> GivenLabel | None:
+    """Return the label that a save became when it was sent before; None: it is new."""
+    if choice.save_id is None:
+        return None
+    if not 8 <= len(choice.save_id) <= _LONGEST_SAVE_ID:
+        raise RefusedError(f"save_id: expected 8 to {_LONGEST_SAVE_ID} characters")
+    check_text("save_id", choice.save_id)
+    found = store.query(query_of("save"), {"save_id": choice.save_id})
+    if not found:
+        return None
+    task_id, person, labeled_at = found[0]
+    if (task_id, person) != (task.task_id, labeler):
+        raise RefusedError("save_id: found the id of another save, expected one of its own")
+    return GivenLabel(labeler=labeler, verdict=choice.verdict, labeled_at=_to_time(labeled_at))
+
+
+def _keep_save(
+    store: Store, task_id: str, choice: Choice, given: GivenLabel, now: datetime
+) -> None:
+    offered = choice.suggestion
+    values = {
+        "save_id": choice.save_id,
+        "task_id": task_id,
+        "labeler": given.labeler,
+        "labeled_at": given.labeled_at,
+        "suggestion": offered if offered in (0, 1, 2, 3) else None,
+        "now": now,
+    }
+    store.execute(query_of("keep_save"), values)
 
 
 def skip_task(store: Store, task_id: str, labeler: str, reason: str, now: datetime) -> None:

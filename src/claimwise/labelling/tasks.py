@@ -114,7 +114,9 @@ def read_standing(store: Store, task: StoredClaim) -> ClaimLabels:
     return ClaimLabels(tuple(given["human"]), tuple(given["adjudicated"]))
 
 
-def show_task(store: Store, task: StoredTask, mine: GivenLabel | None = None) -> Task:
+def show_task(
+    store: Store, task: StoredTask, mine: GivenLabel | None = None, *, with_sources: bool = True
+) -> Task:
     """Return all that a labeler sees of a claim; closed-book, that is no source and no log."""
     grounded = task.judgement == "grounded"
     return Task(
@@ -131,10 +133,16 @@ def show_task(store: Store, task: StoredTask, mine: GivenLabel | None = None) ->
         answer_start=task.answer_start,
         answer_end=task.answer_end,
         query=task.query,
-        sources=read_task_sources(store, task) if grounded else (),
+        sources=read_task_sources(store, task) if grounded and with_sources else (),
         action_log=read_log(store, task) if grounded else (),
+        markers=read_markers(store, task) if grounded else {},
         mine=mine,
     )
+
+
+def read_markers(store: Store, task: StoredClaim) -> dict[str, str]:
+    """Return the citation markers of a claim's answer with the documents they stand for."""
+    return dict(store.query(query_of("markers"), task.params))
 
 
 def read_task_sources(store: Store, task: StoredClaim) -> tuple[TaskSource, ...]:

@@ -91,6 +91,7 @@ class Task(Struct, frozen=True, kw_only=True):
     query: str
     sources: tuple[TaskSource, ...]
     action_log: tuple[LogEntry, ...]
+    markers: dict[str, str] = {}  # citation markers of the answer, as “[2]”, and their sources
     mine: GivenLabel | None = None  # the labeler's own standing label, when they come back to it
 
 
@@ -105,6 +106,11 @@ class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     covered_text: str | None = None  # overreach: the part of the claim that the span covers
     reason: str | None = None
     seconds: float | None = None
+    suggestion: int | None = (
+        None  # 1 to 3: the suggested text they took; 0: another; None: no offer
+    )
+    save_id: str | None = None  # the page's own id of this save: sent again, it is the same save
+    seen: datetime | None = None  # when the own label was given that this one replaces
 
 
 class DecisionKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,8 +1,7 @@
 // One dispute: labels side by side, their spans in the source, and the decision.
 
 import { post, readData } from "./api.js";
-import { connectDialogs, openDialog } from "./dialogs.js";
-import { Judge, listenToKeys } from "./judge.js";
+import { LabelForm, connectDialogs, listenToKeys, openDialog } from "./label_form.js";
 import { paint, reveal } from "./picker.js";
 import { toUnits } from "./text.js";
 
@@ -10,25 +9,25 @@ const data = readData("desk-data");
 const byId = (id) => document.getElementById(id);
 const LOOKS = 3; // ways of marking in desk.css
 // Letters that the desk does not use itself; further labels have their buttons.
-const TAKEN = new Set(["g", "k", "n", "r", "s", "u"]);
+const TAKEN = new Set(["e", "g", "k", "n", "q", "r", "s", "u", "w"]);
 
 // Only the decision shown here is replaced: one that someone makes meanwhile is not overwritten unseen.
 const replaces = data.decided && { labeler: data.decided.labeler, labeled_at: data.decided.labeled_at };
 let deciding = false;
-const judge = new Judge({ onChange: () => undefined, onChoice: decide });
+const form = new LabelForm({ onChange: () => undefined, onChoice: decide });
 
 async function decide(choice) {
   if (deciding) return;
   deciding = true;
-  judge.say(`Saving ${choice.verdict} …`);
+  form.say(`Saving ${choice.verdict} …`);
   try {
     const reply = await post(`/api/disputes/${encodeURIComponent(data.task.task_id)}/decide`, { ...choice, replaces });
-    judge.say(`Decided: ${choice.verdict}.`, "good");
+    form.say(`Decided: ${choice.verdict}.`, "good");
     keepLast({ task: data.task.task_id, verdict: choice.verdict, claim: data.task.claim_text, page: location.pathname });
     location.assign(reply.next);
   } catch (error) {
     deciding = false;
-    judge.say(`Not saved: ${error.message}`, "bad");
+    form.say(`Not saved: ${error.message}`, "bad");
   }
 }
 
@@ -40,14 +39,14 @@ const readLast = () => JSON.parse(sessionStorage.getItem(LAST) ?? "null");
 async function undo(task, page) {
   if (deciding) return;
   deciding = true;
-  judge.say("Undoing …");
+  form.say("Undoing …");
   try {
     await post(`/api/disputes/${encodeURIComponent(task)}/undo`, {});
     if (readLast()?.task === task) sessionStorage.removeItem(LAST);
     location.assign(page);
   } catch (error) {
     deciding = false;
-    judge.say(`Not undone: ${error.message}`, "bad");
+    form.say(`Not undone: ${error.message}`, "bad");
   }
 }
 
@@ -55,7 +54,7 @@ function undoLast() {
   const last = readLast();
   if (last) undo(last.task, last.page);
   else if (byId("undo-this")) undo(data.task.task_id, location.pathname);
-  else judge.say("There is no decision of yours to undo.", "warn");
+  else form.say("There is no decision of yours to undo.", "warn");
 }
 
 function showLast() {
@@ -69,7 +68,7 @@ function showLast() {
 
 function take(side) {
   const choice = { verdict: side.verdict };
-  const reason = judge.reason.value.trim() || side.reason;
+  const reason = form.reason.value.trim() || side.reason;
   if (reason) choice.reason = reason;
   if (side.covered_text) choice.covered_text = side.covered_text;
   if (side.entry_id) choice.entry_id = side.entry_id;
@@ -78,34 +77,34 @@ function take(side) {
 }
 
 function look(side) {
-  const n = judge.sources.list.findIndex((one) => one.source_id === side.source_id);
+  const n = form.sources.list.findIndex((one) => one.source_id === side.source_id);
   if (n < 0) {
-    judge.say(`${side.source_id} is not among the sources shown.`, "warn");
+    form.say(`${side.source_id} is not among the sources shown.`, "warn");
     return;
   }
-  judge.sources.open(n);
-  reveal(judge.sources.node, placeOf(side), judge.sources.box);
+  form.sources.open(n);
+  reveal(form.sources.page, placeOf(side), form.sources.box);
 }
 
 function placeOf(side) {
-  const start = toUnits(judge.sources.node.data, side.span_start ?? 0);
+  const start = toUnits(form.sources.page.text, side.span_start ?? 0);
   return [start, start + side.span_text.length];
 }
 
 // The spans of all labels in the source that is open, each kind with a line of its own.
 function paintSides() {
-  if (!judge.sources) return;
-  const open = judge.sources.list[judge.sources.active];
+  if (!form.sources) return;
+  const open = form.sources.list[form.sources.active];
   for (let kind = 0; kind < LOOKS; kind++) {
     const places = data.sides
       .filter((side, n) => n % LOOKS === kind && open && side.source_id === open.source_id && side.span_start !== null)
       .map(placeOf);
-    paint(`label-${kind}`, judge.sources.node, places);
+    paint(`label-${kind}`, form.sources.page, places);
   }
 }
 
 function press(event) {
-  if (judge.press(event)) return true;
+  if (form.press(event)) return true;
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const side = TAKEN.has(event.key) ? null : data.sides.find((one) => one.letter.toLowerCase() === event.key);
   const actions = {
@@ -121,11 +120,11 @@ function press(event) {
 
 connectDialogs({});
 listenToKeys(press);
-judge.show({ task: data.task, stale: data.stale }, null);
-if (judge.sources) judge.sources.onOpen = paintSides;
+form.show({ task: data.task, stale: data.stale }, null);
+if (form.sources) form.sources.onOpen = paintSides;
 paintSides();
 const first = data.sides.find((side) => side.source_id && side.span_start !== null);
-if (first && judge.sources?.list.length) look(first);
+if (first && form.sources?.list.length) look(first);
 scrollTo(0, 0); // on a phone the page itself scrolls, and the claim comes first
 showLast();
 byId("undo-this")?.addEventListener("click", () => undo(data.task.task_id, location.pathname));

@@ -4,9 +4,10 @@
 const LOOK_EVERY = 4000; // ms
 
 export class RequestError extends Error {
-  constructor(message, status) {
+  constructor(message, status, reply = null) {
     super(message);
     this.status = status; // 0: the server was not reached
+    this.reply = reply;
   }
 }
 
@@ -42,7 +43,7 @@ async function sendOnce(url, options) {
     throw new RequestError(`The server answered ${response.status} without a reason.`, response.status);
   }
   if (!response.ok) {
-    throw new RequestError(value?.error ?? `The server answered ${response.status}.`, response.status);
+    throw new RequestError(value?.error ?? `The server answered ${response.status}.`, response.status, value);
   }
   return value;
 }
@@ -171,3 +172,121 @@ function showNotice() {
 export function readData(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
+
+// The outbox: what someone chose and the server does not have yet. Each entry has an id of its own, by which the server
+// knows it again: sent twice, it is saved once. Entries stay in the browser until they are answered, over a
+// lost connection, a killed server or a closed tab; who opens the desk next sends them.
+
+const RETRY = 3000; // ms
+
+export class Outbox {
+  // onSaved(entry, reply), onRefused(entry, error), onChange({ waiting, offline })
+  constructor(account, { onSaved, onRefused, onChange }) {
+    Object.assign(this, { onSaved, onRefused, onChange });
+    this.prefix = `claimwise.outbox.${account}.`;
+    this.entries = this.readStored();
+    this.sending = null;
+    this.offline = false;
+    this.timer = 0;
+    addEventListener("online", () => this.send());
+  }
+
+  readStored() {
+    const found = [];
+    for (const key of Object.keys(localStorage).filter((one) => one.startsWith(this.prefix))) {
+      try {
+        found.push(JSON.parse(localStorage.getItem(key)));
+      } catch {
+        localStorage.removeItem(key);
+      }
+    }
+    return found.sort((one, other) => one.at - other.at);
+  }
+
+  // Sends what was left here before.
+  start() {
+    if (this.entries.length) this.send();
+  }
+
+  tasks() {
+    return this.entries.map((one) => one.task_id);
+  }
+
+  has(taskId) {
+    return this.entries.some((one) => one.task_id === taskId);
+  }
+
+  add(kind, task, body) {
+    const id = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const entry = { kind, id, task_id: task.task_id, claim: task.claim_text.slice(0, 200), body, at: Date.now() };
+    if (kind === "label") body.save_id = id;
+    this.entries.push(entry);
+    // A browser that keeps nothing, or no more, must not stop anyone from labelling.
+    try {
+      localStorage.setItem(this.prefix + id, JSON.stringify(entry));
+    } catch (error) {
+      console.warn(`Kept in this tab alone: ${error.message}`);
+    }
+    this.send();
+  }
+
+  remove(entry) {
+    this.entries = this.entries.filter((one) => one !== entry);
+    localStorage.removeItem(this.prefix + entry.id);
+  }
+
+  // Takes out what was not sent yet, or could not be; undefined when there is nothing of that task.
+  cancel(taskId) {
+    const entry = this.entries.find((one) => one.task_id === taskId);
+    if (entry) this.remove(entry);
+    this.tell();
+    return entry;
+  }
+
+  // Waits until what is under way was answered, or can't be.
+  settle() {
+    return this.sending ?? Promise.resolve();
+  }
+
+  send() {
+    clearTimeout(this.timer);
+    this.sending ??= this.sendAll().finally(() => {
+      this.sending = null;
+      if (this.entries.length) this.timer = setTimeout(() => this.send(), RETRY);
+    });
+  }
+
+  async sendAll() {
+    while (this.entries.length) {
+      const entry = this.entries[0];
+      try {
+        const reply = await post(`/api/tasks/${encodeURIComponent(entry.task_id)}/${entry.kind}`, entry.body);
+        this.offline = false;
+        this.finish(entry, () => this.onSaved(entry, reply));
+      } catch (error) {
+        if (isPassing(error)) {
+          this.offline = true;
+          this.tell();
+          return;
+        }
+        this.finish(entry, () => this.onRefused(entry, error));
+        if (error.status === 403) return;
+      }
+    }
+  }
+
+  // One that was taken out meanwhile is nobody's any more.
+  finish(entry, then) {
+    if (!this.entries.includes(entry)) return;
+    this.remove(entry);
+    this.tell();
+    then();
+  }
+
+  tell() {
+    this.onChange({ waiting: this.entries.length, offline: this.offline });
+  }
+}
+
+// Errors that go by themselves: no connection, a server that restarts or is too busy.
+const isPassing = (error) => error.status === 0 || error.status === 429 || error.status >= 500;

@@ -1,7 +1,7 @@
 // The spans a right answer rests on: choose as many as it takes, say which are needed, save.
 
 import { get, post, readData } from "./api.js";
-import { listenToKeys, shorten } from "./judge.js";
+import { listenToKeys, shorten } from "./label_form.js";
 import { Sources, make } from "./sources.js";
 
 const data = readData("desk-data");
@@ -11,7 +11,7 @@ let saved = false;
 
 const sources = new Sources({
   announce: (text) => say(`Selected: ${text}`),
-  onSpan: add,
+  onSpan: ({ final }) => final && add(),
   staleWords: "No longer holds",
 });
 

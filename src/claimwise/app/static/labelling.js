@@ -1,34 +1,38 @@
-// The labelling desk: shows claims one after another, saves in the background, brings back what
-// could not be saved.
+// The labelling desk: shows claims one after another, keeps what was chosen until the server has it, and
+// goes on without a connection with the claims that were fetched ahead.
 
-import { get, post, readData } from "./api.js";
-import { connectDialogs, openDialog } from "./dialogs.js";
-import { Judge, listenToKeys } from "./judge.js";
+import { Outbox, get, post, readData } from "./api.js";
+import { LabelForm, connectDialogs, listenToKeys, openDialog } from "./label_form.js";
 
 const data = readData("desk-data");
 const byId = (id) => document.getElementById(id);
 const DRAFTS = `claimwise.draft.${data.account}.`;
 const DRAFT_DAYS = 30;
 const RETRY = 3000; // ms
+const ENOUGH_AHEAD = 10; // with fewer, more are fetched
+const RENEW = 4 * 60_000; // ms: what someone holds stays theirs while they work
+const PACE = 20; // claims that tell it
 
 const state = {
   current: null, // the claim on the desk
   ahead: [], // claims that are here already
+  sources: data.batch.sources, // by answer
+  shown: new Map(), // claims that were on the desk, by task: one that is refused comes back
   done: data.recent.slice(), // tasks labelled or skipped, the latest last: for undo
   skipped: new Map(), // what was chosen before a skip, by task
-  saving: new Map(), // by task
   failed: new Set(),
-  progress: data.progress,
-  turn: 0, // goes up whenever the desk moves on
+  progress: data.batch.progress,
+  paces: [], // seconds, of this session
 };
 
-const judge = new Judge({ onChange: keepDraft, onChoice: save });
+const form = new LabelForm({ onChange: keepDraft, onChoice: save });
+const outbox = new Outbox(data.account, { onSaved: saved, onRefused: comeBack, onChange: fillConnection });
 
 // Drafts, kept in the browser until the server has the label
 
 function keepDraft() {
-  if (!state.current || judge.fixed) return;
-  const draft = judge.isEmpty() ? null : { ...judge.readDraft(), kept: Date.now() };
+  if (!state.current || form.fixed) return;
+  const draft = form.isEmpty() ? null : { ...form.readDraft(), kept: Date.now() };
   writeDraft(state.current.task.task_id, draft);
 }
 
@@ -78,16 +82,17 @@ document.addEventListener("visibilitychange", () => {
 // Showing
 
 function show(payload, draft) {
-  state.turn += 1;
   state.current = payload;
   const { task } = payload;
-  judge.fixed = data.closed && task.mine !== null;
-  const kept = judge.fixed ? task.mine : (draft ?? readDraft(task.task_id) ?? task.mine);
-  judge.show(payload, kept && fromLabel(kept));
-  if (byId("fixed")) byId("fixed").hidden = !judge.fixed;
-  byId("skip").hidden = judge.fixed;
-  if (judge.fixed) judge.say(`You labelled this claim: ${task.mine.verdict}.`);
-  else if (task.mine && !draft) judge.say(`You labelled this claim: ${task.mine.verdict}. A new verdict replaces it.`);
+  state.shown.set(task.task_id, payload);
+  if (!task.sources.length) task.sources = state.sources[payload.answer] ?? [];
+  form.fixed = data.closed && task.mine !== null;
+  const kept = form.fixed ? task.mine : (draft ?? readDraft(task.task_id) ?? task.mine);
+  form.show(payload, kept && fromLabel(kept));
+  if (byId("fixed")) byId("fixed").hidden = !form.fixed;
+  byId("skip").hidden = form.fixed;
+  if (form.fixed) form.say(`You labelled this claim: ${task.mine.verdict}.`);
+  else if (task.mine && !draft) form.say(`You labelled this claim: ${task.mine.verdict}. A new verdict replaces it.`);
   restartClock();
   fillProgress();
   setFinished(false);
@@ -108,16 +113,43 @@ function setFinished(on) {
   byId("desk").classList.remove("waiting");
   byId("desk").classList.toggle("empty", on);
   byId("finished").hidden = !on;
-  if (on) byId("finished").focus();
+  if (on) {
+    const { done } = state.progress;
+    byId("finished-title").textContent = done ? `You're done: ${done} of ${done}` : "Nothing to label here";
+    byId("finished").focus();
+  }
 }
 
+// My own progress: what the others did is on the page of the round.
 function fillProgress() {
-  const { done, slots } = state.progress;
-  const left = state.current && !data.closed ? state.current.left_in_answer + 1 : 0;
-  const shown = Math.min(slots, done + state.saving.size);
-  byId("progress-text").textContent = `${shown} of ${slots}${left > 1 ? ` · ${left} to go in this answer` : left ? " · last of this answer" : ""}`;
-  byId("progress-bar").max = Math.max(1, slots);
-  byId("progress-bar").value = shown;
+  const { done, left } = state.progress;
+  const all = done + left;
+  const parts = [`You: ${done} of ${all}`];
+  const pace = readPace();
+  if (pace && !data.closed) parts.push(`${describeSeconds(pace)} per claim`);
+  if (pace && left && !data.closed) parts.push(`about ${describeSeconds(pace * left)} left`);
+  const same = state.current && state.ahead.filter((one) => one.answer === state.current.answer).length;
+  if (same) parts.push(`${same} more in this answer`);
+  byId("progress-text").textContent = parts.join(" · ");
+  byId("progress-bar").max = Math.max(1, all);
+  byId("progress-bar").value = done;
+}
+
+function readPace() {
+  if (state.paces.length < 3) return state.progress.seconds;
+  const sorted = state.paces.slice(-PACE).sort((one, other) => one - other);
+  return sorted[sorted.length >> 1];
+}
+
+function describeSeconds(seconds) {
+  if (seconds < 100) return `${Math.max(1, Math.round(seconds))} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 100 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+}
+
+function countDone(step) {
+  const { done, left } = state.progress;
+  state.progress = { ...state.progress, done: done + step, left: Math.max(0, left - step) };
 }
 
 // Marks how long the next claim took from the key to the screen.
@@ -131,132 +163,80 @@ function showNext(event) {
     show(state.ahead.shift());
     measureShown(event);
   } else {
-    state.turn += 1;
     state.current = null;
-    judge.task = null;
+    form.task = null;
     byId("desk").classList.add("waiting");
-    fetchAhead();
   }
+  fetchAhead();
 }
 
-// Fetches the claim that comes after the one on the desk. One request at a time, and none while a
-// save is under way: only then does the server know which claim comes next. Where the desk has moved
-// on before the answer is here, the answer is about yesterday, and the question is asked again.
-let fetching = false;
+// Fetching ahead
 
-async function fetchAhead() {
-  if (fetching || state.ahead.length || state.saving.size) return;
-  fetching = true;
-  const turn = state.turn;
-  let found = null;
+let fetching = null;
+let again = 0;
+
+// Fetches claims while there are few, one request at a time; what is here already is not sent again.
+function fetchAhead({ renew = false } = {}) {
+  if (!renew && state.ahead.length >= ENOUGH_AHEAD) return;
+  fetching ??= fetchBatch().finally(() => {
+    fetching = null;
+    if (!state.current && state.ahead.length) showNext();
+  });
+}
+
+async function fetchBatch() {
+  clearTimeout(again);
+  const here = [state.current, ...state.ahead].filter(Boolean).map((one) => one.task.task_id);
+  const have = [...here, ...outbox.tasks()];
   try {
-    found = await fetchUnseen();
+    const path = `/api/rounds/${encodeURIComponent(data.round_id)}/batch`;
+    takeBatch(await get(`${path}?have=${have.map(encodeURIComponent).join(",")}`), new Set(have));
   } catch (error) {
     if (error.status === 403) {
-      judge.say(error.message, "bad"); // someone else is logged in: asking again would not help
-      return;
+      if (!state.current) form.say(error.message, "bad"); // someone else is logged in
+    } else {
+      if (!state.current) form.say(`${error.message} More claims come with the connection.`, "warn");
+      again = setTimeout(fetchAhead, RETRY);
     }
-    judge.say(`${error.message} Trying again in a moment.`, "bad");
-    setTimeout(fetchAhead, RETRY);
-    return;
-  } finally {
-    fetching = false;
-  }
-  if (turn !== state.turn) fetchAhead();
-  else if (state.current) {
-    state.ahead = found ? [found] : [];
-    fillProgress();
-  } else if (found) {
-    show(found);
-    fetchAhead();
-  } else {
-    fillProgress();
-    setFinished(true);
   }
 }
 
-// Behind a claim that the labeler holds, the second one held comes next; else the first.
-async function fetchUnseen() {
-  const here = state.current?.task;
-  for (const held of here && !here.mine ? [2, 1] : [1, 2]) {
-    const reply = await get(`/api/rounds/${encodeURIComponent(data.round_id)}/next?held=${held}`);
-    state.progress = reply.progress;
-    if (reply.task && reply.task.task_id !== here?.task_id) return reply;
-  }
-  return null;
+function takeBatch(batch, had) {
+  Object.assign(state.sources, batch.sources);
+  const held = new Set(batch.held);
+  // What someone else has by now goes from the pile; the claim on the desk stays until it is saved.
+  state.ahead = state.ahead.filter((one) => held.has(one.task.task_id) || !had.has(one.task.task_id));
+  const known = new Set([state.current, ...state.ahead].filter(Boolean).map((one) => one.task.task_id));
+  for (const id of outbox.tasks()) known.add(id);
+  state.ahead.push(...batch.claims.filter((one) => !known.has(one.task.task_id)));
+  const waiting = outbox.tasks().length;
+  state.progress = { ...batch.progress, done: batch.progress.done + waiting, left: Math.max(0, batch.progress.left - waiting) };
+  fillProgress();
+  if (!state.current && !state.ahead.length && !waiting) setFinished(true);
 }
 
 // Saving
 
 function save(choice, event) {
   const payload = state.current;
-  const task = payload.task;
-  if (state.saving.has(task.task_id)) return;
-  const sent = { ...choice, seconds: readClock() };
-  const saving = post(`/api/tasks/${encodeURIComponent(task.task_id)}/label`, sent);
-  state.saving.set(task.task_id, saving);
+  const { task } = payload;
+  if (outbox.has(task.task_id)) return;
+  const seconds = readClock();
   state.failed.delete(task.task_id);
-  judge.say(`Saving ${choice.verdict} …`);
+  if (!task.mine) {
+    countDone(1);
+    state.paces.push(seconds);
+  }
+  setDone(task.task_id);
+  form.say(`Saving ${choice.verdict} …`);
+  outbox.add("label", task, { ...choice, seconds, seen: task.mine?.labeled_at ?? null });
   showNext(event);
   fillProgress();
-  saving.then(() => saved(payload, choice), (error) => comeBack(payload, choice, error));
 }
 
-function saved(payload, choice) {
-  const id = payload.task.task_id;
-  state.saving.delete(id);
-  writeDraft(id, null);
-  if (!payload.task.mine) state.progress.done += 1;
-  state.done = [...state.done.filter((one) => one !== id), id];
-  judge.say(`Saved: ${choice.verdict}.`, "good");
-  fillProgress();
-  fetchAhead();
-}
-
-// A label that was not saved returns to the desk, with all that was chosen for it.
-function comeBack(payload, choice, error) {
-  const id = payload.task.task_id;
-  state.saving.delete(id);
-  state.failed.add(id);
-  if (state.current && state.current !== payload) state.ahead.unshift(state.current);
-  show(payload, choice);
-  keepDraft();
-  judge.say(`Not saved: ${error.message} Your choice is still here: give the verdict again to save it.`, "bad");
-}
-
-function goOn() {
-  state.failed.delete(state.current.task.task_id);
-  writeDraft(state.current.task.task_id, null);
-  judge.say("Left without a label.");
-  showNext();
-}
-
-// Skips and undos, each after the one before: which claim is the last one depends on it.
-let acting = Promise.resolve();
-
-function undo() {
-  acting = acting.then(takeBack);
-}
-
-async function takeBack() {
-  if (state.saving.size) await Promise.allSettled(state.saving.values());
-  const id = state.done.at(-1);
-  if (!id) {
-    judge.say("There is nothing to take back.", "warn");
-    return;
-  }
-  try {
-    const reply = await post(`/api/tasks/${encodeURIComponent(id)}/undo`, {});
-    forgetDone(id);
-    state.progress = reply.progress;
-    if (state.current && state.current.task.task_id !== id) state.ahead.unshift(state.current);
-    const before = reply.before;
-    show(reply, before ? { ...before, span_text: before.supporting_span } : state.skipped.get(id));
-    judge.say(reply.unskipped ? "Skip taken back: the claim is yours again." : "Taken back. Choose again.");
-  } catch (error) {
-    if (error.status === 409) forgetDone(id); // that stays as it is; the next undo goes one further
-    judge.say(error.message, "bad");
-  }
+function setDone(id) {
+  forgetDone(id);
+  state.done.push(id);
 }
 
 // Meanwhile another may have become the last one.
@@ -264,39 +244,153 @@ function forgetDone(id) {
   state.done = state.done.filter((one) => one !== id);
 }
 
-function skip(reason) {
-  const payload = state.current;
-  if (!payload) return;
-  const draft = judge.isEmpty() ? null : judge.readDraft();
-  acting = acting.then(() => passOn(payload, draft, reason));
+function saved(entry, reply) {
+  writeDraft(entry.task_id, null);
+  const payload = state.shown.get(entry.task_id);
+  if (entry.kind === "skip") form.say("Skipped: someone else will get it.");
+  else {
+    if (payload) payload.task.mine = { ...entry.body, labeled_at: reply.labeled_at };
+    form.say(`Saved: ${entry.body.verdict}.`, "good");
+    tell({ kind: "saved", task: entry.task_id, mine: { verdict: entry.body.verdict, labeled_at: reply.labeled_at } });
+  }
+  fillProgress();
+  if (!state.current) fetchAhead();
 }
 
-async function passOn(payload, draft, reason) {
-  const id = payload.task.task_id;
+// What was refused returns to the desk, with all that was chosen for it.
+function comeBack(entry, error) {
+  const id = entry.task_id;
+  const payload = state.shown.get(id);
+  const what = entry.kind === "skip" ? "Not skipped" : "Not saved";
+  forgetDone(id);
+  if (entry.kind === "label" && !entry.body.seen) countDone(-1);
+  if (!payload) {
+    // Chosen before the page was loaded: it waits as a draft where its claim is.
+    if (entry.kind === "label") writeDraft(id, { ...entry.body, kept: Date.now() });
+    form.say(`${what}, “${entry.claim}”: ${error.message}`, "bad");
+    return;
+  }
+  if (error.reply?.mine) payload.task.mine = error.reply.mine;
+  state.failed.add(id);
+  if (state.current && state.current !== payload) state.ahead.unshift(state.current);
+  state.ahead = state.ahead.filter((one) => one.task.task_id !== id);
+  show(payload, entry.kind === "label" ? entry.body : (state.skipped.get(id) ?? null));
+  keepDraft();
+  form.say(`${what}: ${error.message} Your choice is still here: give the verdict again to save it.`, "bad");
+}
+
+function goOn() {
+  state.failed.delete(state.current.task.task_id);
+  writeDraft(state.current.task.task_id, null);
+  form.say("Left without a label.");
+  showNext();
+}
+
+function fillConnection({ waiting, offline }) {
+  const notice = byId("offline");
+  notice.hidden = !(offline && waiting);
+  const labels = waiting === 1 ? "1 label waits" : `${waiting} labels wait`;
+  byId("offline-text").textContent = `No connection: ${labels} on this computer and will be saved by itself. You can go on.`;
+}
+
+// Undo: what waits here is taken out again; what the server has is taken back there. One after the other:
+// which claim is the last one depends on it.
+let acting = Promise.resolve();
+
+function undo() {
+  acting = acting.then(takeBack);
+}
+
+async function takeBack() {
+  await outbox.settle();
+  const id = state.done.at(-1);
+  if (!id) {
+    form.say("There is nothing to undo.", "warn");
+    return;
+  }
+  const waiting = outbox.cancel(id);
+  if (waiting) putBack(waiting);
+  else await askUndo(id);
+}
+
+function putBack(entry) {
+  const payload = state.shown.get(entry.task_id);
+  forgetDone(entry.task_id);
+  if (entry.kind === "label" && !entry.body.seen) countDone(-1);
+  if (!payload) return;
+  layAside(entry.task_id);
+  show(payload, entry.kind === "label" ? entry.body : (state.skipped.get(entry.task_id) ?? null));
+  form.say("Undone. Choose a verdict.");
+}
+
+function layAside(id) {
+  if (state.current && state.current.task.task_id !== id) state.ahead.unshift(state.current);
+}
+
+async function askUndo(id) {
   try {
-    await post(`/api/tasks/${encodeURIComponent(id)}/skip`, { reason });
-    writeDraft(id, null);
-    state.skipped.set(id, draft);
-    state.failed.delete(id);
+    const reply = await post(`/api/tasks/${encodeURIComponent(id)}/undo`, {});
     forgetDone(id);
-    state.done.push(id);
-    state.ahead = state.ahead.filter((one) => one !== payload);
-    judge.say("Skipped: someone else will get it.");
-    if (state.current === payload) showNext();
-    fetchAhead();
+    state.progress = reply.progress;
+    layAside(id);
+    const { before } = reply;
+    show(reply.claim, before ? { ...before, span_text: before.supporting_span } : state.skipped.get(id));
+    form.say(reply.unskipped ? "Undone: the claim is yours again." : "Undone. Choose a verdict.");
   } catch (error) {
-    judge.say(`Not skipped: ${error.message}`, "bad");
+    if (error.status === 409) forgetDone(id); // that stays as it is; the next undo goes one further
+    form.say(error.status === 0 ? `${error.message} Undo needs the connection.` : error.message, "bad");
   }
 }
 
+function skip(reason) {
+  const payload = state.current;
+  if (!payload) return;
+  const id = payload.task.task_id;
+  state.skipped.set(id, form.isEmpty() ? null : form.readDraft());
+  state.failed.delete(id);
+  setDone(id);
+  form.say("Skipping …");
+  outbox.add("skip", payload.task, { reason });
+  showNext();
+}
+
 function askSkip() {
-  if (state.current && !judge.fixed) openDialog("skip-dialog");
+  if (state.current && !form.fixed) openDialog("skip-dialog");
+}
+
+// Other tabs of the same person on the same round: each is told of the others, and of what they save.
+
+const tab = crypto.getRandomValues(new Uint32Array(1))[0];
+const others = new Set();
+const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(`claimwise.desk.${data.account}.${data.round_id}`) : null;
+
+function tell(message) {
+  channel?.postMessage({ ...message, tab });
+}
+
+function hear({ data: message }) {
+  if (message.kind === "hello") tell({ kind: "here" });
+  if (message.kind === "bye") others.delete(message.tab);
+  else others.add(message.tab);
+  if (message.kind === "saved") hearSaved(message);
+  byId("other-tab").hidden = others.size === 0;
+}
+
+function hearSaved({ task: id, mine }) {
+  state.ahead = state.ahead.filter((one) => one.task.task_id !== id);
+  countDone(1);
+  if (state.current?.task.task_id === id && !outbox.has(id)) {
+    state.current.task.mine = mine;
+    form.say(`You labelled this claim in another tab: ${mine.verdict}. A new verdict replaces it.`, "warn");
+    byId("go-on").hidden = false;
+  }
+  fillProgress();
 }
 
 // The page
 
 function press(event) {
-  if (judge.press(event)) return true;
+  if (form.press(event)) return true;
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const actions = {
     u: undo,
@@ -316,10 +410,21 @@ byId("undo").addEventListener("click", undo);
 byId("skip").addEventListener("click", askSkip);
 byId("rules").addEventListener("click", () => openDialog("rules-dialog"));
 window.addEventListener("beforeunload", (event) => {
-  const waiting = state.current && judge.verdict && !state.current.task.mine;
-  if (state.saving.size || state.failed.size || waiting) event.preventDefault();
+  const waiting = state.current && form.verdict && !state.current.task.mine;
+  if (outbox.tasks().length || state.failed.size || waiting) event.preventDefault();
 });
+window.addEventListener("pagehide", () => tell({ kind: "bye" }));
+window.addEventListener("online", () => fetchAhead());
+channel?.addEventListener("message", hear);
+tell({ kind: "hello" });
+setInterval(() => document.hidden || fetchAhead({ renew: true }), RENEW);
 dropOldDrafts();
-if (data.first) show(data.first);
-fetchAhead();
+const [first, ...rest] = data.batch.claims.filter((one) => !outbox.has(one.task.task_id));
+state.ahead = rest;
+if (first) show(first);
+else if (!outbox.tasks().length) {
+  fillProgress();
+  setFinished(true);
+}
+outbox.start();
 byId("desk").dataset.ready = "true";

@@ -1,7 +1,8 @@
-// The sources beside a claim: one at a time, with search over all of them, and the chosen span.
+// The sources beside a claim: a list, one of them open, search over all, and the chosen span.
 
-import { Picker, paint, reveal, selectedIn } from "./picker.js";
-import { findAll, toCodePoints, toUnits } from "./text.js";
+import { PageText, Picker, paint, reveal } from "./picker.js";
+import { render } from "./render.js";
+import { WordIndex, findAll, sentenceAt, sentencePieces, toCodePoints, toUnits } from "./text.js";
 
 const SEARCH_DELAY = 80; // ms after the last letter
 const TOUCH_DELAY = 300; // ms after a finger last moved the selection
@@ -59,7 +60,15 @@ export class Sources {
       this.step(step);
       this.tabs.children[this.active].focus();
     });
-    // A mouse selects until its button is up; a finger moves handles, so wait until they rest.
+    document.getElementById("as-written")?.addEventListener("change", (event) => {
+      this.text.classList.toggle("as-written", event.target.checked);
+    });
+    this.listenToPointer();
+  }
+
+  // A click takes the sentence under it; a mouse that drags takes words once its button is up. A finger
+  // moves handles after it has selected, so what it selects is shown, and taken with a button.
+  listenToPointer() {
     let pointer = false;
     let rest = 0;
     this.box.addEventListener("pointerdown", (event) => {
@@ -72,8 +81,19 @@ export class Sources {
     });
     document.addEventListener("selectionchange", () => {
       clearTimeout(rest);
-      if (!pointer && !this.picker?.active) rest = setTimeout(() => this.takeSelection(), TOUCH_DELAY);
+      if (!pointer && !this.picker?.active) rest = setTimeout(() => this.takeSelection({ final: false }), TOUCH_DELAY);
     });
+    this.text.addEventListener("click", (event) => this.takeSentence(event));
+  }
+
+  takeSentence(event) {
+    // The second click of two is the browser's: it selects a word. It may fall on the next claim already.
+    if (event.detail > 1 || !getSelection().isCollapsed || !this.page) return;
+    const at = this.page.placeAt(event.clientX, event.clientY);
+    const place = at === null ? null : sentenceAt(this.page.text, at);
+    if (!place) return;
+    this.picker.leave();
+    this.choose(place);
   }
 
   // Claims of one answer share their sources: those stay as they are, where they were scrolled to.
@@ -84,6 +104,7 @@ export class Sources {
     const key = JSON.stringify(sources.map((one) => [one.source_id, one.source_text.length, one.shown]));
     if (key === this.key && sources.every((one, n) => one.source_text === this.list[n].source_text)) return;
     this.key = key;
+    this.sentences = null;
     this.list = sources.map((one) => ({ ...one, scroll: null }));
     this.active = -1;
     this.tabs.replaceChildren(...this.list.map((one, n) => this.makeTab(one, n)));
@@ -91,7 +112,7 @@ export class Sources {
     const first = this.list.findIndex((one) => one.shown.length > 0);
     if (this.list.length) this.open(Math.max(first, 0));
     else {
-      this.node = null;
+      this.page = null;
       this.head.textContent = "";
       this.text.textContent = "";
     }
@@ -104,7 +125,7 @@ export class Sources {
     tab.id = `source-tab-${n}`;
     tab.setAttribute("role", "tab");
     tab.setAttribute("aria-controls", "source-box");
-    tab.append(make("span", "tab-name", source.title ?? source.source_id));
+    tab.append(make("span", "tab-number", String(n + 1)), make("span", "tab-name", source.title ?? source.source_id));
     if (source.shown.length) tab.append(make("span", "tab-note", "shown"));
     if (this.stale[source.source_id]) tab.append(make("span", "tab-note warn", "no longer held"));
     tab.append(make("span", "tab-hits", ""));
@@ -127,16 +148,17 @@ export class Sources {
     this.box.setAttribute("aria-labelledby", this.list.length > 1 ? `source-tab-${n}` : "sources-heading");
     const source = this.list[n];
     this.fillHead(source);
-    this.text.textContent = source.source_text;
-    this.node = this.text.firstChild;
+    const shown = render(source.source_text, source.url ?? source.source_id);
+    this.text.replaceChildren(shown);
+    this.page = new PageText(this.text);
     this.picker = new Picker({
-      node: this.node,
+      text: this.page,
       box: this.box,
       announce: this.announce,
       onTake: (place) => this.choose(place),
       onLeave: () => this.showMode(false),
     });
-    if (this.node) paint("shown", this.node, source.shown.map(([a, b]) => [toUnits(source.source_text, a), toUnits(source.source_text, b)]));
+    paint("shown", this.page, source.shown.map(([a, b]) => [toUnits(source.source_text, a), toUnits(source.source_text, b)]));
     this.paintHits();
     this.paintSpan();
     this.onOpen?.();
@@ -147,9 +169,9 @@ export class Sources {
   revealStart(source) {
     this.box.scrollTop = 0;
     const own = this.box.scrollHeight > this.box.clientHeight + 1;
-    if (own && this.node && source.shown.length) {
+    if (own && source.shown.length) {
       const start = toUnits(source.source_text, source.shown[0][0]);
-      reveal(this.node, [start, start + 1], this.box);
+      reveal(this.page, [start, start + 1], this.box);
     }
   }
 
@@ -206,25 +228,25 @@ export class Sources {
     const hit = this.hits[this.now];
     if (hit.n !== this.active) this.open(hit.n);
     this.paintHits();
-    reveal(this.node, hit.place, this.box);
+    reveal(this.page, hit.place, this.box);
     this.count.textContent = `${this.now + 1} of ${this.hits.length}`;
   }
 
   paintHits() {
     const here = this.hits.filter((hit) => hit.n === this.active).map((hit) => hit.place);
-    paint("hit", this.node, here);
+    paint("hit", this.page, here);
     const current = this.hits[this.now];
-    paint("hit-now", this.node, current?.n === this.active ? [current.place] : []);
+    paint("hit-now", this.page, current?.n === this.active ? [current.place] : []);
   }
 
   // The span
 
   startPicking() {
-    if (!this.node) return false;
+    if (!this.page) return false;
     const hit = this.hits[this.now];
     const own = this.span?.n === this.active ? this.span.place : null;
     const shown = this.list[this.active].shown[0];
-    const start = shown ? toUnits(this.node.data, shown[0]) : 0;
+    const start = shown ? toUnits(this.page.text, shown[0]) : 0;
     const at = own ?? (hit?.n === this.active ? hit.place : [start, start]);
     if (!this.picker.enter(...at)) return false;
     this.box.focus({ preventScroll: true });
@@ -236,16 +258,45 @@ export class Sources {
     document.getElementById("desk").classList.toggle("picking-source", on);
   }
 
-  takeSelection() {
+  takeSelection({ final = true } = {}) {
     if (this.picker?.active) return;
-    const place = selectedIn(this.node);
-    if (place && !(this.span?.n === this.active && same(this.span.place, place))) this.choose(place);
+    const place = this.page?.selected();
+    if (!place) return;
+    const same = this.span?.n === this.active && this.span.place[0] === place[0] && this.span.place[1] === place[1];
+    if (!same) this.choose(place, { final });
   }
 
-  choose(place) {
-    this.span = { n: this.active, place };
+  // final: the labeler chose it and is done; else they may go on selecting.
+  choose(place, { final = true, suggestion = 0, n = this.active } = {}) {
+    if (n !== this.active) this.open(n);
+    this.span = { n, place, suggestion };
     this.paintSpan();
-    this.onSpan();
+    this.onSpan({ final });
+  }
+
+  // The sentences of all sources that are closest to a claim, as {n, place, text}. Sources that no longer
+  // held are for “stale” alone, and that is for them.
+  suggest(claim, verdict) {
+    this.sentences ??= this.readSentences();
+    const { list, index } = this.sentences;
+    const isStale = (n) => Boolean(this.stale[this.list[list[n].n].source_id]);
+    const allowed = (n) => verdict === "unlinked" || isStale(n) === (verdict === "stale");
+    return index.findClosest(claim, { allowed, prefer: (n) => list[n].shown }).map((n) => list[n]);
+  }
+
+  readSentences() {
+    const list = this.list.flatMap((source, n) => {
+      const text = source.source_text;
+      const shown = source.shown.map(([a, b]) => [toUnits(text, a), toUnits(text, b)]);
+      return sentencePieces(text).map((place) => ({
+        n,
+        place,
+        text: text.slice(...place),
+        title: source.title ?? source.source_id,
+        shown: shown.some(([a, b]) => place[0] < b && place[1] > a),
+      }));
+    });
+    return { list, index: new WordIndex(list.map((one) => one.text)) };
   }
 
   // Puts back a span that was chosen before, by its place in characters.
@@ -254,10 +305,10 @@ export class Sources {
     if (n < 0 || start === null || start === undefined) return;
     const from = toUnits(this.list[n].source_text, start);
     if (this.list[n].source_text.slice(from, from + text.length) !== text) return;
-    this.span = { n, place: [from, from + text.length] };
+    this.span = { n, place: [from, from + text.length], suggestion: 0 };
     this.open(n);
     this.paintSpan();
-    reveal(this.node, this.span.place, this.box);
+    reveal(this.page, this.span.place, this.box);
   }
 
   clearSpan() {
@@ -267,7 +318,7 @@ export class Sources {
   }
 
   paintSpan() {
-    paint("chosen", this.node, this.span?.n === this.active ? [this.span.place] : []);
+    paint("chosen", this.page, this.span?.n === this.active ? [this.span.place] : []);
   }
 
   // The chosen span as the server takes it, or null.
@@ -281,7 +332,15 @@ export class Sources {
       span_text: source.source_text.slice(start, end),
       stale: this.stale[source.source_id] ?? null,
       title: source.title ?? source.source_id,
+      suggestion: this.span.suggestion,
     };
+  }
+
+  // Opens a source and shows a place in it, without choosing anything.
+  look(n, place) {
+    this.open(n);
+    paint("looked-at", this.page, place ? [place] : []);
+    if (place) reveal(this.page, place, this.box);
   }
 }
 
@@ -291,5 +350,3 @@ export function make(tag, className, text) {
   if (text !== undefined) made.textContent = text;
   return made;
 }
-
-const same = (one, other) => one[0] === other[0] && one[1] === other[1];

@@ -66,11 +66,32 @@ function wordPieces(text) {
   return found;
 }
 
-function sentencePieces(text) {
-  return Array.from(SENTENCES.segment(text), (part) => {
-    const length = part.segment.trimEnd().length;
-    return [part.index, part.index + length];
-  }).filter(([start, end]) => end > start);
+// A full stop that ends no sentence.
+const ABBREVIATED = /(?:^|[\s(])(?:Dr|Mr|Mrs|Ms|Prof|St|No|Nos|Nr|vs|e\.g|i\.e|approx|ca|cf|bzw|z\.B|d\.h|Fig|Sec|Art|Abs)\.\s*$/;
+
+// A line that was broken because it was long goes on in the next; the text keeps its length.
+const soften = (text) =>
+  text.replace(/^(?![#>|`+*-]|\d+[.)]\s)(.{50,}\r?)\n(?=[^\s#>|`+*-])/gm, "$1 ");
+
+export function sentencePieces(text) {
+  const found = [];
+  for (const part of SENTENCES.segment(soften(text))) {
+    const end = part.index + part.segment.trimEnd().length;
+    const start = part.index + (part.segment.length - part.segment.trimStart().length);
+    if (end <= start) continue;
+    const last = found.at(-1);
+    if (last && ABBREVIATED.test(text.slice(last[0], last[1])) && !text.slice(last[1], start).includes("\n")) last[1] = end;
+    else found.push([start, end]);
+  }
+  return found.map((place) => withoutMarks(text, place)).filter(([start, end]) => end > start);
+}
+
+// A list's bullet, a heading's signs and a table's outer lines belong to no sentence.
+function withoutMarks(text, [start, end]) {
+  const piece = text.slice(start, end);
+  const before = piece.match(/^(?:#{1,6}\s+|>\s+|[-*+]\s+|\d{1,3}[.)]\s+(?=\S)|\|\s*)+/)?.[0].length ?? 0;
+  const after = piece.slice(before).match(/\s*\|$/)?.[0].length ?? 0;
+  return [start + before, end - after];
 }
 
 function neighbour(pieces, at, direction) {
@@ -125,4 +146,110 @@ export function findAll(text, words) {
     if (found.length === MOST_HITS) break;
   }
   return found;
+}
+
+// A border inside a word moves to the word's end, so that nobody chooses half of one.
+export function snapToWords(text, [start, end]) {
+  const edge = (at) => {
+    const [from, to] = windowAround(text, at);
+    const part = WORDS.segment(text.slice(from, to)).containing(at - from);
+    if (!part?.isWordLike || part.index === at - from) return null;
+    return [from + part.index, from + part.index + part.segment.length];
+  };
+  let [first, last] = [edge(start)?.[0] ?? start, edge(end)?.[1] ?? end];
+  while (first < last && /\s/.test(text[first])) first += 1;
+  while (last > first && /\s/.test(text[last - 1])) last -= 1;
+  return [first, last];
+}
+
+// Suggestions: the texts that share most words with a claim, rare words counting most. Long words are
+// compared by their beginning, which needs no dictionary of any language.
+
+const TOKEN = /[\p{L}\p{M}]+|\p{N}+(?:[.,:]\p{N}+)*/gu;
+const STEM = 5;
+
+function stem(word) {
+  return word.length > STEM && !/\p{N}/u.test(word) ? word.slice(0, STEM) : word;
+}
+
+export function wordsOf(text) {
+  const found = [];
+  for (const hit of text.matchAll(TOKEN)) {
+    const word = hit[0].toLowerCase();
+    if (UNSPACED.test(word) && word.length > 2) {
+      for (let i = 0; i < word.length - 1; i++) found.push(word.slice(i, i + 2));
+    } else found.push(stem(word));
+  }
+  return found;
+}
+
+// Texts that suggestions are taken from, read once: claims of one answer share them.
+export class WordIndex {
+  constructor(texts) {
+    this.texts = texts.map((text) => new Set(wordsOf(text)));
+    this.holding = new Map();
+    for (const words of this.texts) {
+      for (const word of words) this.holding.set(word, (this.holding.get(word) ?? 0) + 1);
+    }
+  }
+
+  weigh(word) {
+    return Math.log(1 + this.texts.length / (this.holding.get(word) ?? this.texts.length));
+  }
+
+  // The numbers of the texts closest to a claim, the closest first; of equals, the earlier.
+  findClosest(claim, { most = 3, allowed = () => true, prefer = () => false } = {}) {
+    const asked = [...new Set(wordsOf(claim))];
+    const scored = [];
+    for (const [n, words] of this.texts.entries()) {
+      if (!allowed(n)) continue;
+      const shared = asked.filter((word) => words.has(word)).reduce((sum, word) => sum + this.weigh(word), 0);
+      // Of two texts that share as much, the shorter one says it more plainly.
+      if (shared > 0) scored.push([(shared * (prefer(n) ? 1.05 : 1)) / (1 + 0.06 * Math.log(1 + words.size)), n]);
+    }
+    return scored.sort((one, other) => other[0] - one[0] || one[1] - other[1]).slice(0, most).map(([, n]) => n);
+  }
+}
+
+// Parts of a claim that a span may cover: the longest runs of words that both have, else its clauses.
+export function findCoveredParts(claim, span, most = 3) {
+  const held = new Set(wordsOf(span));
+  const words = Array.from(claim.matchAll(TOKEN), (hit) => ({
+    start: hit.index,
+    end: hit.index + hit[0].length,
+    light: hit[0].length < 5 && !/\p{N}/u.test(hit[0]),
+    hit: wordsOf(hit[0]).every((word) => held.has(word)),
+  }));
+  const runs = listRuns(words);
+  const clauses = Array.from(claim.matchAll(/[^,;:]+?(?=\s+(?:and|or|but|because|which|while|und|oder|aber|et|ou|y|e)\s|[,;:]|\s*[.!?]?$)/g));
+  const places = [
+    ...runs.sort((one, other) => other.hits - one.hits).map((run) => [run.start, run.end]),
+    ...clauses.map((hit) => trimmed(claim, hit.index, hit.index + hit[0].length)),
+  ];
+  const whole = claim.replace(/[\s.!?]+$/, "").trim().length;
+  const parts = places.filter(([start, end]) => end - start < whole && /[\p{L}\p{N}]/u.test(claim.slice(start, end)));
+  return parts.filter(([a, b], n) => parts.findIndex(([c, d]) => a === c && b === d) === n).slice(0, most);
+}
+
+function trimmed(text, start, end) {
+  while (start < end && !/[\p{L}\p{N}]/u.test(text[start])) start += 1;
+  while (end > start && /\s/.test(text[end - 1])) end -= 1;
+  return [start, end];
+}
+
+function listRuns(words) {
+  const runs = [];
+  let run = null;
+  for (const word of words) {
+    if (word.hit || (run && word.light)) {
+      run ??= { start: word.start, end: word.end, hits: 0 };
+      if (word.hit) run.end = word.end;
+      run.hits += word.hit && !word.light ? 1 : 0;
+    } else {
+      if (run?.hits) runs.push(run);
+      run = null;
+    }
+  }
+  if (run?.hits) runs.push(run);
+  return runs;
 }

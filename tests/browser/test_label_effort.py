@@ -1,0 +1,151 @@
+"""What a label costs on the desk: keys and clicks as the browser counts them, over 25 demo claims.
+
+Effort must not steer labels, so each verdict costs about as much as any other.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from browser.desk import log_in, wait_ready, wait_saved
+from browser.tabs import LendTab
+from claimwise.accounts.queries import create_account
+from claimwise.demo import list_demo_files
+from claimwise.labelling.guide import read_guide
+from claimwise.labelling.queue import NewTask, Stratum, add_guide, create_round, list_labels_of
+from claimwise.labelling.values import Round
+from claimwise.store import Store, open_store
+from support.app_server import PASSWORD, run_app, utc_now
+from support.copies import StoreCopies, add_demo
+
+RUN = "candidate"
+WANTED = {"supported": 15, "contradicted": 4, "overreach": 3, "unlinked": 2, "stale": 1}
+KEYS = {"supported": "1", "unlinked": "2", "overreach": "3", "contradicted": "4", "stale": "5"}
+
+
+def choose_labels() -> dict[str, dict[str, Any]]:
+    """Return what a person said of 25 claims of the demo, by the claim's text."""
+    path = next(one for one in list_demo_files() if one.stem == "labels")
+    found: dict[str, dict[str, Any]] = {}
+    left = dict(WANTED)
+    for one in map(json.loads, path.read_text("utf-8").splitlines()):
+        theirs = one["run_id"] == RUN and one["labeler"] == "ana"
+        usable = one["verdict"] == "unlinked" or "source_id" in one
+        if theirs and usable and left[one["verdict"]] > 0 and one["claim_text"] not in found:
+            left[one["verdict"]] -= 1
+            found[one["claim_text"]] = one
+    assert not any(left.values())
+    return found
+
+
+def draw(store: Store, wanted: dict[str, dict[str, Any]]) -> str:
+    """Make a round of these claims for eve; return its id."""
+    create_account(store, "eve", "labeler", PASSWORD, utc_now())
+    guide = read_guide("grounded")
+    add_guide(store, guide.version, guide.text, utc_now())
+    claims = store.query(
+        "select claim_text, item_id, claim_id from claims where run_id = :run_id", {"run_id": RUN}
+    )
+    ids = {text: (item_id, claim_id) for text, item_id, claim_id in claims}
+    tasks = [NewTask(n, *ids[text], "all", 1.0, 1) for n, text in enumerate(wanted)]
+    new = Round(
+        round_id="effort", run_id=RUN, judgement="grounded", title="Effort", overlap=0.0,
+        overlap_labels=1, guide_version=guide.version, strata_by=None, seed=0, created_by="ada",
+        created_at=utc_now(),
+    )  # fmt: skip
+    create_round(store, new, [Stratum("all", len(tasks), len(tasks))], tasks, utc_now())
+    return new.round_id
+
+
+def label(page: Page, said: dict[str, Any], *, by_mouse: bool) -> int:
+    """Give the verdict that a person gave, with their text; return how many keys and clicks."""
+    verdict = said["verdict"]
+    page.evaluate("window.effort = 0")
+    if by_mouse:
+        page.locator(f"[data-verdict={verdict}]").click()
+    else:
+        page.keyboard.press(KEYS[verdict])
+    if verdict == "unlinked":
+        save = page.locator("#step-save")
+        save.click() if by_mouse else page.keyboard.press("Enter")
+    else:
+        take(page, said["supporting_span"], by_mouse=by_mouse)
+    if verdict == "overreach":
+        offer = page.locator(".offer").first
+        offer.click() if by_mouse else page.keyboard.press("q")
+    wait_saved(page)
+    return int(page.evaluate("window.effort"))
+
+
+def take(page: Page, span: str, *, by_mouse: bool) -> None:
+    """Take the text offered that is or holds a span; where none does, click on it in its source."""
+    offers = page.locator(".offer-text").all_inner_texts()
+    right = next((n for n, text in enumerate(offers) if text in span or span in text), None)
+    if right is None:
+        find(page, span)
+    elif by_mouse:
+        page.locator(".offer").nth(right).click()
+    else:
+        page.keyboard.press("qwe"[right])
+
+
+def find(page: Page, span: str) -> None:
+    words = span[:40]
+    if words not in page.locator("#source-text").inner_text():
+        titles = page.locator(".tab")
+        for n in range(titles.count()):
+            titles.nth(n).click()
+            if words in page.locator("#source-text").inner_text():
+                break
+    page.locator("#source-text .md-p", has_text=words).get_by_text(words).first.click()
+
+
+def test_each_verdict_costs_two_keys_or_clicks_and_none_much_more(
+    store_copies: StoreCopies, lend_tab: LendTab, tmp_path: Path
+) -> None:
+    wanted = choose_labels()
+    place = store_copies.copy("sqlite", add_demo)
+    with open_store(place) as store:
+        round_id = draw(store, wanted)
+    costs: dict[tuple[str, bool], list[int]] = {}
+    with run_app(place, tmp_path) as app:
+        page = lend_tab().page
+        log_in(page.context, app, "eve")
+        page.goto(f"{app.url}/label/{round_id}")
+        wait_ready(page)
+        page.evaluate(
+            "for (const kind of ['keydown', 'click']) addEventListener(kind, (event) => "
+            "{ if (event.isTrusted && (kind === 'keydown' || event.detail)) window.effort += 1; }, "
+            "true)"
+        )
+        for number in range(len(wanted)):
+            said = wanted[page.locator("#claim-text").inner_text()]
+            by_mouse = number % 2 == 1
+            cost = label(page, said, by_mouse=by_mouse)
+            costs.setdefault((said["verdict"], by_mouse), []).append(cost)
+        expect(page.locator("#finished h2")).to_have_text("You're done: 25 of 25")
+        with app.open() as store:
+            assert store.audit() == []
+            given = {
+                one.claim_text: one.label for one in list_labels_of(store, round_id, "eve", 50)
+            }
+            offered = store.query("select count(*) from annotation_saves where suggestion > 0")
+    assert {text: one.verdict for text, one in given.items()} == {
+        text: one["verdict"] for text, one in wanted.items()
+    }
+    for text, one in given.items():
+        theirs, mine = wanted[text].get("supporting_span"), one.supporting_span
+        assert theirs == mine or theirs in mine or mine in theirs, text
+    assert offered[0][0] >= 20, "suggestions mostly hold what people chose"
+    for by_mouse in (False, True):
+        assert median(costs["supported", by_mouse]) <= 2
+    middle = {
+        verdict: median(costs.get((verdict, False), []) + costs.get((verdict, True), []))
+        for verdict in WANTED
+    }
+    assert max(middle.values()) - min(middle.values()) <= 1, middle
