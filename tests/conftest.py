@@ -84,7 +84,7 @@ def _get_coverage(config: pytest.Config) -> Coverage | None:
     return None if controller is None else controller.cov
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Choose the tests by which coverage is measured: tracing makes a test half as long again.
 
     Left out are those whose lines others run too: all variants of a test but the first (in
@@ -102,11 +102,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             or is_hypothesis_test(getattr(item, "obj", None))
         )
         seen.add(key)
-    if _get_coverage(config) is not None:
-        # A module that is imported while nothing is measured would lose its first lines.
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Measure coverage of what modules do when they are imported: once, and of nothing else.
+
+    Collecting tests imports them again in every worker, and much that is not ours.
+    """
+    coverage = _get_coverage(session.config)
+    if coverage is None:
+        return (yield)
+    if not hasattr(session.config, "workerinput"):
         for module in walk_packages(claimwise.__path__, "claimwise."):
             if not module.name.startswith("claimwise.scorers."):  # they need the tools they serve
                 import_module(module.name)
+    coverage.stop()
+    try:
+        return (yield)
+    finally:
+        coverage.start()
 
 
 @contextmanager
