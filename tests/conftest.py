@@ -18,6 +18,7 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from pkgutil import walk_packages
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -27,7 +28,6 @@ from claimwise.accounts import queries
 from claimwise.cli.main import run
 from claimwise.demo import write_demo
 from claimwise.store import Store, open_store
-from coverage import Coverage
 from support.copies import EmptyStores, Fill, StoreCopies, add_demo, add_nothing
 from support.watchdog import make_run_folder, make_worker_folder, watch
 
@@ -78,10 +78,23 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTEST_DEBUG_TEMPROOT", None)  # pytest's own folders go there too
 
 
-def _get_coverage(config: pytest.Config) -> Coverage | None:
+def _get_coverage(config: pytest.Config) -> Any:
     """Return what measures coverage; None where it is not measured."""
     controller = getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
     return None if controller is None else controller.cov
+
+
+def _leave_out_same_sql(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out variants of a test on PostgreSQL that run no statement but those of the first."""
+    seen: set[str] = set()
+    out = []
+    for item in items:
+        name, _, variant = item.nodeid.partition("[")
+        if ENGINES[1] in variant and item.get_closest_marker("same_sql"):
+            out += [item] if name in seen else []
+            seen.add(name)
+    items[:] = [item for item in items if item not in out]
+    config.hook.pytest_deselected(items=out)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -91,6 +104,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tests/store the first on each engine), properties, which run the same lines for every example,
     the browser, which asks for what tests/app asks for, commands of docs and older versions.
     """
+    _leave_out_same_sql(config, items)
     seen: set[tuple[str, str | None]] = set()
     for item in items:
         name, _, variant = item.nodeid.partition("[")
@@ -102,11 +116,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             or is_hypothesis_test(getattr(item, "obj", None))
         )
         seen.add(key)
-    if _get_coverage(config) is not None:
-        # A module that is imported while nothing is measured would lose its first lines.
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Measure coverage of what modules do when they are imported: once, and of nothing else.
+
+    Collecting tests imports them again in every worker, and much that is not ours.
+    """
+    coverage = _get_coverage(session.config)
+    if coverage is None:
+        return (yield)
+    if not hasattr(session.config, "workerinput"):
         for module in walk_packages(claimwise.__path__, "claimwise."):
             if not module.name.startswith("claimwise.scorers."):  # they need the tools they serve
                 import_module(module.name)
+    coverage.stop()
+    try:
+        return (yield)
+    finally:
+        coverage.start()
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import pytest
 
+from browser.conftest import CHROMIUM
 from support.processes import find_descendants, is_running
 from support.waiting import DEADLINE, wait_until
 from support.watchdog import find_processes, make_run_folder, watch
@@ -140,7 +141,7 @@ def test_nothing_outlives_a_run(
 ) -> None:
     run = start(command)
     programs = {Path(f"/proc/{pid}/exe").readlink().name for pid in run.pids if is_running(pid)}
-    assert programs >= {"postgres", "chromium", "node", Path(sys.executable).resolve().name}
+    assert programs >= {"postgres", CHROMIUM.name, "node", Path(sys.executable).resolve().name}
     end(run)
     run.process.wait(DEADLINE)
     wait_until(lambda: not run.list_remains(), f"these are gone: {run.list_remains()}")

@@ -42,7 +42,7 @@ def type_into_shell(place: str, sql: str, run_id: str) -> list[list[str]]:
     if place.startswith("postgresql"):
         url, _, schema = place.partition("?schema=")
         # psql puts a variable's text in the place of its name, quotes and all.
-        script = f"\\set run_id '''{run_id}'''\nset search_path to {schema};\n{sql}"
+        script = f"\\set run_id '''{run_id}'''\nset search_path to {schema or 'public'};\n{sql}"
         command = ["psql", url, "-X", "-q", "-A", "-t", "-F", "|"]
     else:
         script = f".parameter set :run_id \"'{run_id}'\"\n.mode list\n{sql}"

@@ -11,8 +11,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pandas
-import polars
 import pytest
 
 import claimwise
@@ -182,6 +180,9 @@ def claims_store(tmp_path: Path) -> str:
 
 
 def test_frame_is_a_table_to_pandas_and_polars(claims_store: str) -> None:
+    import pandas
+    import polars
+
     frame = claims_frame(claims_store, "r")
     for made in (frame.to_pandas(), pandas.DataFrame(frame)):
         assert list(made["verdict"]) == ["contradicted", "unlinked", "supported"]

@@ -144,6 +144,7 @@ def test_file_that_can_not_be_written_is_told_in_one_line(tmp_path: Path) -> Non
 _LIMITED = """
 import resource, sys
 from claimwise.cli.main import run
+sys.dont_write_bytecode = True  # it would be cut short, and everybody else read it
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
 sys.exit(run(["init", sys.argv[1]]))
 """

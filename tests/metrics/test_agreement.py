@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
 
 from claimwise.agreement.coefficients import (
     NEVER_GIVEN,
@@ -144,6 +143,8 @@ def test_figures_do_not_depend_on_the_order_of_units_and_raters(table: Table, ra
 
 @given(full_tables)
 def test_fleiss_and_cohen_are_those_of_statsmodels(table: Table) -> None:
+    from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
+
     ratings = rate(table)
     counts, _ = aggregate_raters(np.array(table), n_cat=CATEGORIES)
     if np.count_nonzero(counts.sum(axis=0)) > 1:

@@ -258,6 +258,7 @@ def test_labels_that_may_decide(store: Store, labels: str, expected: tuple[int, 
 
 
 @pytest.mark.each_engine
+@pytest.mark.same_sql
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -4,12 +4,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
+import scipy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
 from claimwise.metrics import bootstrap, intervals
 from claimwise.metrics.histogram import Histogram
@@ -76,6 +74,8 @@ def test_rates_are_pooled_and_mean_of_items() -> None:
 
 
 def test_variance_is_that_of_a_regression_with_clustered_errors() -> None:
+    import statsmodels.api as sm
+
     item = np.repeat(np.arange(len(SIZES)), SIZES)
     place = np.arange(len(item)) - np.repeat(np.cumsum(SIZES) - SIZES, SIZES)
     claims = (place < HITS[item]).astype(float)
@@ -87,7 +87,7 @@ def test_variance_is_that_of_a_regression_with_clustered_errors() -> None:
 
 
 def test_variance_of_item_rates_is_the_squared_standard_error_of_their_mean() -> None:
-    assert variance(RICH.per_item_rates()) == pytest.approx(stats.sem(HITS / SIZES) ** 2)
+    assert variance(RICH.per_item_rates()) == pytest.approx(scipy.stats.sem(HITS / SIZES) ** 2)
 
 
 @pytest.mark.parametrize("h", [EMPTY, Histogram.from_pairs([(1, 4, 1)])])
@@ -172,13 +172,15 @@ def test_few_items_that_carry_the_spread_leave_few_degrees_of_freedom() -> None:
 
 def z_for_t(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give every interval infinite degrees of freedom, so that binomial references apply."""
-    monkeypatch.setattr(intervals, "_student", lambda h, level: float(stats.norm.ppf(level)))
+    monkeypatch.setattr(intervals, "_student", lambda h, level: float(scipy.stats.norm.ppf(level)))
 
 
 @pytest.mark.parametrize(("hits", "items"), [(12, 40), (150, 400), (395, 400)])
 def test_single_unit_items_give_the_binomial_intervals(
     monkeypatch: pytest.MonkeyPatch, hits: int, items: int
 ) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     z_for_t(monkeypatch)
     h = Histogram.from_pairs([(1, 1, hits), (0, 1, items - hits)])
     size = effective_size(h)
@@ -192,18 +194,22 @@ def test_single_unit_items_give_the_binomial_intervals(
 def test_evenly_spread_hits_give_scipy_binomial_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     z_for_t(monkeypatch)
     h = Histogram.from_pairs([(1, 4, 25)])  # design effect 0, held at 1: as if independent
-    test = stats.binomtest(25, 100)
+    test = scipy.stats.binomtest(25, 100)
     assert bounds("wilson", h) == pytest.approx(test.proportion_ci(method="wilson"))
     assert bounds("korn-graubard", h) == pytest.approx(test.proportion_ci(method="exact"))
-    upper = stats.binomtest(25, 100, alternative="less").proportion_ci(method="exact").high
-    lower = stats.binomtest(25, 100, alternative="greater").proportion_ci(method="exact").low
+    upper = scipy.stats.binomtest(25, 100, alternative="less").proportion_ci(method="exact").high
+    lower = scipy.stats.binomtest(25, 100, alternative="greater").proportion_ci(method="exact").low
     assert korn_graubard_bound(h, 0.95, "upper") == pytest.approx(upper)
     assert korn_graubard_bound(h, 0.95, "lower") == pytest.approx(lower)
 
 
 def test_wilson_uses_student_quantiles_of_the_items() -> None:
     found = wilson_interval(RICH)
-    centre, spread, t = rate(RICH), variance(RICH), stats.t.ppf(0.975, degrees_of_freedom(RICH))
+    centre, spread, t = (
+        rate(RICH),
+        variance(RICH),
+        scipy.stats.t.ppf(0.975, degrees_of_freedom(RICH)),
+    )
     assert found is not None
     assert centre is not None
     assert spread is not None
@@ -214,12 +220,14 @@ def test_wilson_uses_student_quantiles_of_the_items() -> None:
 
 
 def test_logit_interval_is_that_of_a_logistic_regression_with_clustered_errors() -> None:
+    import statsmodels.api as sm
+
     outcome = np.column_stack((HITS, SIZES - HITS))
     fit = sm.GLM(outcome, np.ones(len(HITS)), family=sm.families.Binomial()).fit(
         cov_type="cluster", cov_kwds={"groups": np.arange(len(HITS)), "use_correction": False}
     )
     error = fit.bse[0] * math.sqrt(80 / 79)
-    odds = fit.params[0] + stats.t.ppf([0.025, 0.975], degrees_of_freedom(RICH)) * error
+    odds = fit.params[0] + scipy.stats.t.ppf([0.025, 0.975], degrees_of_freedom(RICH)) * error
     assert bounds("logit-t", RICH) == pytest.approx(1 / (1 + np.exp(-odds)), rel=1e-5)
 
 
@@ -228,9 +236,13 @@ def test_korn_graubard_shrinks_the_size_by_squared_quantiles() -> None:
     assert p is not None
     sides: list[tuple[float, Literal["lower", "upper"]]] = [(0.95, "upper"), (0.9, "lower")]
     for level, side in sides:
-        n = size * (stats.norm.ppf(level) / stats.t.ppf(level, degrees_of_freedom(RICH))) ** 2
+        n = (
+            size
+            * (scipy.stats.norm.ppf(level) / scipy.stats.t.ppf(level, degrees_of_freedom(RICH)))
+            ** 2
+        )
         shape = (p * n + 1, n - p * n) if side == "upper" else (p * n, n - p * n + 1)
-        expected = stats.beta.ppf(level if side == "upper" else 1 - level, *shape)
+        expected = scipy.stats.beta.ppf(level if side == "upper" else 1 - level, *shape)
         assert korn_graubard_bound(RICH, level, side) == pytest.approx(expected)
     found = korn_graubard_interval(RICH, 0.9)
     assert found is not None
@@ -249,7 +261,7 @@ def test_bootstrap_agrees_with_scipy_on_the_items(
     data = (hits / sizes, np.ones(items)) if macro else (hits, sizes)
     h = h.per_item_rates() if macro else h
     found = bootstrap_interval(h, kind=kind, resamples=20_000, seed=1)
-    reference = stats.bootstrap(
+    reference = scipy.stats.bootstrap(
         data,
         lambda y, m, axis: y.sum(axis=axis) / m.sum(axis=axis),
         paired=True,
@@ -275,7 +287,7 @@ def test_chunks_do_not_change_the_draws(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_bca_takes_the_same_quantiles_of_the_same_resamples_as_scipy() -> None:
     hits, sizes = clustered(12, 0.2, 0.3, 4, seed=3)
-    reference = stats.bootstrap(
+    reference = scipy.stats.bootstrap(
         (hits, sizes),
         lambda y, m, axis: y.sum(axis=axis) / m.sum(axis=axis),
         paired=True,
@@ -425,6 +437,8 @@ def test_a_bootstrap_needs_resamples() -> None:
 def test_default_covers_where_plain_intervals_fail(
     items: int, p: float, icc: float, claims: float
 ) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     covered = naive = 0
     for seed in range(500):
         hits, sizes = clustered(items, p, icc, claims, seed=seed)
@@ -493,7 +507,7 @@ def test_runs_on_different_items_have_twice_the_degrees_of_freedom() -> None:
     unpaired, paired = detectable_difference(h), detectable_difference(h, paired_correlation=0)
     assert unpaired is not None
     assert paired is not None
-    reach = {df: stats.t.ppf(0.975, df) + stats.t.ppf(0.8, df) for df in (5, 10)}
+    reach = {df: scipy.stats.t.ppf(0.975, df) + scipy.stats.t.ppf(0.8, df) for df in (5, 10)}
     assert paired / unpaired == pytest.approx(reach[5] / reach[10])
 
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from claimwise.metrics.paired import compare_items, correlate_runs, split_change
 
@@ -28,12 +28,12 @@ def test_one_claim_an_item_is_the_paired_t_test() -> None:
     new = np.where(generator.random(80) < 0.3, generator.binomial(1, 0.5, 80), base)
     ones = np.ones(80)
     found = compare_items(base, ones, new, ones)
-    expected = stats.ttest_rel(new, base).confidence_interval(0.95)
+    expected = scipy.stats.ttest_rel(new, base).confidence_interval(0.95)
     assert found is not None
     assert found.interval(0.95) == pytest.approx((expected.low, expected.high))
     assert found.error == found.measured
     assert found.bound(0.95, upper=True) == pytest.approx(
-        stats.ttest_rel(new, base).confidence_interval(0.90).high
+        scipy.stats.ttest_rel(new, base).confidence_interval(0.90).high
     )
 
 

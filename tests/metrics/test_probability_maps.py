@@ -7,9 +7,10 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import optimize, special
+from scipy import special
 
 from claimwise.calibration.maps import (
     Scored,
@@ -58,7 +59,7 @@ def test_platt_is_the_curve_with_the_smallest_loss() -> None:
         share = np.clip(special.expit(curve[0] * odds + curve[1]), 1e-12, 1 - 1e-12)
         return float(-(targets * np.log(share) + (1 - targets) * np.log(1 - share)).sum())
 
-    other = optimize.minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-7})
+    other = scipy.optimize.minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-7})
     assert (found.slope, found.offset) == pytest.approx(tuple(other.x), abs=1e-4)
 
 

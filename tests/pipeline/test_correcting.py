@@ -22,7 +22,7 @@ from small_data import SOURCE, answer, item, label, load, run, source
 
 START = datetime(2026, 11, 15, 12)  # noqa: DTZ001 - stores keep times in UTC without a zone
 CLAIMS = 120
-SAMPLES = 200
+SAMPLES = 100
 # What is supported, and what two instruments say. They err on different claims.
 TRUE = [n % 4 > 0 for n in range(CLAIMS)]
 SAID = {

@@ -200,6 +200,7 @@ def test_annotation_becomes_a_label(filled: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.each_engine
+@pytest.mark.same_sql
 @pytest.mark.parametrize(
     ("by", "name"),
     [

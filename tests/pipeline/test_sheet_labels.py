@@ -129,6 +129,7 @@ def test_what_columns_and_words_do_not_say_is_asked_for(filled: Store, tmp_path:
 
 
 @pytest.mark.each_engine
+@pytest.mark.same_sql
 @pytest.mark.parametrize("form", ["semicolon", "excel", "json", "jsonl", "parquet"])
 def test_every_kind_of_file_is_read(filled: Store, tmp_path: Path, form: str) -> None:
     rows = [{"claim": CLAIMS[n], "item": "q1", "label": "Unlinked", "who": "ana", "note": None}

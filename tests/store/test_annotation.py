@@ -363,6 +363,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.same_sql
 @pytest.mark.parametrize("case", REFUSED)
 def test_choice_that_breaks_a_rule_is_refused_and_nothing_changes(filled: Store, case: str) -> None:
     choice, message = REFUSED[case]
@@ -374,6 +375,7 @@ def test_choice_that_breaks_a_rule_is_refused_and_nothing_changes(filled: Store,
     assert take(filled).task_id == task.task_id
 
 
+@pytest.mark.same_sql
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
@@ -391,6 +393,7 @@ def test_rules_of_action_claims(filled: Store, choice: Choice, message: str) -> 
         save_label(filled, task.task_id, "ana", choice, NOW)
 
 
+@pytest.mark.same_sql
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0])
 def test_impossible_seconds_are_left_out(filled: Store, seconds: float) -> None:
     draw(filled)
@@ -480,6 +483,7 @@ def test_skipped_task_goes_to_others_and_never_comes_back(filled: Store) -> None
     assert read_progress(filled, made.round_id, NOW).skipped == 0
 
 
+@pytest.mark.same_sql
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 501, "a\x00"])
 def test_skip_needs_a_reason(filled: Store, reason: str) -> None:
     draw(filled)

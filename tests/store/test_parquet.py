@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -139,15 +140,26 @@ ODD = {
 }
 
 
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two stores: a run of its own in each, and the second exported as well."""
+    folder = tmp_path_factory.mktemp("two")
+    for run_id in ("own", "wrong"):
+        with open_store(folder / f"{run_id}.db", create=True) as store:
+            load(store, make(Run, run_id=run_id))
+            if run_id == "wrong":
+                export_store(store, folder / run_id, "parquet")
+    return folder
+
+
 @pytest.mark.parametrize(("name", "other"), ODD.values(), ids=ODD)
 def test_parquet_store_is_the_folder_that_its_path_names(
-    name: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, other: str, two_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for run_id, folder in (("own", name), ("wrong", other)):
-        with open_store(tmp_path / f"{run_id}.db", create=True) as store:
-            load(store, make(Run, run_id=run_id))
-            export_store(store, Path(folder), "parquet")
+    with open_store(two_runs / "own.db") as store:
+        export_store(store, Path(name), "parquet")
+    shutil.copytree(two_runs / "wrong", other)
     with open_store(Path(name)) as store:
         assert store.query("select run_id from runs") == [("own",)]
         assert store.describe("select * from runs") == list(Run.__struct_fields__)

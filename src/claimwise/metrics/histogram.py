@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Histogram:
     """How many items have each (numerator, denominator) pair, sorted by that pair.
 
@@ -84,17 +85,17 @@ class Histogram:
             trials=float(units @ counts),
         )
 
-    @property
+    @cached_property
     def items(self) -> int:
         """Number of items with at least one unit."""
         return int(self.clusters.sum())
 
-    @property
+    @cached_property
     def units(self) -> float:
         """Sum of the denominators."""
         return float(self.denominator @ self.clusters)
 
-    @property
+    @cached_property
     def hits(self) -> float:
         """Sum of the numerators."""
         return float(self.numerator @ self.clusters)

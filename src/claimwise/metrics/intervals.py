@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, Protocol
 
 import numpy as np
@@ -30,6 +31,8 @@ FEW_INFORMATIVE: Final = 10
 """Below this many items with a hit (or with a miss) the design effect is partly assumed."""
 
 FEW_ITEMS: Final = 30
+
+_once_each = lru_cache(maxsize=4)  # all figures of a histogram are made before those of the next
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +57,7 @@ def rate(h: Histogram) -> float | None:
     return h.hits / h.units if h.items else None
 
 
+@_once_each
 def variance(h: Histogram) -> float | None:
     """Estimate the sampling variance of the rate, items being the independent pieces.
 
@@ -111,6 +115,7 @@ def planning_weight(h: Histogram) -> float:
     return max(0.0, 1 - informative / FEW_INFORMATIVE)
 
 
+@_once_each
 def effective_size(h: Histogram) -> float:
     """Return the number of independent units that the items are worth.
 
@@ -136,6 +141,7 @@ def effective_size(h: Histogram) -> float:
     return h.trials / max(1.0, measured, weight * planned + (1 - weight) * measured)
 
 
+@_once_each
 def degrees_of_freedom(h: Histogram) -> float:
     """Return the degrees of freedom of the measured spread, for Student's t.
 
