@@ -1,6 +1,6 @@
 """One metric with intervals over 100,000,000 labels in Parquet files, out of core.
 
-Rival: the spec's faithfulness query over the same files in DuckDB, with the same limit of memory: no
+Rival: the spec's faithfulness query over the same files in DuckDB, with the same memory limit: no
 intervals, no deciding label, no unscored claims. Ours is in a process of its own, whose peak memory
 is measured. Asked: less than 60 s and 2 GB for 100,000,000 labels.
 """
