@@ -19,7 +19,7 @@ import msgspec
 
 from claimwise.errors import InputError, Problem, StoreError
 from claimwise.store.breaches import count_breaches, list_breaches
-from claimwise.store.bulk import add_at_once
+from claimwise.store.bulk import LARGE, add_at_once
 from claimwise.store.checks import Violation, audit_store, find_latest_time, find_violations
 from claimwise.store.engine import NO_PARAMS, Engine, Record
 from claimwise.store.files import SqlFolder
@@ -205,6 +205,8 @@ def _stage_rows(
             _flush(engine, stage)
     for stage in stages.values():
         _flush(engine, stage)
+        if stage.read >= LARGE:
+            engine.analyze_stage(stage.name)
     return stages
 
 

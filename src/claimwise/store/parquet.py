@@ -156,6 +156,9 @@ class ParquetEngine:
         """Refuse: Parquet files are written by export alone."""
         self._refuse()
 
+    def analyze_stage(self, name: str) -> None:
+        """Do nothing: there are none."""
+
     def drop_stages(self) -> None:
         """Do nothing: there are none."""
 
