@@ -55,7 +55,7 @@ def test_inserts_of_the_spec_work_as_typed(new_place: str) -> None:
         assert times == [("2026-02-01 09:00:00",), ("2026-02-01 10:00:00",)]
         [(answer,)] = store.query("select answer_text from answers where item_id = 'q1'")
         assert answer.splitlines()[:2] == ["It is 139 m tall.", "It opened in 1998."]
-        ids = dict(store.query("select claim_text, claim_id from claims"))
+        ids: dict[str, str] = dict(store.query("select claim_text, claim_id from claims"))
         if store.engine_name == "postgresql":
             assert ids == {text: make_claim_id("q1", text) for text in ids}
 

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -24,11 +24,15 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _SECRET = re.compile(r"key|token|secret|password|authorization|bearer", re.IGNORECASE)
 
 
+Memory = Annotated[str, msgspec.Meta(pattern="^[1-9][0-9]* ?(MB|GB)$")]
+
+
 class StoreSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the rows are kept."""
 
     path: str | None = None
     url: str | None = None
+    memory: Memory | None = None  # for a folder of Parquet files; what does not fit goes to disk
 
 
 class MetricsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ import pytest
 
 from claimwise.cli.main import run as run_command
 from claimwise.disk.duckdb_files import connect_duckdb
-from claimwise.store import Store, open_store
+from claimwise.store import Store, bulk, open_store
 from claimwise.transfer import export_store, import_files
 from small_data import answer, closed_label, item, label, load, run, source
 
@@ -102,3 +102,35 @@ def test_parquet_keeps_decisions_and_old_exports_are_compared(tmp_path: Path) ->
     with open_store(tmp_path / "again.db", create=True) as again:
         import_files(again, [tmp_path / "new"], lenient=True)
         assert again.query(DECIDED) == right, "and what a file says of it is not believed"
+
+
+def test_many_labels_at_once_are_kept_as_one_by_one(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Triggers pause for these; a store that took them one by one holds the same."""
+    batches = [
+        [label("q", TALL, "supported", labeler="verifier:v", labeled_at=DAY.format(5)),
+         label("q", OLD, "unlinked", labeler="verifier:v", labeled_at=DAY.format(5)),
+         closed_label("q", TALL, "true", labeler="verifier:v", labeled_at=DAY.format(5)),
+         closed_label("q", OLD, "false", labeler="ana", labeled_at=DAY.format(5))],
+        [label("q", TALL, "overreach", labeler="ana", labeled_at=DAY.format(1)),
+         label("q", TALL, "stale", labeler="ana", labeled_at=DAY.format(2)),
+         closed_label("q", OLD, "true", labeler="ben", labeled_at=DAY.format(4))],
+        [label("q", OLD, "stale", labeler="verifier:w", labeled_at=DAY.format(1))],
+    ]  # fmt: skip
+    with open_store(tmp_path / "one_by_one.db", create=True) as other:
+        for target in (store, other):
+            load(target, source(), item("q"), run(), answer("q", TALL, OLD))
+        with monkeypatch.context() as large:
+            large.setattr(bulk, "LARGE", 1)
+            for batch in batches:
+                load(store, *batch)
+                assert store.query("select count(*) from bulk_load") == [(0,)]
+                assert set(store.settle().values()) == {0}
+        for batch in batches:
+            for record in batch:
+                load(other, record)
+        indexed = "select claim_id, judgement, verdict, dispute from claim_index order by 1, 2"
+        for sql in (DECIDED, indexed):
+            assert store.query(sql) == other.query(sql)
+    assert store.query(DECIDED) == [(TALL, "ana", "stale"), (OLD, "verifier:v", "unlinked")]

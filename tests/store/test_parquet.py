@@ -190,3 +190,10 @@ def test_exports_of_older_versions_lack_columns_that_are_null(folder: Path) -> N
         assert store.query("select item_id, cluster_id from eval_items") == [("q1", None)]
         assert store.query("select source_id, source_kind from sources") == [("doc", None)]
         assert store.audit() == []
+
+
+def test_parquet_store_keeps_to_its_memory_and_spills_to_disk(folder: Path) -> None:
+    with open_store(f"parquet:{folder}", memory="60MB") as store:
+        assert store.query("select current_setting('memory_limit')") == [("57.2 MiB",)]
+        sql = "select count(distinct md5(cast(range as text))) from range(600000)"
+        assert store.query(sql) == [(600_000,)]

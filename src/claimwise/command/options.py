@@ -171,7 +171,8 @@ def current_project() -> Project:
 def open_project_store(project: Project, store: str | None, *, create: bool = False) -> Store:
     """Open the store that an option names, or the project's."""
     given = store or click.get_current_context().find_root().obj
-    return open_store(given or project.store_place, create=create)
+    memory = project.config.store.memory
+    return open_store(given or project.store_place, create=create, memory=memory)
 
 
 def ask_store(read: Callable[[Store], T], store: str | None) -> tuple[T | None, str | None]:

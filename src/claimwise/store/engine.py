@@ -65,6 +65,9 @@ class Engine(Protocol):
     def create_stage(self, name: str, select: str) -> None:
         """Make a temporary table with the columns of a select."""
 
+    def analyze_stage(self, name: str) -> None:
+        """Prepare a temporary table that many rows were put into for being queried."""
+
     def drop_stages(self) -> None:
         """Drop all temporary tables."""
 

@@ -19,6 +19,7 @@ import msgspec
 
 from claimwise.errors import InputError, Problem, StoreError
 from claimwise.store.breaches import count_breaches, list_breaches
+from claimwise.store.bulk import LARGE, add_at_once
 from claimwise.store.checks import Violation, audit_store, find_latest_time, find_violations
 from claimwise.store.engine import NO_PARAMS, Engine, Record
 from claimwise.store.files import SqlFolder
@@ -204,6 +205,8 @@ def _stage_rows(
             _flush(engine, stage)
     for stage in stages.values():
         _flush(engine, stage)
+        if stage.read >= LARGE:
+            engine.analyze_stage(stage.name)
     return stages
 
 
@@ -282,10 +285,11 @@ def _merge(
         else:
             _refuse(_conflicts(engine, stage, ready), paths)
     columns = ", ".join(stage.columns)
-    added = engine.execute(
+    insert = (
         f"insert into {table} ({columns}) select {columns} from ({ready}) as s where true "
         "on conflict do nothing"
     )
+    added = add_at_once(engine, stage.row_type, stage.read, lambda: engine.execute(insert))
     # A row that is neither new nor stored has no parent or comes twice; a stored one may too.
     if stored or added != stage.read:
         _refuse(_missing(engine, stage), paths)

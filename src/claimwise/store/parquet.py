@@ -1,7 +1,7 @@
 """The engine for scale: DuckDB over a folder of Parquet files, read-only.
 
 ``claimwise export --format parquet FOLDER`` writes such a folder: one file per kind of row, with
-the columns of its table. The same metric files run over it.
+the columns of its table. The same metric files run over it, in bounded memory.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import date, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec.structs import fields
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+DEFAULT_MEMORY: Final = "2GB"
 _PAGE = 10_000
 _SQL_TYPES: Final = {
     str: "varchar", bool: "boolean", int: "bigint", float: "double", date: "date",
@@ -54,10 +56,17 @@ class ParquetEngine:
     name = "duckdb"
     writable = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, memory: str | None = None) -> None:
         self.keeps_decisions = True
-        self._db = connect_duckdb("a Parquet store")
         self._handles = ExitStack()
+        # What does not fit goes to disk, and is gone with the connection.
+        spilled = self._handles.enter_context(TemporaryDirectory(prefix="claimwise-"))
+        self._db = connect_duckdb(
+            "a Parquet store",
+            memory_limit=memory or DEFAULT_MEMORY,
+            temp_directory=spilled,
+            preserve_insertion_order="false",
+        )
         self._paths: dict[str, Path] = {}
         self.place = str(folder)
         try:
@@ -167,6 +176,9 @@ class ParquetEngine:
     def create_stage(self, name: str, select: str) -> None:
         """Refuse: Parquet files are written by export alone."""
         self._refuse()
+
+    def analyze_stage(self, name: str) -> None:
+        """Do nothing: there are none."""
 
     def drop_stages(self) -> None:
         """Do nothing: there are none."""

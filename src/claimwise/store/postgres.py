@@ -26,6 +26,12 @@ T = TypeVar("T")
 _PASSWORD = re.compile(r"(?P<start>\w+://)(?P<user>[^:/@]*):.*@")
 _OWN_SQL = re.compile(r"/\*postgresql\b(.*?)\*/", re.DOTALL)
 _TEXT_COLUMN = re.compile(r"^(    \w+ text)\b", re.MULTILINE)
+# What a run owns, by the tables that hold most of it; every key of theirs begins with the run.
+_PARTED = re.compile(
+    r"(create table (answers|contexts|action_log|claims|citations|labels|closed_book_labels|"
+    r"answer_labels|unscored_claims|label_retractions) \(.*?\n\))[^;]*;",
+    re.DOTALL,
+)
 _PAGE = 10_000
 _CONNECT_SECONDS = 15
 # The server's own defaults make counting a million labels spill to disk, compile for a second what
@@ -55,13 +61,33 @@ def _split_options(query: str) -> list[tuple[str, str]]:
     return parse_qsl(query, keep_blank_values=True)
 
 
-def _split_schema(url: str) -> tuple[str, str | None]:
-    """Take our own ``schema`` option off a URL that is otherwise the driver's business."""
+def _split_own_options(url: str) -> tuple[str, dict[str, str]]:
+    """Take our own options off a URL that is otherwise the driver's business."""
     address, mark, query = url.partition("?")
     options = _split_options(query)
-    schema = dict(options).get("schema")
-    rest = urlencode([option for option in options if option[0] != "schema"])
-    return address + (mark + rest if rest else ""), schema
+    own = {name: value for name, value in options if name in ("schema", "partitions")}
+    rest = urlencode([option for option in options if option[0] not in own])
+    return address + (mark + rest if rest else ""), own
+
+
+def _read_partitions(value: str | None) -> int:
+    if value is not None and not re.fullmatch(r"[1-9][0-9]{0,3}", value):
+        raise StoreError(f"partitions={value}: expected a whole number from 1 to 9999")
+    return int(value or 1)
+
+
+def _part_tables(sql: str, partitions: int) -> str:
+    """Divide the tables that a script makes by run, into so many parts."""
+
+    def divide(found: re.Match[str]) -> str:
+        parts = "".join(
+            f"\ncreate table {found[2]}_part_{n} partition of {found[2]} "
+            f"for values with (modulus {partitions}, remainder {n});"
+            for n in range(partitions)
+        )
+        return f"{found[1]} partition by hash (run_id);{parts}"
+
+    return _PARTED.sub(divide, sql) if partitions > 1 else sql
 
 
 def _read_number(text: str) -> int | float:
@@ -69,7 +95,10 @@ def _read_number(text: str) -> int | float:
 
 
 class PostgresEngine:
-    """One PostgreSQL connection. ``?schema=NAME`` in the URL keeps several stores apart."""
+    """One PostgreSQL connection. ``?schema=NAME`` in the URL keeps several stores apart.
+
+    ``?partitions=N`` has a store that is made now divide its large tables by run.
+    """
 
     name = "postgresql"
     writable = True
@@ -85,6 +114,7 @@ class PostgresEngine:
         self._busy_seconds = busy_seconds
         self._busy_ms = int(busy_seconds * 1000)
         self._stages: list[str] = []
+        self._partitions = _read_partitions(_split_own_options(url)[1].get("partitions"))
         self._loop = asyncio.new_event_loop()
         try:
             with self._errors():
@@ -98,7 +128,8 @@ class PostgresEngine:
             raise
 
     async def _connect(self, url: str, *, create: bool) -> Any:
-        dsn, schema = _split_schema(url)
+        dsn, own = _split_own_options(url)
+        schema = own.get("schema")
         db = await self._asyncpg.connect(dsn, timeout=_CONNECT_SECONDS, server_settings=_SESSION)
         # Sums come as decimals, which nothing else here speaks.
         await db.set_type_codec(
@@ -159,7 +190,7 @@ class PostgresEngine:
         collation: which label decides and how exports are ordered must not depend on it.
         What stands in a comment that begins with the word postgresql is for PostgreSQL alone.
         """
-        opened = _OWN_SQL.sub(r"\1", sql)
+        opened = _part_tables(_OWN_SQL.sub(r"\1", sql), self._partitions)
         with self._errors():
             self._run(self._db.execute(_TEXT_COLUMN.sub(r'\1 collate "C"', opened)))
 
@@ -215,6 +246,10 @@ class PostgresEngine:
         """Make a temporary table with the columns of a select."""
         self._stages.append(name)
         self.run_script(f"create temporary table {name} as {select}")
+
+    def analyze_stage(self, name: str) -> None:
+        """Count what is in a temporary table: nothing else tells the planner."""
+        self.run_script(f"analyze {name}")
 
     def drop_stages(self) -> None:
         """Drop all temporary tables."""

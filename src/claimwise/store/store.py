@@ -28,20 +28,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _POSTGRES = ("postgresql://", "postgres://")
+_PARQUET = "parquet:"
 
 
 def open_store(
-    place: str | Path, *, create: bool = False, busy_seconds: float = BUSY_SECONDS
+    place: str | Path,
+    *,
+    create: bool = False,
+    busy_seconds: float = BUSY_SECONDS,
+    memory: str | None = None,
 ) -> Store:
     """Open the store at a path or URL, bringing its schema up to date.
 
     Args:
         place: a SQLite file, ``postgresql://…`` (``?schema=NAME`` keeps stores apart), or a
-            folder of Parquet files written by export (read-only).
+            folder of Parquet files written by export (read-only), also as ``parquet:FOLDER``.
         create: make the store when there is none.
         busy_seconds: how long to wait for another one's transaction.
+        memory: how much DuckDB may take for Parquet files, as “2GB”; the rest goes to disk.
     """
-    engine = _open_engine(place, create=create, busy_seconds=busy_seconds)
+    engine = _open_engine(place, create=create, busy_seconds=busy_seconds, memory=memory)
     try:
         if engine.writable:
             apply_migrations(engine, create=create)
@@ -53,7 +59,15 @@ def open_store(
     return Store(engine)
 
 
-def _open_engine(place: str | Path, *, create: bool, busy_seconds: float = BUSY_SECONDS) -> Engine:
+def _open_engine(
+    place: str | Path,
+    *,
+    create: bool,
+    busy_seconds: float = BUSY_SECONDS,
+    memory: str | None = None,
+) -> Engine:
+    if isinstance(place, str) and place.startswith(_PARQUET):
+        return ParquetEngine(Path(place.removeprefix(_PARQUET)), memory=memory)
     if isinstance(place, str) and place.startswith(_POSTGRES):
         return PostgresEngine(place, create=create, busy_seconds=busy_seconds)
     if isinstance(place, str) and "://" in place:
@@ -63,7 +77,7 @@ def _open_engine(place: str | Path, *, create: bool, busy_seconds: float = BUSY_
         )
     path = Path(place)
     if path.is_dir():
-        return ParquetEngine(path)
+        return ParquetEngine(path, memory=memory)
     return SQLiteEngine(path, create=create, busy_seconds=busy_seconds)
 
 
