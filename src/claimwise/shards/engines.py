@@ -7,6 +7,7 @@ which another one does again; a shard that takes its worker along every time is 
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -211,7 +212,7 @@ def _join_cluster(ray: Any, address: str) -> bool:
         return False
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the default-to-be
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as error:
         told = str(error).partition("\n")[0]
         raise ClaimwiseError(

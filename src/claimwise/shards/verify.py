@@ -64,6 +64,7 @@ class ShardsResult:
             "files": self.shards,
             "files_done_before": self.done_before,
             "files_failed": self.failed,
+            "cpu_seconds": self.own.cpu_seconds,
             "rows_unread": self.counts.unread,
             "dropped": self.counts.dropped,
         }

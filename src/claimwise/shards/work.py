@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
@@ -119,6 +120,7 @@ class ShardWorker:
             return ShardOutcome(problem=f"{shard.file.url}: {error.strerror or error}")
 
     def _verify_file(self, path: Path, shard: Shard) -> ShardRecord:
+        begin = time.process_time()
         digest, found = hash_file(path), ReadAnswers()
         token = secrets.token_hex(4)  # a shard that is begun twice never mixes its files
         with self._output.work() as work:
@@ -133,6 +135,7 @@ class ShardWorker:
             if found.problems and not slices:
                 raise InputError(found.problems[:20], more=len(found.problems) > 20)
             record = self._make_record(shard, digest, found, slices, token)
+            record.counts.cpu_seconds = round(time.process_time() - begin, 3)
             self._output.add_shard(made, shard.folder, msgspec.json.encode(record))
         return record
 
