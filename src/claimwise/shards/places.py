@@ -250,6 +250,8 @@ class _LocalPlace:
 def _sync(folder: Path) -> None:
     """See to it that what a record names is on disk before the record can be seen."""
     for path in (*folder.rglob("*"), folder):
+        if os.name == "nt" and path.is_dir():
+            continue  # there, a folder can't be opened
         handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
