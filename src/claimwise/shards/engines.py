@@ -62,11 +62,16 @@ def verify_shard(job: ShardJob, shard: Shard) -> ShardOutcome:
     key = job.settings.fingerprint
     if key not in _workers:
         try:
-            _workers.clear()
+            _close_workers()
             _workers[key] = ShardWorker(job)
         except ClaimwiseError as error:
             return ShardOutcome(fatal=str(error))
     return _workers[key].verify(shard)
+
+
+def _close_workers() -> None:
+    while _workers:
+        _workers.popitem()[1].close()
 
 
 def choose_engine(name: str, workers: int | None, address: str | None) -> Engine:
@@ -88,7 +93,7 @@ class HereEngine:
         return self
 
     def __exit__(self, *error: object) -> None:
-        _workers.clear()
+        _close_workers()
 
     def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
         """Verify shards."""

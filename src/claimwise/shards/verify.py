@@ -108,23 +108,18 @@ def verify_shards(
         splitter=find_splitter(),
         options=options,
     )
-    job = _open_job(place, output, settings, files, again=again)
+    with place.lock():
+        job = _open_job(place, output, settings, files, again=again)
     planned = [Shard(file=file, number=job.numbers[file.name]) for file in files]
     left = [shard for shard in planned if _is_open(place, output, job.settings, shard)]
     shared = output if is_url(output) else str(Path(output).absolute())
     work = ShardJob(settings=job.settings, judge=judge, output=shared)
-    failed: dict[str, str] = {}
-    own: dict[str, ShardCounts] = {}
-    for shard, outcome in _watch(engine.run(work, left), planned, left, watch):
-        if outcome.fatal:
-            raise ClaimwiseError(outcome.fatal)
-        if outcome.record is None:
-            failed[shard.file.name] = outcome.problem
-        else:
-            own[shard.file.name] = outcome.record.counts
-    records = [one for one in _read_records(place, job) if one[1].file.name not in failed]
-    _check_shared(output, own, records)
-    _merge(place, job, records)
+    own, failed = _gather(_watch(engine.run(work, left), planned, left, watch))
+    with place.lock():  # another command may have added files, and be about to merge as well
+        job = _decode_job(place.read(JOB) or b"", output)
+        records = [one for one in _read_records(place, job) if one[1].file.name not in failed]
+        _check_shared(output, own, records)
+        _merge(place, job, records)
     return ShardsResult(
         run_id=run_id,
         labeler=job.settings.judge.labeler,
@@ -211,6 +206,26 @@ def _is_open(place: OutputPlace, output: str, settings: JobSettings, shard: Shar
 def _read_record(place: OutputPlace, folder: str) -> ShardRecord | None:
     data = place.read(f"{SHARDS}/{folder}/{RECORD}")
     return None if data is None else msgspec.json.decode(data, type=ShardRecord)
+
+
+def _gather(
+    outcomes: Iterator[tuple[Shard, ShardOutcome]],
+) -> tuple[dict[str, ShardCounts], dict[str, str]]:
+    """Return what came of each file that could be verified, and why others could not.
+
+    Raises:
+        ClaimwiseError: no worker can run.
+    """
+    own: dict[str, ShardCounts] = {}
+    failed: dict[str, str] = {}
+    for shard, outcome in outcomes:
+        if outcome.fatal:
+            raise ClaimwiseError(outcome.fatal)
+        if outcome.record is None:
+            failed[shard.file.name] = outcome.problem
+        else:
+            own[shard.file.name] = outcome.record.counts
+    return own, failed
 
 
 def _watch(
