@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -14,7 +15,11 @@ from typing import Any
 
 import pytest
 
+import claimwise
+from claimwise.cli.main import run
 from claimwise.shards.engines import Engine, ProcessEngine, RayEngine
+from claimwise.store import open_store
+from claimwise.transfer import export_store
 from shards.shard_files import Verdicts, make_files, read_output, verify
 from support.processes import find_descendants, is_running
 from support.waiting import DEADLINE, wait_until
@@ -22,6 +27,9 @@ from support.waiting import DEADLINE, wait_until
 pytestmark = pytest.mark.unmeasured
 
 FILES, ANSWERS = 12, 25
+_RAY_WARNS = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
+)
 
 
 def count_done(output: Path) -> int:
@@ -107,29 +115,73 @@ def drive_ray(pattern: str, output: Path, address: str) -> None:
     verify(pattern, output, RayEngine(address, 2))
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_ray(tmp_path: Path, files: tuple[str, Verdicts], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster of three nodes loses one, and the driver; the next driver finishes the job."""
+@pytest.fixture(scope="module")
+def ray_output(
+    tmp_path_factory: pytest.TempPathFactory, files: tuple[str, Verdicts]
+) -> Iterator[Path]:
+    """The output of a job on a cluster of three nodes that lost one, and then its driver.
+
+    The next driver, on what is left of the cluster, finishes the job.
+    """
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    monkeypatch.setenv("RAY_DISABLE_IMPORT_WARNING", "1")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     pattern, expected = files
-    output = tmp_path / "out"
-    cluster: Any = Cluster()
-    try:
-        # A short path: sockets lie below it.
-        cluster.add_node(num_cpus=0, include_dashboard=False, temp_dir=f"{gettempdir()}/ray")
-        nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
-        cluster.wait_for_nodes()
-        with start_driver(drive_ray, pattern, output, cluster.address) as driver:
-            wait_until(lambda: count_done(output), "a shard is done")
-            before = count_done(output)
-            cluster.remove_node(nodes[0], allow_graceful=False)
-            wait_until(lambda: count_done(output) > before + 1, "the other node goes on")
-            kill(driver.pid or 0)
-        check_finished(pattern, output, expected, RayEngine(cluster.address, 2))
-    finally:
-        cluster.shutdown()
+    output = tmp_path_factory.mktemp("ray") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        cluster: Any = Cluster()
+        try:
+            # A short path: sockets lie below it.
+            cluster.add_node(num_cpus=0, include_dashboard=False, temp_dir=f"{gettempdir()}/ray")
+            nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+            cluster.wait_for_nodes()
+            with start_driver(drive_ray, pattern, output, cluster.address) as driver:
+                wait_until(lambda: count_done(output), "a shard is done")
+                before = count_done(output)
+                cluster.remove_node(nodes[0], allow_graceful=False)
+                wait_until(lambda: count_done(output) > before + 1, "the other node goes on")
+                kill(driver.pid or 0)
+            check_finished(pattern, output, expected, RayEngine(cluster.address, 2))
+            yield output
+        finally:
+            cluster.shutdown()
+
+
+@_RAY_WARNS
+def test_ray(ray_output: Path, files: tuple[str, Verdicts]) -> None:
+    assert read_output(ray_output) == files[1]
+
+
+@_RAY_WARNS
+def test_same_report_on_every_store_and_after_a_ray_run(
+    ray_output: Path,
+    files: tuple[str, Verdicts],
+    postgres_place: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The same answers, measured in one file and in shards, on four kinds of stores."""
+    parts = sorted(Path(files[0]).parent.glob("*.jsonl"))
+    whole = tmp_path / "all.jsonl"
+    whole.write_bytes(b"".join(part.read_bytes() for part in parts))
+    for place in (str(tmp_path / "s.db"), postgres_place):
+        claimwise.measure(whole, verifier="overlap", store=place, run="job", system="job")
+    with open_store(tmp_path / "s.db") as store:
+        export_store(store, tmp_path / "parquet", "parquet")
+
+    def report(place: str) -> dict[str, Any]:
+        assert run(["report", "--store", place, "--run", "job", "--format", "json"]) == 0
+        document: dict[str, Any] = json.loads(capsys.readouterr().out)
+        # When and where it was measured, and the ids that a shard gives to what only it has.
+        del document["store"], document["run"]["started_at"], document["run"]["corpus_ver"]
+        for claim in document["worst_claims"]:
+            for name in ("labeled_at", "sample", "claim_id", "source_id"):
+                del claim[name]
+        return document
+
+    expected = report(str(tmp_path / "s.db"))
+    assert expected["worst_claims"]
+    assert expected["headline"]["claims"] == 3 * FILES * ANSWERS
+    assert report(postgres_place) == expected
+    assert report(str(tmp_path / "parquet")) == expected
+    assert report(str(ray_output)) == expected

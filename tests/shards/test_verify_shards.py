@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import claimwise
 from claimwise.cli.main import run
 from claimwise.errors import ClaimwiseError
+from claimwise.shards import engines
+from claimwise.shards.engines import ATTEMPTS, HereEngine, ProcessEngine, verify_shard
 from claimwise.shards.places import list_inputs
+from claimwise.shards.values import Shard, ShardOutcome
 from claimwise.shards.verify import ShardsResult
-from claimwise.shards.work import ShardWorker
+from claimwise.shards.work import ShardJob, ShardWorker
 from claimwise.store import open_store
 from claimwise.transfer import import_files
 from shards.shard_files import Verdicts, make_files, make_row, read_output, verify, write_rows
@@ -158,3 +164,49 @@ def test_urls(tmp_path: Path) -> None:
     assert read_output(tmp_path / "copy") == read_output(tmp_path / "folder")
     with pytest.raises(ClaimwiseError, match="nowhere://x"):
         verify(pattern, "nowhere://x")
+
+
+def test_a_file_that_takes_its_worker_along_is_given_up_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are done, even those that were under way whenever a pool broke."""
+    pattern = make_files(tmp_path / "in", 4, 1)
+    pools: list[list[str]] = []
+
+    def run_pool(
+        job: ShardJob, shards: Sequence[Shard], workers: int, under_way: dict[object, Shard]
+    ) -> Iterator[tuple[Shard, ShardOutcome]]:
+        pools.append([shard.file.name for shard in shards])
+        for shard in shards:
+            under_way |= {shard: shard for shard in shards[:2]}
+            if "part-001" in shard.file.name:
+                raise BrokenProcessPool
+            if len(shards) != 4:  # in the first pools, the bad one is the quickest
+                under_way.pop(shard, None)
+                yield shard, verify_shard(job, shard)
+
+    monkeypatch.setattr(engines, "_run_pool", run_pool)
+    done = verify(pattern, tmp_path / "out", ProcessEngine(2))
+    assert list(done.failed) == ["part-001.jsonl"]
+    assert "lost again and again" in done.failed["part-001.jsonl"]
+    assert done.shards == 3
+    assert ["part-000.jsonl"] in pools  # a pool of its own, in which it was done
+    assert len(pools) == ATTEMPTS + 2
+
+
+class ElsewhereEngine(HereEngine):
+    """Workers whose disk is not this process's."""
+
+    def run(self, job: ShardJob, shards: Sequence[Shard]) -> Iterator[tuple[Shard, ShardOutcome]]:
+        assert Path(job.output).is_absolute()
+        elsewhere = msgspec.structs.replace(job, output=f"{job.output}-of-another-node")
+        return super().run(elsewhere, shards)
+
+
+def test_workers_that_write_elsewhere_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern = make_files(tmp_path / "in", 2, 1)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ClaimwiseError, match=r"^out: 2 of the files .* all nodes share"):
+        verify(pattern, "out", ElsewhereEngine())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -131,6 +132,9 @@ class _Files:
             place = find_reply_place(project, store)
             limits = SharedSettings(client.concurrency, judging.max_cost, place, judging.fresh)
             with self.engine.share(limits) as link:
+                prompt = judging.prompt_place  # a relative path means nothing to workers
+                if isinstance(prompt, Path):
+                    judging = replace(judging, prompt=str(prompt.absolute()))
                 spec = ModelJudge(
                     options=judging,
                     grounding=grounding,

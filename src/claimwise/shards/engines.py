@@ -7,8 +7,10 @@ which another one does again; a shard that takes its worker along every time is 
 
 from __future__ import annotations
 
+import logging
 import os
-from collections import deque
+import signal
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -29,6 +31,7 @@ from claimwise.shards.values import Shard, ShardOutcome
 from claimwise.shards.work import ShardJob, ShardWorker
 
 ATTEMPTS = 4  # at a shard whose worker is lost every time
+_RAY_RETRIES = 10  # nodes of a cluster may come and go
 _KEEPER_THREADS = 64
 _AHEAD = 2  # shards handed out for each worker, so that none waits for the next
 
@@ -59,11 +62,16 @@ def verify_shard(job: ShardJob, shard: Shard) -> ShardOutcome:
     key = job.settings.fingerprint
     if key not in _workers:
         try:
-            _workers.clear()
+            _close_workers()
             _workers[key] = ShardWorker(job)
         except ClaimwiseError as error:
             return ShardOutcome(fatal=str(error))
     return _workers[key].verify(shard)
+
+
+def _close_workers() -> None:
+    while _workers:
+        _workers.popitem()[1].close()
 
 
 def choose_engine(name: str, workers: int | None, address: str | None) -> Engine:
@@ -85,7 +93,7 @@ class HereEngine:
         return self
 
     def __exit__(self, *error: object) -> None:
-        _workers.clear()
+        _close_workers()
 
     def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
         """Verify shards."""
@@ -103,50 +111,66 @@ class ProcessEngine(HereEngine):
         self._workers = workers
 
     def run(self, job: ShardJob, shards: Sequence[Shard]) -> Outcomes:
-        """Verify shards; those of a lost process are done again."""
-        left = deque(shards)
-        losses = 0  # pools lost since a shard was last finished
+        """Verify shards; those of a lost process are done again.
+
+        A lost process ends the whole pool, and nobody knows whose fault it was. So a shard that was
+        under way several times when that happened gets a pool of its own before it is given up.
+        """
+        left = {shard.file.name: shard for shard in shards}
+        losses: Counter[str] = Counter()
         while left:
+            suspect = next((name for name in left if losses[name] >= ATTEMPTS - 1), None)
+            trial = list(left.values()) if suspect is None else [left[suspect]]
+            under_way: dict[Future[ShardOutcome], Shard] = {}
             try:
-                for shard, outcome in _run_pool(job, left, self._workers):
-                    losses = 0
+                for shard, outcome in _run_pool(job, trial, self._workers, under_way):
+                    del left[shard.file.name]
                     yield shard, outcome
             except BrokenProcessPool:
-                losses += 1
-                if losses >= ATTEMPTS:
-                    lost = left.popleft()
-                    losses = 0
+                losses.update(shard.file.name for shard in under_way.values())
+                if suspect is not None:
+                    lost = left.pop(suspect)
                     yield lost, ShardOutcome(problem=_describe_lost(lost))
 
 
-def _run_pool(job: ShardJob, left: deque[Shard], workers: int) -> Outcomes:
-    """Verify what is left, and take out what is done; a killed process ends the whole pool.
+def _run_pool(
+    job: ShardJob,
+    shards: Sequence[Shard],
+    workers: int,
+    under_way: dict[Future[ShardOutcome], Shard],
+) -> Outcomes:
+    """Verify shards in a pool of processes; a killed process ends all of it.
 
     Raises:
         BrokenProcessPool: a process was killed, as when memory runs out.
     """
     pool = ProcessPoolExecutor(
-        min(workers, len(left)), mp_context=get_context("spawn"), initializer=follow_parent
+        min(workers, len(shards)), mp_context=get_context("spawn"), initializer=_start_process
     )
-    waiting: dict[Future[ShardOutcome], Shard] = {}
-    ahead = iter(tuple(left))
+    ahead = iter(shards)
     try:
-        while left:
-            while len(waiting) < _AHEAD * workers and (shard := next(ahead, None)) is not None:
-                waiting[pool.submit(verify_shard, job, shard)] = shard
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+        while True:
+            while len(under_way) < _AHEAD * workers and (shard := next(ahead, None)) is not None:
+                under_way[pool.submit(verify_shard, job, shard)] = shard
+            if not under_way:
+                return
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                 outcome = future.result()
-                shard = waiting.pop(future)
-                left.remove(shard)
-                yield shard, outcome
+                yield under_way.pop(future), outcome
     finally:
         pool.shutdown(cancel_futures=True)
 
 
+def _start_process() -> None:
+    """Go when the parent is gone, and at once on Ctrl-C: what was begun is done again."""
+    follow_parent()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def _describe_lost(shard: Shard) -> str:
     return (
-        f"{shard.file.url}: its worker was lost {ATTEMPTS} times (out of memory?); "
-        "split the file, or use fewer --workers"
+        f"{shard.file.url}: its worker was lost again and again (out of memory?); split the file, "
+        "or use fewer --workers"
     )
 
 
@@ -211,7 +235,7 @@ def _join_cluster(ray: Any, address: str) -> bool:
         return False
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the default-to-be
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as error:
         told = str(error).partition("\n")[0]
         raise ClaimwiseError(
@@ -222,7 +246,7 @@ def _join_cluster(ray: Any, address: str) -> bool:
 
 
 def _run_tasks(ray: Any, job: ShardJob, shards: Sequence[Shard], most: int) -> Outcomes:
-    task = ray.remote(verify_shard).options(num_cpus=1, max_retries=ATTEMPTS - 1)
+    task = ray.remote(verify_shard).options(num_cpus=1, max_retries=_RAY_RETRIES)
     waiting: dict[Any, Shard] = {}
     ahead = iter(shards)
     while True:
@@ -239,7 +263,10 @@ def _run_tasks(ray: Any, job: ShardJob, shards: Sequence[Shard], most: int) -> O
 def _take(ray: Any, reference: Any, shard: Shard) -> ShardOutcome:
     try:
         outcome: ShardOutcome = ray.get(reference)
-    except ray.exceptions.RayTaskError:
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, ImportError):
+            told = f"a node of the cluster can't import what it needs ({error.cause})"
+            return ShardOutcome(fatal=f"{told}; install the same claimwise on every node")
         raise  # a fault of the program: it would be the same for every shard
     except ray.exceptions.RayError:
         return ShardOutcome(problem=_describe_lost(shard))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -15,11 +16,19 @@ if TYPE_CHECKING:
     from claimwise.shards.sharing import KeeperLink
 
 
+class LoadedJudge(NamedTuple):
+    """A judge that is ready, how many answers it is asked about at once, and how it is closed."""
+
+    verifier: Verifier
+    threads: int = 1
+    close: Callable[[], object] = lambda: None
+
+
 class JudgeSpec(Protocol):
     """What is sent to workers, so that each of them loads its judge, once."""
 
-    def load(self) -> tuple[Verifier, int]:
-        """Return the judge, and how many answers it is asked about at once.
+    def load(self) -> LoadedJudge:
+        """Return the judge.
 
         Raises:
             ClaimwiseError: it can't run here.
@@ -32,9 +41,9 @@ class OfflineJudge(msgspec.Struct, frozen=True):
 
     name: str
 
-    def load(self) -> tuple[Verifier, int]:
+    def load(self) -> LoadedJudge:
         """Return the judge; it computes, so one answer at a time keeps its worker busy."""
-        return load_verifier(self.name), 1
+        return LoadedJudge(load_verifier(self.name))
 
 
 class ModelJudge(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +55,7 @@ class ModelJudge(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...]  # that the user has allowed
     link: KeeperLink
 
-    def load(self) -> tuple[Verifier, int]:
+    def load(self) -> LoadedJudge:
         """Return the judge; it waits for a server, so it is asked about many answers at once."""
         from claimwise.command.grounded import make_judge
         from claimwise.llm.client import LlmClient, open_client
@@ -64,4 +73,5 @@ class ModelJudge(msgspec.Struct, frozen=True, kw_only=True):
             allowed_hosts=self.hosts,
             make=partial(LlmClient, limiter=shared.limiter, budget=shared.budget),
         )
-        return make_judge(client, self.options, self.grounding), client.concurrency
+        judge = make_judge(client, self.options, self.grounding)
+        return LoadedJudge(judge, client.concurrency, client.close)

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from claimwise.command.judge import JudgeOptions
-from claimwise.shards.places import is_url
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,8 +113,9 @@ def _check(given: ShardOptions, rest: dict[str, Any]) -> ShardOptions | None:
         raise click.UsageError("--input needs --output: the folder or URL for the verdicts")
     if given.address is not None and given.engine != "ray":
         raise click.UsageError("--address needs --engine ray")
-    if is_url(given.output) and given.output.startswith("memory://") and given.engine == "ray":
-        raise click.UsageError("memory:// is this process's own: choose a place that workers share")
+    places = (given.output, *given.inputs)
+    if any(place.startswith("memory://") for place in places) and given.workers != 1:
+        raise click.UsageError("memory:// is one process's own: use --workers 1")
     _refuse_for_runs(rest, rest["judging"])
     return given
 

@@ -12,12 +12,12 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 from claimwise.disk.input import describe_failure, refuse
-from claimwise.disk.output import replace_file, work_folder
+from claimwise.disk.output import hold_lock, replace_file, work_folder
 from claimwise.errors import ClaimwiseError, MissingExtraError
 from claimwise.shards.values import InputFile
 
@@ -158,7 +158,11 @@ class OutputPlace(Protocol):
         """Write a small file, whole or not at all."""
         ...
 
-    def work(self) -> Any:
+    def lock(self) -> AbstractContextManager[None]:
+        """Wait until no other command plans or merges; at a URL, nobody waits."""
+        ...
+
+    def work(self) -> AbstractContextManager[Path]:
         """Open a folder of this machine's disk for what is being made; it is gone afterwards."""
         ...
 
@@ -215,6 +219,9 @@ class _LocalPlace:
     def write(self, name: str, data: bytes) -> None:
         replace_file(self._root / name, data)
 
+    def lock(self) -> AbstractContextManager[None]:
+        return hold_lock(self._root / "job.lock")
+
     @contextmanager
     def work(self) -> Iterator[Path]:
         """Beside the shards: a rename from elsewhere would be a copy."""
@@ -250,6 +257,8 @@ class _LocalPlace:
 def _sync(folder: Path) -> None:
     """See to it that what a record names is on disk before the record can be seen."""
     for path in (*folder.rglob("*"), folder):
+        if os.name == "nt" and path.is_dir():
+            continue  # there, a folder can't be opened
         handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -277,6 +286,9 @@ class _RemotePlace:
         with _remote_errors(self._place):
             self.filesystem.makedirs(self._root, exist_ok=True)
             self.filesystem.pipe_file(self._join(name), data)
+
+    def lock(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     @contextmanager
     def work(self) -> Iterator[Path]:

@@ -104,6 +104,7 @@ class ShardCounts(msgspec.Struct, kw_only=True):
     bases: dict[str, int] = {}
     warnings: dict[str, int] = {}
     dropped: dict[str, int] = {}
+    cpu_seconds: float = 0.0  # of the workers that did it
     unread: int = 0
     problems: list[str] = []  # the first rows that can't be read
 

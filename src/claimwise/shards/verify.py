@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
@@ -21,6 +22,7 @@ from claimwise.shards.places import (
     SHARDS,
     OutputPlace,
     hash_input,
+    is_url,
     list_inputs,
     open_output,
 )
@@ -64,6 +66,7 @@ class ShardsResult:
             "files": self.shards,
             "files_done_before": self.done_before,
             "files_failed": self.failed,
+            "cpu_seconds": self.own.cpu_seconds,
             "rows_unread": self.counts.unread,
             "dropped": self.counts.dropped,
         }
@@ -105,21 +108,18 @@ def verify_shards(
         splitter=find_splitter(),
         options=options,
     )
-    job = _open_job(place, output, settings, files, again=again)
+    with place.lock():
+        job = _open_job(place, output, settings, files, again=again)
     planned = [Shard(file=file, number=job.numbers[file.name]) for file in files]
     left = [shard for shard in planned if _is_open(place, output, job.settings, shard)]
-    work = ShardJob(settings=job.settings, judge=judge, output=output)
-    failed: dict[str, str] = {}
-    own: list[ShardCounts] = []
-    for shard, outcome in _watch(engine.run(work, left), planned, left, watch):
-        if outcome.fatal:
-            raise ClaimwiseError(outcome.fatal)
-        if outcome.record is None:
-            failed[shard.file.name] = outcome.problem
-        else:
-            own.append(outcome.record.counts)
-    records = [one for one in _read_records(place, job) if one[1].file.name not in failed]
-    _merge(place, job, records)
+    shared = output if is_url(output) else str(Path(output).absolute())
+    work = ShardJob(settings=job.settings, judge=judge, output=shared)
+    own, failed = _gather(_watch(engine.run(work, left), planned, left, watch))
+    with place.lock():  # another command may have added files, and be about to merge as well
+        job = _decode_job(place.read(JOB) or b"", output)
+        records = [one for one in _read_records(place, job) if one[1].file.name not in failed]
+        _check_shared(output, own, records)
+        _merge(place, job, records)
     return ShardsResult(
         run_id=run_id,
         labeler=job.settings.judge.labeler,
@@ -127,7 +127,7 @@ def verify_shards(
         shards=len(records),
         done_before=len(planned) - len(left),
         counts=sum_counts(record.counts for _, record in records),
-        own=sum_counts(own),
+        own=sum_counts(own.values()),
         failed=failed,
         same=tuple(_list_same(records)),
         settings=job.settings.judge.prompt_ver,
@@ -208,6 +208,26 @@ def _read_record(place: OutputPlace, folder: str) -> ShardRecord | None:
     return None if data is None else msgspec.json.decode(data, type=ShardRecord)
 
 
+def _gather(
+    outcomes: Iterator[tuple[Shard, ShardOutcome]],
+) -> tuple[dict[str, ShardCounts], dict[str, str]]:
+    """Return what came of each file that could be verified, and why others could not.
+
+    Raises:
+        ClaimwiseError: no worker can run.
+    """
+    own: dict[str, ShardCounts] = {}
+    failed: dict[str, str] = {}
+    for shard, outcome in outcomes:
+        if outcome.fatal:
+            raise ClaimwiseError(outcome.fatal)
+        if outcome.record is None:
+            failed[shard.file.name] = outcome.problem
+        else:
+            own[shard.file.name] = outcome.record.counts
+    return own, failed
+
+
 def _watch(
     outcomes: Iterator[tuple[Shard, ShardOutcome]],
     planned: Sequence[Shard],
@@ -241,6 +261,22 @@ def _merge(place: OutputPlace, job: Job, records: list[tuple[str, ShardRecord]])
         return
     merge_shards(place, job.settings, records)
     place.write(JOB, msgspec.json.encode(msgspec.structs.replace(job, merged=name)))
+
+
+def _check_shared(
+    output: str, own: Collection[str], records: Sequence[tuple[str, ShardRecord]]
+) -> None:
+    """See to it that workers wrote where this process reads.
+
+    Raises:
+        ClaimwiseError: they did not, as when each node has a disk of its own.
+    """
+    missing = set(own) - {record.file.name for _, record in records}
+    if missing:
+        raise ClaimwiseError(
+            f"{output}: {len(missing):,} of the files that workers have finished are not there; "
+            "choose an --output that all nodes share, such as s3://…"
+        )
 
 
 def _list_same(records: Sequence[tuple[str, ShardRecord]]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
@@ -23,12 +24,11 @@ import msgspec
 
 from claimwise.checking.run import VerifyResult, describe_verifier, verify_run
 from claimwise.errors import ClaimwiseError, InputError
-from claimwise.judges.judge import Verifier
 from claimwise.measuring.gather import ReadAnswers, stream_answers
 from claimwise.measuring.rows import MeasuredRun, make_rows
 from claimwise.readers import write_files
 from claimwise.shards.items import Samples, ShardItems, ShardRows, make_shard_runs
-from claimwise.shards.judging import JudgeSpec
+from claimwise.shards.judging import JudgeSpec, LoadedJudge
 from claimwise.shards.places import fetch_input, hash_file, open_output
 from claimwise.shards.values import (
     JobSettings,
@@ -90,12 +90,16 @@ class ShardWorker:
     def __init__(self, job: ShardJob) -> None:
         self._job = job
         self._output = open_output(job.output)
-        self._verifier, self._threads = job.judge.load()
+        self._judge = job.judge.load()
         self._check_same(job.settings)
+
+    def close(self) -> None:
+        """Close the judge's connections."""
+        self._judge.close()
 
     def _check_same(self, settings: JobSettings) -> None:
         own = msgspec.structs.replace(
-            settings, judge=describe_verifier(self._verifier), splitter=find_splitter()
+            settings, judge=describe_verifier(self._judge.verifier), splitter=find_splitter()
         )
         changes = settings.list_changes(own)
         if changes:
@@ -119,6 +123,7 @@ class ShardWorker:
             return ShardOutcome(problem=f"{shard.file.url}: {error.strerror or error}")
 
     def _verify_file(self, path: Path, shard: Shard) -> ShardRecord:
+        begin = time.process_time()
         digest, found = hash_file(path), ReadAnswers()
         token = secrets.token_hex(4)  # a shard that is begun twice never mixes its files
         with self._output.work() as work:
@@ -127,12 +132,13 @@ class ShardWorker:
             slices: list[_Slice] = []
             samples: Samples = Counter()
             for number, traces in enumerate(_cut(self._stream(path, found))):
-                one = _Slice(self._job.settings, shard, number, self._verifier, self._threads)
+                one = _Slice(self._job.settings, shard, number, self._judge)
                 one.verify(traces, samples, made / f"{token}-{number}")
                 slices.append(one)
             if found.problems and not slices:
                 raise InputError(found.problems[:20], more=len(found.problems) > 20)
             record = self._make_record(shard, digest, found, slices, token)
+            record.counts.cpu_seconds = round(time.process_time() - begin, 3)
             self._output.add_shard(made, shard.folder, msgspec.json.encode(record))
         return record
 
@@ -179,14 +185,13 @@ class _Slice:
     """Some answers of a shard, verified together in a store of their own."""
 
     def __init__(
-        self, settings: JobSettings, shard: Shard, number: int, verifier: Verifier, threads: int
+        self, settings: JobSettings, shard: Shard, number: int, judge: LoadedJudge
     ) -> None:
         self.runs: list[MeasuredRun] = []
         self.counts = ShardCounts()
         self._settings = settings
         self._shard = shard
-        self._verifier = verifier
-        self._threads = threads
+        self._judge = judge
         self._tag = f"{shard.number}" if not number else f"{shard.number}.{number}"
 
     def verify(self, traces: list[Trace], samples: Samples, folder: Path) -> None:
@@ -207,7 +212,8 @@ class _Slice:
         items = ShardItems(run.run_id, self._shard.number, samples)
         rows = make_rows(run, items)
         store.load((Placed(row, 0, 0) for row in rows), [self._shard.file.url])
-        return _count(verify_run(store, run.run_id, self._verifier, threads=self._threads))
+        judge = self._judge
+        return _count(verify_run(store, run.run_id, judge.verifier, threads=judge.threads))
 
 
 def _count(result: VerifyResult) -> ShardCounts:
