@@ -15,7 +15,6 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import uuid4
 
-from claimwise.errors import ClaimwiseError
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 from claimwise.traffic.otlp import InboxEntry
@@ -29,7 +28,7 @@ TURN = "traffic"
 Borrow = Callable[[], AbstractContextManager[Store]]
 
 
-class InboxFullError(ClaimwiseError):
+class InboxFullError(Exception):
     """There are more spans than can be taken in: the sender has to wait."""
 
 

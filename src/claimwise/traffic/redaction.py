@@ -108,7 +108,7 @@ BUILTIN: dict[str, tuple[_Kind, ...]] = {
 }
 
 
-class RedactionError(ClaimwiseError):
+class RedactionError(Exception):
     """The project's own function failed: the text must not be stored."""
 
 
