@@ -112,7 +112,7 @@ def test_traffic_is_stored_once_counted_whole_judged_and_forgotten(
     assert (bot.received, bot.sampled, bot.outcomes["left_out"]) == (30, stored, 30 - stored)
     assert bot.rules == {"command line": {"sampled": stored, "left_out": 30 - stored}}
     assert (bot.judged, bot.states, bot.adds_up) == (stored, {"scored": stored}, True)
-    assert funnel["(unknown)"].unreadable == {"no_answer": 1}
+    assert funnel["unknown"].unreadable == {"no_answer": 1}
     assert not read_funnel(store, first=NOW.date())[0].outcomes.get("sampled")
 
     before = store.query("select verdict, count(*) from claim_labels group by 1 order by 1")
