@@ -23,7 +23,7 @@ from claimwise.estimates.rounds import (
 )
 from claimwise.estimates.strata import assign_strata
 from claimwise.estimates.window import ClaimTable
-from claimwise.metrics.counting import CONVERSATION, NO_CLUSTER, write_cluster
+from claimwise.metrics.counting import CONVERSATION, NO_CLUSTER, write_cluster, write_slice
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 
@@ -174,6 +174,25 @@ def _name_earlier_labels(store: Store, params: dict[str, object]) -> list[str]:
         f"no label in this window; the {count:,} labels of earlier answers, the latest of "
         f"{to_time(latest):%Y-%m-%d}, are too old to correct it"
     ]
+
+
+def read_groups(store: Store, data: WindowData, by: str) -> NDArray[np.generic]:
+    """Return the value of a column of items or runs for every claim of a window's table.
+
+    Raises:
+        MetricError: there is no such column.
+    """
+    joins: list[str] = []
+    value = write_slice(store, by, [], joins)
+    sql = _SQL["answers"].format(cluster=f"coalesce({value}, 'unknown')", joins=" ".join(joins))
+    params = {"start": data.period.start, "until": data.period.until}
+    found = [
+        str(row[1])
+        for run in data.runs
+        for row in store.query(sql, {"run_id": run.run_id, **params})
+    ]
+    assert data.table.items is not None
+    return np.array(found, dtype=object)[data.table.items]
 
 
 class _Reader:
