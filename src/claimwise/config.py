@@ -71,6 +71,48 @@ class LlmSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prices: dict[str, Price] = {}  # by "provider:model"
 
 
+class SampleRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which answers of live traffic to keep, and how many of them."""
+
+    name: str
+    rate: float
+    # By property (system, model, environment, prompt_ver…): a value or several, * for anything.
+    where: dict[str, str | tuple[str, ...]] = {}
+
+
+class RedactSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is taken out of live traffic before anything of it is stored."""
+
+    builtin: tuple[str, ...] | None = None  # None: all
+    patterns: dict[str, str] = {}  # the user's own, by name
+    function: str | None = None  # "module:function"
+    drop: tuple[str, ...] = ()  # fields of an answer
+    drop_attributes: tuple[str, ...] = ()  # attributes of spans, * for anything
+
+
+class TrafficSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How live traffic is taken in."""
+
+    system: str | None = None  # the name of a system whose traces don't name it
+    corpus: str | None = None  # the version in which documents given by id alone are looked up
+    sample: tuple[SampleRule, ...] = ()
+    redact: RedactSection = RedactSection()
+    judge: str | None = None  # who judges what `claimwise serve` takes in; None: nobody does
+    quiet_seconds: float = 5.0  # a trace is complete once its root span came and then nothing more
+    longest_seconds: float = 600.0  # a trace without its root is taken as it is after so long
+    inbox_spans: int = 200_000  # acknowledged and not yet an answer; beyond it, senders wait
+
+
+class CheckSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How ``POST /v1/check`` answers."""
+
+    judge: str | None = None  # as of `claimwise verify --verifier`; None: the best one installed
+    workers: int = 2  # answers judged at once
+    waiting: int = 64  # answers that may wait; beyond it, the request is turned away
+    deadline_ms: int = 2_000  # where a request names none
+    requests_per_minute: int = 600  # of a key that has no limit of its own
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a project; without a file, the defaults."""
 
@@ -78,6 +120,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     metrics: MetricsSection = MetricsSection()
     vocabulary: VocabularySection = VocabularySection()
     llm: LlmSection = LlmSection()
+    traffic: TrafficSection = TrafficSection()
+    check: CheckSection = CheckSection()
     # One entry: a column and the traffic's shares of its values, or per_item and a column's name.
     weights: dict[str, dict[str, float] | str] = {}
     # As they stand, right or wrong: only `claimwise.gates.settings` reads them.
@@ -190,7 +234,24 @@ def read_config(path: Path) -> Config:
         raise ConfigError(f"{path}: [store] has both path and url; keep one")
     _check_llm(path, config.llm)
     _check_weights(path, config.weights)
+    _check_traffic(path, config.traffic)
     return config
+
+
+def _check_traffic(path: Path, section: TrafficSection) -> None:
+    for rule in section.sample:
+        if not 0 < rule.rate <= 1:
+            raise ConfigError(
+                f"{path}: [[traffic.sample]] “{rule.name}” has rate = {rule.rate:g}; give a share "
+                "above 0 and up to 1, such as 0.1 for one answer in ten"
+            )
+    names = [rule.name for rule in section.sample]
+    if len(set(names)) < len(names) or "" in names:
+        raise ConfigError(f"{path}: [[traffic.sample]]: give each rule a name of its own")
+    if section.quiet_seconds <= 0 or section.longest_seconds <= 0 or section.inbox_spans < 1:
+        raise ConfigError(
+            f"{path}: [traffic] quiet_seconds, longest_seconds and inbox_spans must be above 0"
+        )
 
 
 def _check_weights(path: Path, section: dict[str, dict[str, float] | str]) -> None:

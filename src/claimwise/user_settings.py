@@ -148,6 +148,15 @@ def _find_other_writers(path: Path, file: BinaryIO) -> str | None:
     return None
 
 
+def is_trusted_folder(folder: Path) -> bool:
+    """Tell whether the user said that a folder's files count, so that a project there may run code.
+
+    Raises:
+        ConfigError: the user's settings can't be read.
+    """
+    return _is_trusted(folder, read_user_settings().trusted_folders)
+
+
 def _is_trusted(path: Path, folders: tuple[str, ...]) -> bool:
     place = path.resolve()
     return any(

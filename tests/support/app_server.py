@@ -13,12 +13,13 @@ import httpx2
 
 from claimwise.accounts.queries import create_account
 from claimwise.accounts.values import Role
+from claimwise.app.api import Api
 from claimwise.app.app import Site, build_app
 from claimwise.app.connections import ConnectionLimits, build_server
 from claimwise.app.pool import StorePool
 from claimwise.app.security import list_hosts
 from claimwise.app.server import ServeOptions, bind_socket
-from claimwise.config import Project
+from claimwise.config import Config, Project
 from claimwise.store import Store, open_store
 from support.waiting import DEADLINE, wait_until
 
@@ -120,12 +121,19 @@ def run_app(
     clock: Callable[[], datetime] = utc_now,
     limits: ConnectionLimits | None = None,
     open_one: Callable[[str], Store] = open_store,
+    config: Config | None = None,
 ) -> Iterator[RunningApp]:
-    """Serve the store at a place on a free port until the block ends."""
+    """Serve the store at a place on a free port until the block ends.
+
+    With settings it is served to programs as well.
+    """
     pool = StorePool(lambda: open_one(place))
+    project = Project(folder, config or Config())
+    api = None if config is None else Api(pool, project, clock)
     site = Site(
+        api=api,
         pool=pool,
-        project=Project(folder),
+        project=project,
         hosts=list_hosts("127.0.0.1", ["claims.example"]),
         behind_https=behind_https,
         proxies=proxies,
@@ -136,6 +144,8 @@ def run_app(
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:
+        if api:
+            api.__enter__()
         wait_until(lambda: server.started or not thread.is_alive(), "the app is served")
         assert thread.is_alive()
         with ExitStack() as ends:
@@ -143,6 +153,8 @@ def run_app(
     finally:
         server.should_exit = True
         thread.join(DEADLINE)
+        if api:
+            api.__exit__(None, None, None)
         bound.close()
         pool.close()
         for other in threading.enumerate():

@@ -298,7 +298,7 @@ def create_session(store: Store, name: str, now: datetime) -> tuple[str, str]:
         store.execute(
             _SQL["insert_session"],
             {
-                "token_hash": _hash_token(token),
+                "token_hash": hash_token(token),
                 "account": name,
                 "csrf_token": csrf,
                 "now": now,
@@ -313,7 +313,7 @@ def read_session(store: Store, token: str, now: datetime) -> Session | None:
 
     Nobody stays logged in for longer than ``LONGEST_SESSION`` without a password.
     """
-    key = _hash_token(token)
+    key = hash_token(token)
     found = store.query(_SQL["read_session"], {"token_hash": key, "now": now})
     if not found:
         return None
@@ -330,7 +330,7 @@ def read_session(store: Store, token: str, now: datetime) -> Session | None:
 
 def end_session(store: Store, token: str) -> None:
     """End a session; one that is not there is no error."""
-    store.execute_all([(_SQL["end_session"], {"token_hash": _hash_token(token)})])
+    store.execute_all([(_SQL["end_session"], {"token_hash": hash_token(token)})])
 
 
 # Invites
@@ -373,7 +373,7 @@ def create_invite(
         store.execute(
             _SQL["insert_invite"],
             {
-                "token_hash": _hash_token(token),
+                "token_hash": hash_token(token),
                 "role": role,
                 "account": account,
                 "invited_by": invited_by,
@@ -418,7 +418,7 @@ def create_setup_invite(store: Store, now: datetime) -> str | None:
 
 def read_invite(store: Store, token: str, now: datetime) -> Invite | None:
     """Return an invite that still holds, or None."""
-    found = store.query(_SQL["read_invite"], {"token_hash": _hash_token(token), "now": now})
+    found = store.query(_SQL["read_invite"], {"token_hash": hash_token(token), "now": now})
     return _to_invite(found[0]) if found else None
 
 
@@ -440,7 +440,7 @@ def use_invite(store: Store, token: str, name: str, password: str, now: datetime
         invite = read_invite(store, token, now)
         if invite is None or (invite.invited_by == SETUP and list_accounts(store)):
             raise RefusedError("this link has been used or has expired; ask for another")
-        store.execute(_SQL["use_invite"], {"token_hash": _hash_token(token), "now": now})
+        store.execute(_SQL["use_invite"], {"token_hash": hash_token(token), "now": now})
         if invite.account is None:
             if invite.invited_by != SETUP:
                 _check_no_labels(store, name)
@@ -619,5 +619,6 @@ def _new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def _hash_token(token: str) -> str:
+def hash_token(token: str) -> str:
+    """Return what is kept of a token: it is long and random, so a plain hash tells nobody."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

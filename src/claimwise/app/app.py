@@ -42,6 +42,7 @@ from claimwise.app import (
     security,
     sql,
 )
+from claimwise.app.api import Api, read_body
 from claimwise.app.pool import StorePool
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.config import Project
@@ -88,6 +89,7 @@ class Site:
     behind_https: bool = False
     proxies: int = 0  # that stand before the app and name the client
     clock: Callable[[], datetime] = read_clock
+    api: Api | None = None  # for programs
 
 
 def list_routes() -> tuple[PageRoute, ...]:
@@ -104,7 +106,11 @@ def build_app(site: Site) -> ASGIApp:
         for page in list_routes()
     ]
     app = Starlette(
-        routes=[*routes, Route("/static/{name}", _make_static(), methods=["GET"])],
+        routes=[
+            *routes,
+            *(site.api.list_routes() if site.api else ()),
+            Route("/static/{name}", _make_static(), methods=["GET"]),
+        ],
         exception_handlers={HTTPException: _answer_http_error},
     )
     app.router.redirect_slashes = False
@@ -159,7 +165,7 @@ def _make_endpoint(
 ) -> Callable[[Request], Awaitable[WebResponse]]:
     async def endpoint(request: Request) -> WebResponse:
         try:
-            body = await _read_body(request)
+            body = await read_body(request, security.BODY_LIMIT)
         except Refusal as refusal:
             _log_refusal(_read_peer(request.scope), _describe_request(request.scope), refusal)
             return _to_web(_show_refusal(refusal, as_json=_wants_json(request)))
@@ -169,19 +175,6 @@ def _make_endpoint(
         return _to_web(await loop.run_in_executor(workers, _answer, site, page, request, body))
 
     return endpoint
-
-
-async def _read_body(request: Request) -> bytes:
-    too_long = Refusal(413, f"This request is longer than {security.BODY_LIMIT // 1024} KB.")
-    declared = request.headers.get("content-length", "0")
-    if declared.isdigit() and int(declared) > security.BODY_LIMIT:
-        raise too_long
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > security.BODY_LIMIT:
-            raise too_long
-    return bytes(body)
 
 
 def _answer(site: Site, page: PageRoute, request: Request, body: bytes) -> Response:

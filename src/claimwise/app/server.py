@@ -47,7 +47,8 @@ def serve_app(
         ClaimwiseError: the port is taken, the store can't be written, or the extra is missing.
     """
     try:
-        from claimwise.app.app import Site, build_app
+        from claimwise.app.api import Api
+        from claimwise.app.app import Site, build_app, read_clock
         from claimwise.app.connections import build_server
     except ModuleNotFoundError as error:
         if error.name not in ("h11", "starlette", "uvicorn"):
@@ -58,7 +59,9 @@ def serve_app(
         bound = ends.enter_context(bind_socket(options))
         pool = StorePool(lambda: open_store(place, busy_seconds=_BUSY_SECONDS))
         ends.callback(pool.close)
+        api = ends.enter_context(Api(pool, project, read_clock))
         site = Site(
+            api=api,
             pool=pool,
             project=project,
             hosts=security.list_hosts(options.host, options.host_names),

@@ -111,6 +111,14 @@ HEADINGS = {
         "promote": CommandEntry(
             "claimwise.incidents.promote_command", "Turn a production error into a test case."
         ),
+        "ingest-traces": CommandEntry(
+            "claimwise.traffic.ingest_command",
+            "Store answers of live traffic from files of traces.",
+        ),
+        "traffic": CommandEntry(
+            "claimwise.traffic.command",
+            "Show what became of live traffic; judge it; delete old texts.",
+        ),
         "incidents": CommandEntry(
             "claimwise.incidents.command", "List incidents and the gates that would catch them."
         ),
@@ -139,6 +147,10 @@ HEADINGS = {
             "claimwise.app.serve_command", "Start the app: labelling, dashboards, accounts."
         ),
         "accounts": CommandEntry("claimwise.accounts.command", "Manage who may use the app."),
+        "keys": CommandEntry(
+            "claimwise.accounts.keys_command",
+            "Manage keys of programs that send traces or ask for checks.",
+        ),
         "doctor": CommandEntry(
             "claimwise.cli.doctor", "Check the installation, the settings and the store."
         ),

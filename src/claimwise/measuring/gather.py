@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from claimwise.disk.input import refuse
 from claimwise.errors import InputError, Problem
 from claimwise.readers.choose import ChosenReader, choose_reader
+from claimwise.readers.documents import STDIN
 from claimwise.types.traces import Dropped, Recognised, Trace
 
 _UNKNOWN = "a format that no reader of answers knows"
@@ -58,14 +59,7 @@ def read_answers(
         InputError: nothing could be read; what could not is otherwise in ``problems``.
         ClaimwiseError: there is no such reader.
     """
-    found = ReadAnswers()
-    for path, chosen in _choose_readers(paths, reader, found):
-        try:
-            _read_file(path, chosen, options or {}, limit, found)
-        except InputError as error:
-            found.problems += error.problems
-        if limit is not None and len(found.traces) >= limit:
-            break
+    found = gather_answers(paths, reader=reader, options=options, limit=limit)
     if not found.traces:
         raise (
             InputError(found.problems[:20], more=len(found.problems) > 20)
@@ -75,11 +69,34 @@ def read_answers(
     return found
 
 
+def gather_answers(
+    paths: Sequence[Path],
+    *,
+    reader: str | None = None,
+    options: Mapping[str, str] | None = None,
+    limit: int | None = None,
+) -> ReadAnswers:
+    """Read as :func:`read_answers` does; files without an answer are in ``problems`` as well.
+
+    ``-`` is standard input.
+    """
+    found = ReadAnswers()
+    for path, chosen in _choose_readers(paths, reader, found):
+        try:
+            _read_file(path, chosen, options or {}, limit, found)
+        except InputError as error:
+            found.problems += error.problems
+        if limit is not None and len(found.traces) >= limit:
+            break
+    return found
+
+
 def _choose_readers(
     paths: Sequence[Path], name: str | None, found: ReadAnswers
 ) -> Iterator[tuple[Path, ChosenReader]]:
     for path in paths:
-        chosen = choose_reader(path, "traces", name)
+        any_format = "trace" if path == STDIN else None  # a pipe can't be read twice
+        chosen = choose_reader(path, "traces", name or any_format)
         if chosen is not None:
             yield path, chosen
         elif path.is_dir():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -114,6 +114,8 @@ def _slug(name: str) -> str:
 def _hash_answers(answers: Sequence[Trace]) -> str:
     """Return an id of all that is kept of the answers; where they lay is not."""
     kept = [{**msgspec.to_builtins(trace), "place": None, "origin": None} for trace in answers]
+    for one in kept:
+        del one["properties"]  # not kept, and ids must stay what they were
     return _make_id("m1", kept).partition(":")[2]
 
 
@@ -180,6 +182,11 @@ def _list_answer(
     for position, (passage, name) in enumerate(zip(list_texts(trace), names, strict=True)):
         text = passage.text or ""
         yield Context(**own, position=position, source_id=name, context_text=text)
+    yield from list_actions(own, trace)
+
+
+def list_actions(own: Mapping[str, Any], trace: Trace) -> Iterator[ActionEntry]:
+    """Yield the action log of an answer: ``own`` says which it is."""
     used: set[str] = set()
     for number, call in enumerate(trace.actions):
         entry_id = (call.call_id or f"call-{number + 1}")[:_MOST_ID]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from lzma import LZMAError
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -84,7 +85,7 @@ def read_one_trace(path: Path, *, trace_id: str | None = None, reader: str | Non
         if known and not found:
             raise refuse(path, f"no trace {trace_id!r}", f"one of {_list_ids(known)}")
     else:
-        found = _leave_out_history(found)
+        found = leave_out_history(found)
     if not found and problems:
         raise InputError(problems[:1])
     if len(found) != 1:
@@ -113,7 +114,7 @@ def _list_ids(ids: list[str | None]) -> str:
     return ", ".join(map(str, ids[:_SHOWN_IDS]))
 
 
-def _leave_out_history(found: list[Trace]) -> list[Trace]:
+def leave_out_history(found: Sequence[Trace]) -> list[Trace]:
     """Leave out the earlier turns (``id#1``) of conversations whose last turn is there."""
     ids = {trace.trace_id for trace in found}
     return [t for t in found if "#" not in (t.trace_id or "") or _last_turn(t) not in ids]

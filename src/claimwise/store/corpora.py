@@ -29,12 +29,15 @@ def choose_corpus(store: Store, version: str | None = None) -> str:
         if version is None:
             raise StoreError(f"{store.place}: no sources yet; import some with `claimwise import`")
         raise StoreError(describe_unknown("corpus version", version, known, where=store.place))
-    latest = store.query(
-        "select r.corpus_ver from runs as r where exists "
-        "(select 1 from sources as s where s.corpus_ver = r.corpus_ver) "
-        "order by r.started_at desc, r.run_id limit 1"
-    )
-    return str(latest[0][0]) if latest else str(known[-1])
+    for documents in (" and s.source_kind is null", ""):  # passages of answers are no corpus
+        latest = store.query(
+            "select r.corpus_ver from runs as r where exists "
+            f"(select 1 from sources as s where s.corpus_ver = r.corpus_ver{documents}) "
+            "order by r.started_at desc, r.run_id limit 1"
+        )
+        if latest:
+            return str(latest[0][0])
+    return str(known[-1])
 
 
 def read_corpus_version(store: Store, version: str) -> list[Source]:

@@ -82,3 +82,6 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     domain: str | None = None
     # Further columns of the row with short values, to group by.
     attributes: dict[str, str] = {}
+    # What a live system says of itself: its service, environment and versions, and whatever it
+    # names "claimwise.…". Only traffic looks at them.
+    properties: dict[str, str] = {}

@@ -1,12 +1,20 @@
 -- One row per answer of a run: what is left for a labeler to do with it.
 -- failed: the system said nothing. abstained: it declined to answer, which is no claim.
 -- empty: nothing in it states anything. open: not split into claims yet, or a claim that states
--- something lacks the labeler's label since :since. done: the rest.
+-- something lacks the labeler's label since :since. done: the rest, and what has lost its text.
 select
     a.item_id,
     a.sample,
     case
         when a.answer_text is null then 'failed'
+        when exists (
+            select 1
+            from traffic_answers as t
+            where t.run_id = a.run_id
+                and t.item_id = a.item_id
+                and t.sample = a.sample
+                and t.text_deleted_at is not null
+        ) then 'done'
         when not exists (
             select 1
             from claims as c

@@ -76,6 +76,18 @@ KINDS: dict[str, SpanKind] = {
 }  # fmt: skip
 _SKIPPED = {"embedding": "embedding spans", "embeddings": "embedding spans",
             "evaluator": "evaluation spans", "guardrail": "guardrail spans"}  # fmt: skip
+# What a live system says of itself, by the names that tools have for it.
+_PROPERTIES: dict[str, tuple[str, ...]] = {
+    "service": ("service.name",),
+    "service_version": ("service.version", "langfuse.release"),
+    "environment": ("deployment.environment.name", "deployment.environment",
+                    "langfuse.environment"),
+    "prompt_ver": ("gen_ai.prompt.version", "llm.prompt_template.version",
+                   "langfuse.observation.prompt.version"),
+    "agent": ("gen_ai.agent.name",),
+}  # fmt: skip
+_OWN = "claimwise."
+_LONGEST_PROPERTY = 200
 _MESSAGE_EVENTS = {
     "gen_ai.system.message": "system", "gen_ai.user.message": "user",
     "gen_ai.assistant.message": "assistant", "gen_ai.tool.message": "tool",
@@ -122,9 +134,19 @@ def make_span(attributes: Any, *, events: Any = None, **known: Any) -> Span:
         tool=tool,
         turn=known.get("name") == "agent_turn" and any(k.startswith("lk.") for k in table),
         what=what,
+        properties=read_properties(table),
         fields=list(table)[:20],
         **known,
     )
+
+
+def read_properties(table: Table) -> dict[str, str]:
+    """Return what attributes of a span or of its resource say of the system; long texts are not."""
+    found = {name.removeprefix(_OWN): find_text(table, (name,)) for name in table
+             if name.startswith(_OWN)}  # fmt: skip
+    for ours, theirs in _PROPERTIES.items():
+        found.setdefault(ours, find_text(table, theirs))
+    return {name: text for name, text in found.items() if text and len(text) <= _LONGEST_PROPERTY}
 
 
 def find_kind(table: Table) -> tuple[SpanKind, str]:

@@ -23,6 +23,13 @@ _PASSAGE_IDS = ("retrieved_context_ids",)
 _TRACE_ID = ("trace_id", "traceId", "id")
 _MODEL = ("model", "model_name")
 _TIME = ("happened_at", "time", "timestamp", "created_at", "start_time")
+_PROPERTIES: dict[str, tuple[str, ...]] = {
+    "service": ("service", "system"), "service_version": ("service_version",),
+    "environment": ("environment",), "prompt_ver": ("prompt_ver",),
+    "retriever_ver": ("retriever_ver",), "corpus_ver": ("corpus_ver",),
+    "conversation": ("conversation_id", "session_id", "thread_id"),
+}  # fmt: skip
+_LONGEST_PROPERTY = 200
 _FEEDBACK = ("feedback", "user_feedback", "comment")
 _WORDS = ("context_text", "source_text", "text", "content", "page_content", "context")
 # In rows of these tools "context" is the gold one, not what the system was given.
@@ -63,7 +70,13 @@ def read_flat(path: Path, record: Any) -> Trace:
         happened_at=happened_at,
         feedback=_find_words(record, _FEEDBACK),
         answerable=answerable if isinstance(answerable, bool) else None,
+        properties=_read_properties(record),
     )
+
+
+def _read_properties(record: Table) -> dict[str, str]:
+    found = ((ours, find_text(record, theirs)) for ours, theirs in _PROPERTIES.items())
+    return {name: text for name, text in found if text and len(text) <= _LONGEST_PROPERTY}
 
 
 def _read_passages(record: Table) -> tuple[Passage, ...] | None:

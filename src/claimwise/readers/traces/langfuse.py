@@ -25,6 +25,7 @@ _TRACE = ("trace_id", "traceId")
 _PARENT = ("parent_observation_id", "parentObservationId")
 _SESSION = ("session_id", "sessionId")
 _MODEL = ("model", "provided_model_name", "providedModelName", "internalModel")
+_PROPERTIES = {"service_version": "release", "prompt_ver": "version", "environment": "environment"}
 _START = ("start_time", "startTime", "timestamp", "createdAt", "created_at")
 
 
@@ -52,7 +53,8 @@ def _to_spans(record: Any, line: int) -> Iterator[Span]:
 
 
 def _read_trace(trace: Table, line: int) -> Span:
-    return make_span(
+    properties = {ours: find_text(trace, (theirs,)) for ours, theirs in _PROPERTIES.items()}
+    span = make_span(
         {},
         line=line,
         whole_trace=True,
@@ -64,6 +66,8 @@ def _read_trace(trace: Table, line: int) -> Span:
         started_at=_read_start(trace),
         feedback=_find_comment(trace),
     )
+    span.properties = {name: text for name, text in properties.items() if text}
+    return span
 
 
 def _read_observation(row: Table, line: int, trace_id: str | None = None) -> Span:

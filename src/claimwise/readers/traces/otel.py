@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from claimwise.readers.traces.attributes import KINDS, make_span, read_id, read_start, to_plain
+from claimwise.readers.traces.attributes import (
+    KINDS,
+    make_span,
+    read_id,
+    read_properties,
+    read_start,
+    to_plain,
+)
 from claimwise.readers.traces.reader import TraceFormat
 from claimwise.readers.traces.shapes import Shape
 from claimwise.readers.traces.spans import Span, SpanKind
@@ -91,6 +98,7 @@ def read_span(span: Table, line: int, resource: Table | None = None) -> Span:
     if is_log and (found.inputs or found.outputs):
         found.kind = "generation"
     found.conversation_id = found.conversation_id or find_text(resource or {}, ("session.id",))
+    found.properties = {**read_properties(resource or {}), **found.properties}
     return found
 
 

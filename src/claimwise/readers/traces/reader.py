@@ -70,6 +70,11 @@ def read_traces(path: Path, data: bytes, form: TraceFormat, trace_id: str | None
             yield 1, _tell(path, 1, f"no trace {trace_id!r}", f"one of {listed}")
     elif not groups and not problems:
         yield 1, _tell(path, 1, "no trace", "at least one")
+    yield from write_answers(path, groups)
+
+
+def write_answers(path: Path, groups: Mapping[str | None, list[Span]]) -> Records:
+    """Yield the answers of traces, given by their spans; a problem for each that has none."""
     yield from _Writer(path).write(groups)
 
 
@@ -170,10 +175,20 @@ class _Writer:
             happened_at=min((s.started_at for s in spans if s.started_at), default=None),
             feedback=_last(span.feedback for span in spans),
             gold_answer=_last(span.gold_answer for span in spans),
+            properties=_join_properties(spans),
         )
         if holds_nul(msgspec.to_builtins(trace)):
             return _tell(self._path, line, "a NUL character", "text without one")
         return trace
+
+
+def _join_properties(spans: Iterable[Span]) -> dict[str, str]:
+    """Return what the spans say of the system; where two differ, the outermost counts."""
+    joined: dict[str, str] = {}
+    for span in sorted(spans, key=lambda span: bool(span.parent_id)):
+        for name, value in span.properties.items():
+            joined.setdefault(name, value)
+    return joined
 
 
 def _last(values: Iterable[str | None]) -> str | None:

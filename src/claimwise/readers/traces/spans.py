@@ -39,6 +39,8 @@ class Span(msgspec.Struct, kw_only=True):
     unrecorded: str | None = None
     feedback: str | None = None
     gold_answer: str | None = None
+    # What the system says of itself; see `Trace.properties`.
+    properties: dict[str, str] = {}
     # The export's own record of the whole trace, above all spans.
     whole_trace: bool = False
     # One exchange of several in the same trace.
