@@ -44,6 +44,7 @@ class Period:
     start: datetime
     until: datetime
     name: str
+    option: str = "7d"  # as the option --window names it
 
 
 class WindowRun(NamedTuple):

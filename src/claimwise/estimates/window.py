@@ -26,6 +26,7 @@ from claimwise.calibration.maps import Scored, apply_map, deal_items, fit_platt
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import effective_size, wilson_bounds, wilson_interval
 from claimwise.metrics.weights import scale_factors
+from claimwise.report.format import pluralize
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -291,7 +292,7 @@ def _choose_basis(
     if table.labelled_clusters >= LEAST_FOR_LABELS:
         return "labels_only", _measure_labels(table, confidence)
     reasons.append(
-        f"labels alone need {LEAST_FOR_LABELS} labelled clusters; there "
+        f"labels alone need {LEAST_FOR_LABELS} labelled clusters, and there "
         f"{'is' if table.labelled_clusters == 1 else 'are'} {table.labelled_clusters}"
     )
     return "none", _Figures()
@@ -315,19 +316,24 @@ def _find_refusals(table: ClaimTable) -> list[str]:
     found = []
     labelled = table.labelled_clusters
     if labelled < LEAST_CLUSTERS:
-        found.append(f"{labelled} labelled clusters; a correction needs {LEAST_CLUSTERS}")
+        found.append(
+            f"{pluralize(labelled, 'labelled cluster')} (conversations, documents or answers); a "
+            f"correction needs {LEAST_CLUSTERS}"
+        )
     rare = int(min(table.told.sum(), (~table.told).sum()))
     if rare < LEAST_RARE:
         kind = "supported" if table.told.sum() < (~table.told).sum() else "unsupported"
-        found.append(f"{rare} labels say {kind}; a correction needs {LEAST_RARE} of each kind")
+        found.append(
+            f"{pluralize(rare, 'label')} {kind}; a correction needs {LEAST_RARE} of each kind"
+        )
     pooled = _pool_small(table)
     shares = _sum_by(pooled.strata, pooled.weights, pooled) / max(pooled.weights.sum(), 1e-300)
     held = np.bincount(pooled.strata[pooled.rows], minlength=len(pooled.stratum_names))
     for name, share, labels in zip(pooled.stratum_names, shares, held, strict=True):
         if share > SMALL_STRATUM and labels < LEAST_IN_STRATUM:
             found.append(
-                f"“{name}” holds {share:.0%} of the claims and {labels} labels; a correction "
-                f"needs {LEAST_IN_STRATUM} there"
+                f"{pluralize(int(labels), 'label')} among claims judged “{name}”, {share:.0%} of "
+                f"all; a correction needs {LEAST_IN_STRATUM} there"
             )
     return found
 
