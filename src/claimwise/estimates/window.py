@@ -249,7 +249,20 @@ def estimate_table(
     basis, figures = _choose_basis(used, corrected, reasons, confidence)
     weight = float(unscored if unscored_weight is None else unscored_weight)
     share = weight / max(weight + float(table.weights.sum()), 1e-300)
-    judge = _measure_judge(used, confidence)
+    found = _put_together(used, basis, figures, confidence, share)
+    return replace(
+        found,
+        unused_labels=len(table.rows) - len(used.rows),
+        unscored=unscored,
+        refusals=tuple(reasons),
+    )
+
+
+def _put_together(
+    table: ClaimTable, basis: Basis, figures: _Figures, confidence: float, unscored_share: float
+) -> WindowEstimate:
+    judge = _measure_judge(table, confidence)
+    scored = 1 - unscored_share
     return WindowEstimate(
         rate=figures.rate,
         low=figures.low,
@@ -259,19 +272,19 @@ def estimate_table(
         judge_only=judge.rate,
         judge_low=judge.low,
         judge_high=judge.high,
-        labels=len(used.rows),
-        unused_labels=len(table.rows) - len(used.rows),
-        labelled_clusters=used.labelled_clusters,
+        labels=len(table.rows),
+        unused_labels=0,
+        labelled_clusters=table.labelled_clusters,
         clusters=len(table.names),
         claims=len(table.scores),
-        unscored=unscored,
-        unscored_share=share,
-        unscored_low=None if figures.low is None else figures.low * (1 - share),
-        unscored_high=None if figures.high is None else figures.high * (1 - share) + share,
+        unscored=0,
+        unscored_share=unscored_share,
+        unscored_low=None if figures.low is None else figures.low * scored,
+        unscored_high=None if figures.high is None else figures.high * scored + unscored_share,
         effective_size=figures.size,
         variance=figures.variance,
         freedom=figures.freedom,
-        refusals=tuple(reasons),
+        refusals=(),
     )
 
 
