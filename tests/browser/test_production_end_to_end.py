@@ -204,12 +204,12 @@ def test_a_month_from_the_first_span_to_the_gate(
     assert label_truly(page) == 40
     capsys.readouterr()
     assert aside(lambda: run(["estimate", "--window", window, "--format", "json"])) == 0
-    estimate = json.loads(capsys.readouterr().out)
+    estimate = json.loads(capsys.readouterr().out)["headline"]
     assert estimate["basis"] == "corrected"
     assert estimate["low"] <= 1 - 5 / ANSWERS <= estimate["high"]
 
     page.goto(f"{app.address}/alarms")
-    page.get_by_role("link", name="Supported claims, by the judge alone, of help-desk").click()
+    page.get_by_role("link", name="Supported claims (judge alone) of help-desk fell").click()
     page.get_by_label("Worst answers to turn into incidents").fill("3")
     page.get_by_label("Yes: a refusal would be wrong").check()
     page.get_by_role("button", name="Open incidents").click()

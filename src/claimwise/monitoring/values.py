@@ -35,7 +35,7 @@ class Watched(NamedTuple):
 
 DAILY: Final[dict[str, Watched]] = {
     "rate": Watched("Supported claims", "down", 0.01),
-    "judge_rate": Watched("Supported claims, by the judge alone", "down", 0.01),
+    "judge_rate": Watched("Supported claims (judge alone)", "down", 0.01),
     "unscored": Watched("Unscored claims", "up", 0.02),
     "refusals": Watched("Refusals", "both", 0.02),
 }
