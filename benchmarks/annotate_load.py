@@ -17,16 +17,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +37,7 @@ from claimwise.text import make_claim_id
 from claimwise.types.rows import Answer, Claim, Context, Item, Placed, Row, Run, Source
 from support.labelers import PASSWORD, Labeler, Pace
 from support.own_postgres import start_postgres
+from support.served_app import serve
 
 MOST_MS = 150.0
 CLAIMS = 5  # of one answer
@@ -111,65 +107,6 @@ def make_rows(claims: int) -> Iterator[Row]:
 
 def utc_now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
-
-
-# The server
-
-
-class Server:
-    """``claimwise serve`` in a process of its own, which can be killed and started again."""
-
-    def __init__(self, place: str, folder: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
-        self._place, self._folder = place, folder
-        self._log = folder / "server.log"
-        self._process = self._start()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        code = "from claimwise.cli.main import main; main()"
-        with self._log.open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-c", code, "serve", "--port", str(self.port),
-                 "--store", self._place],
-                cwd=self._folder, stdout=log, stderr=log,
-            )  # fmt: skip
-        give_up = time.monotonic() + 60
-        while time.monotonic() < give_up:
-            if process.poll() is not None:
-                raise SystemExit(f"the server ended: {self._log.read_text('utf-8')}")
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return process
-            time.sleep(0.05)
-        raise SystemExit(f"the server did not start: {self._log.read_text('utf-8')}")
-
-    def kill(self) -> None:
-        """End it as a power cut would: no handler runs."""
-        os.kill(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-
-    def restart(self) -> None:
-        """Start it again on the same port and store."""
-        self._process = self._start()
-
-    def stop(self) -> None:
-        """End it as Ctrl-C does."""
-        self._process.send_signal(signal.SIGINT)
-        try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.kill()
-
-
-@contextmanager
-def serve(place: str, folder: Path) -> Iterator[Server]:
-    server = Server(place, folder)
-    try:
-        yield server
-    finally:
-        server.stop()
 
 
 # People at work

@@ -186,7 +186,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_commands_in_the_pages_exist() -> None:
     for page in PAGES:
-        for name in re.findall(r"^\$ claimwise (\w+)", page.read_text("utf-8"), re.MULTILINE):
+        for name in re.findall(r"^\$ claimwise ([\w-]+)", page.read_text("utf-8"), re.MULTILINE):
             assert name in COMMANDS, f"{page.name}: claimwise {name}"
 
 

@@ -1,6 +1,7 @@
 """Every error a user can meet.
 
     ClaimwiseError            one line, no traceback, exit code 1
+    ├── CheckError            an online check was not done (in online_check/client.py)
     ├── ConfigError           claimwise.toml or the user's own settings are wrong
     ├── InputError            a file is wrong: a list of problems, each with its place
     ├── LlmError              a language model can't be asked: no key, no price, unknown provider

@@ -112,7 +112,7 @@ def test_traffic_is_stored_once_counted_whole_judged_and_forgotten(
     assert (bot.received, bot.sampled, bot.outcomes["left_out"]) == (30, stored, 30 - stored)
     assert bot.rules == {"command line": {"sampled": stored, "left_out": 30 - stored}}
     assert (bot.judged, bot.states, bot.adds_up) == (stored, {"scored": stored}, True)
-    assert funnel["(unknown)"].unreadable == {"no_answer": 1}
+    assert funnel["unknown"].unreadable == {"no_answer": 1}
     assert not read_funnel(store, first=NOW.date())[0].outcomes.get("sampled")
 
     before = store.query("select verdict, count(*) from claim_labels group by 1 order by 1")
@@ -132,6 +132,10 @@ def test_traffic_is_stored_once_counted_whole_judged_and_forgotten(
     assert store.query("select verdict, count(*) from claim_labels group by 1 order by 1") == before
     assert store.audit() == []
     assert store.count_labels_against_guide() == 0
+    if store.engine_name == "sqlite":  # the words by which claims are found are gone, too
+        found = "select count(*) from claim_words where claim_words match '{}'"
+        assert store.query(found.format("tower")) == [(0,)]
+        assert store.query(found.format("deleted")) == [(2 * stored,)]
     # Another judge has nothing to read any more, and does not take “[deleted]” for an answer.
     assert judge_traffic(store, "overlap").judged == 0
     assert read_funnel(store)[1].adds_up

@@ -250,7 +250,7 @@ class _Judging:
 
     def __init__(self, pool: StorePool, judge: str) -> None:
         self._pool = pool
-        self._judge = judge
+        self._verifier = load_verifier(judge)
         self._new = threading.Event()
         self._closing = False
         self._thread = threading.Thread(target=self._work, name="claimwise-judge", daemon=True)
@@ -267,12 +267,11 @@ class _Judging:
         self._new.set()
 
     def _work(self) -> None:
-        verifier = load_verifier(self._judge)
         while self._new.wait() and not self._closing:
             self._new.clear()
             try:
                 with self._pool.borrow() as store:
-                    judge_traffic(store, verifier)
+                    judge_traffic(store, self._verifier)
             except Exception as error:  # noqa: BLE001 - the next answers are judged all the same
                 requests.log(f"error: judging traffic: {type(error).__name__}: {error}")
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from claimwise.checking.check import judge_claims, split_request
-from claimwise.errors import ClaimwiseError
 from claimwise.judges.judge import Verifier
 from claimwise.online_check.values import (
     DEADLINE,
@@ -33,11 +32,11 @@ _CORPUS = "check"
 _log = logging.getLogger("claimwise")
 
 
-class OverloadedError(ClaimwiseError):
+class OverloadedError(Exception):
     """More answers wait than can be judged in time."""
 
 
-class BadAnswerError(ClaimwiseError):
+class BadAnswerError(Exception):
     """An answer that can't be checked; the message says why."""
 
 

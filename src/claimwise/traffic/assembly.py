@@ -40,22 +40,28 @@ _log = logging.getLogger("claimwise")
 class _Ready(NamedTuple):
     trace_id: str
     spans: int
-    characters: int
+
+
+class Assembled(NamedTuple):
+    """What has left the inbox."""
+
+    traces: int
+    spans: int
 
 
 def assemble_ready(
     store: Store, settings: TrafficSettings, section: TrafficSection, now: datetime
-) -> int:
-    """Make answers of the traces that are complete; return how many traces there were."""
+) -> Assembled:
+    """Make answers of the traces that are complete, as many as fit one transaction."""
     moments = {
         "quiet_since": now - timedelta(seconds=section.quiet_seconds),
         "old_since": now - timedelta(seconds=section.longest_seconds),
     }
     rows = store.query(_SQL["inbox_ready"], {**moments, "most": _BATCH})
-    ready = [_Ready(str(row[0]), int(row[1]), int(row[2])) for row in rows]
+    ready = [_Ready(str(row[0]), int(row[1])) for row in rows]
     if ready:
         _assemble(store, settings, ready, now)
-    return len(ready)
+    return Assembled(len(ready), sum(one.spans for one in ready))
 
 
 def _assemble(
@@ -65,10 +71,9 @@ def _assemble(
     entries: list[str] = []
     rejected: Counter[str] = Counter()
     for one in ready:
-        if one.spans > _MOST_SPANS or one.characters > _MOST_CHARACTERS:
-            entries += [
-                row[0] for row in store.query(_SQL["inbox_ids"], {"trace_id": one.trace_id})
-            ]
+        held = store.query(_SQL["inbox_ids"], {"trace_id": one.trace_id})
+        if one.spans > _MOST_SPANS or sum(row[1] for row in held) > _MOST_CHARACTERS:
+            entries += [row[0] for row in held]
             records.append(_complain(one.trace_id, "larger than the limits"))
             continue
         found = store.query(_SQL["inbox_entries"], {"trace_id": one.trace_id})
@@ -174,13 +179,13 @@ class Assembler:
         with self._borrow() as store:
             done = 0
             while not self._stop.is_set():
-                count = assemble_ready(store, self._settings, self._section, self._clock())
-                done += count
-                if count < _BATCH:
+                found = assemble_ready(store, self._settings, self._section, self._clock())
+                done += found.traces
+                self._inbox.forget(found.spans, store)
+                if found.traces < _BATCH:
                     break
             if self._inbox.has_notes:
                 with store.write(TURN):
                     self._inbox.write_notes(store)
-            self._inbox.read_depth(store)
         if done and self._then is not None:
             self._then()

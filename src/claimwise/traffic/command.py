@@ -89,7 +89,7 @@ def _print_reasons(one: SystemFunnel) -> None:
     lines += [f"{number:,} rejected: {REASONS.get(reason, reason)}"
               for reason, number in one.rejected.items()]  # fmt: skip
     if one.outcomes.get("duplicate"):
-        lines.append(f"{one.outcomes['duplicate']:,} came again and were not stored again")
+        lines.append(f"{one.outcomes['duplicate']:,} came again: not stored twice")
     unscored = {name: n for name, n in one.claims.items() if name not in ("", NOT_JUDGED)}
     lines += [f"{pluralize(n, 'claim')} unscored: {name}" for name, n in unscored.items()]
     if not one.adds_up:

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from datetime import datetime
+from time import monotonic
 from typing import NamedTuple
 from uuid import uuid4
 
-from claimwise.errors import ClaimwiseError
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 from claimwise.traffic.otlp import InboxEntry
@@ -23,13 +23,14 @@ from claimwise.traffic.values import NO_RULE, UNKNOWN_SYSTEM
 
 _SQL = SqlFolder("claimwise.traffic")
 _MOST_WAITING = 64  # requests
+_LOOK_SECONDS, _LOOK_WHEN_FULL = 60.0, 1.0
 _COLUMNS = ("entry_id", "trace_id", "received_at", "has_root", "spans", "payload")
 TURN = "traffic"
 
 Borrow = Callable[[], AbstractContextManager[Store]]
 
 
-class InboxFullError(ClaimwiseError):
+class InboxFullError(Exception):
     """There are more spans than can be taken in: the sender has to wait."""
 
 
@@ -55,13 +56,14 @@ class Inbox:
         self._waiting: deque[_Waiting] = deque()
         self._notes: Counter[str] = Counter()
         self._depth = 0
+        self._looked_at = 0.0
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="claimwise-inbox")
 
     def start(self) -> None:
         """Begin to write."""
         with self._borrow() as store:
-            self.read_depth(store)
+            self._read_depth(store)
         self._thread.start()
 
     def close(self) -> None:
@@ -110,8 +112,19 @@ class Inbox:
             notes, self._notes = self._notes, Counter()
         count_rejected(store, notes, self._clock())
 
-    def read_depth(self, store: Store) -> None:
-        """See how many spans are kept now."""
+    def forget(self, spans: int, store: Store) -> None:
+        """Take note of spans that have left, and look from time to time how many there really are.
+
+        To count them means to read them all, so it is done rarely, unless senders wait for it.
+        """
+        with self._changed:
+            self._depth = max(0, self._depth - spans)
+        pause = _LOOK_WHEN_FULL if self.is_full else _LOOK_SECONDS
+        if monotonic() - self._looked_at >= pause:
+            self._read_depth(store)
+
+    def _read_depth(self, store: Store) -> None:
+        self._looked_at = monotonic()
         self._depth = int(store.query(_SQL["inbox_depth"])[0][0])
 
     def _run(self) -> None:
@@ -140,7 +153,8 @@ class Inbox:
             for waiting in batch:
                 waiting.done.set_exception(error)
             return
-        self._depth += sum(row[4] for row in rows)
+        with self._changed:
+            self._depth += sum(entry.spans for one in batch for entry in one.entries)
         for waiting in batch:
             waiting.done.set_result(None)
 

@@ -120,7 +120,7 @@ def _print_result(result: IngestResult, found: ReadAnswers) -> None:
     if result.backfilled:
         click.echo(f"{result.backfilled:,} that had been left out before are stored now")
     if duplicates := result.count("duplicate"):
-        click.echo(f"{duplicates:,} came before and were not stored again")
+        click.echo(f"{duplicates:,} came before: not stored twice")
     for reason, number in (
         *result.list_reasons("unreadable").items(), *result.list_reasons("note").items()
     ):  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from claimwise.errors import ClaimwiseError, MissingExtraError
+from claimwise.errors import MissingExtraError
 from claimwise.readers.traces.attributes import read_id
 from claimwise.readers.traces.values import Table
 from claimwise.traffic.redaction import RedactionError, Redactor
@@ -37,7 +37,7 @@ _TEXTS = ("attributes", "events", "name", "status", "links")
 _NO_PARENT = (None, "", "0" * 16)
 
 
-class OtlpError(ClaimwiseError):
+class OtlpError(Exception):
     """A request that is refused as a whole."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:

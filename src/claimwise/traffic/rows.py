@@ -18,6 +18,7 @@ from claimwise.measuring.rows import list_actions, read_attributes
 from claimwise.store import Store
 from claimwise.text.ids import make_content_id
 from claimwise.traffic.sampling import Choice
+from claimwise.traffic.values import UNKNOWN_SYSTEM
 from claimwise.types.rows import (
     SMALLEST_CHANCE,
     Answer,
@@ -75,7 +76,7 @@ def receive(trace: Trace, system: str | None, received_at: datetime) -> Arrival:
     systems, is a clock that is wrong: then the time of receipt counts.
     """
     facts = {**trace.attributes, **trace.properties}
-    name = system or trace.system or facts.get("service") or facts.get("system") or "unknown"
+    name = system or trace.system or facts.get("service") or facts.get("system") or UNKNOWN_SYSTEM
     told = trace.happened_at
     if told is not None and told.tzinfo is not None:
         told = told.astimezone(UTC).replace(tzinfo=None)

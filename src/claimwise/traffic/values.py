@@ -13,7 +13,7 @@ Outcome = Literal["sampled", "left_out", "unreadable", "duplicate", "note", "rej
 RECEIVED: tuple[Outcome, ...] = ("sampled", "left_out", "unreadable")
 
 NO_RULE = ""
-UNKNOWN_SYSTEM = "(unknown)"
+UNKNOWN_SYSTEM = "unknown"
 
 # Reasons for “unreadable”, in words that can stand after a number of answers.
 REASONS = {
