@@ -241,7 +241,7 @@ def report(settings: list[Setting], windows: int) -> dict[str, dict[str, dict[st
 def decide(found: dict[str, dict[str, dict[str, float]]]) -> dict[str, object]:
     covers = [one[design]["coverage"] for one in found.values() for design in DESIGNS]
     saved, width = {}, None
-    for name in SAVED:
+    for name in (STRONG, BUILT_IN, ALL_SETS):
         held = found.get(Setting("items", name, 350).name)
         if held:
             saved[name] = round(held["label-next"]["width"] / held["labels only"]["width"], 3)
@@ -258,7 +258,7 @@ def decide(found: dict[str, dict[str, dict[str, float]]]) -> dict[str, object]:
             min(covers) >= LOWEST
             and MEAN[0] <= float(np.mean(covers)) <= MEAN[1]
             and (width is None or width <= WIDTH)
-            and all(share <= SAVED[name] for name, share in saved.items())
+            and all(saved[name] <= most for name, most in SAVED.items())
         ),
     }
 

@@ -32,6 +32,7 @@ from claimwise.comparison.report import (
 )
 from claimwise.comparison.screen import format_comparison, render_screen_markdown
 from claimwise.comparison.values import Comparison
+from claimwise.estimates.change_text import compare_named_windows, render_change
 from claimwise.metrics import Metric, find_metric, load_metrics
 from claimwise.metrics.catalogue import list_metrics
 from claimwise.report.columns import print_screen
@@ -54,6 +55,9 @@ from claimwise.report.columns import print_screen
 @click.option("--confidence", type=float, help="Confidence level of the intervals, such as 0.95.")
 @click.option("--items", "most", type=click.IntRange(0, 1000), default=10, show_default=True,
               help="Show this many of the items that changed most.")  # fmt: skip
+@click.option("--unpaired", is_flag=True,
+              help="BASE and NEW are windows of live traffic, such as w46 and w47.")  # fmt: skip
+@click.option("--system", metavar="NAME", help="With --unpaired: only answers of this system.")
 @click.option("--full", is_flag=True, help="All tables, not one screen (text and Markdown).")
 @click.option(
     "--output",
@@ -72,6 +76,8 @@ def command(
     labels: str | None,
     confidence: float | None,
     most: int,
+    unpaired: bool,
+    system: str | None,
     full: bool,
     output: Path | None,
     cluster: str | None,
@@ -82,9 +88,15 @@ def command(
 
     Runs are paired by item; their claims need not match. --full shows every rate by group, and the
     items that changed the first metric most with the claims of both runs side by side; so do HTML
-    and JSON.
+    and JSON. Windows of live traffic hold different answers: --unpaired compares those.
     """
     project = current_project()
+    if unpaired:
+        settings = change_settings(project, labels, confidence, cluster)
+        with open_project_store(project, store) as opened, opened.snapshot():
+            change = compare_named_windows(opened, (base, new), system, settings)
+        write_output(render_change(change, form), output)
+        return
     metrics = load_metrics(project.metrics_folder, project.citations)
     chosen = choose_metrics(metrics, names)
     settings = change_settings(project, labels, confidence, cluster)

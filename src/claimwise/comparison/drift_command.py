@@ -15,6 +15,7 @@ from claimwise.command.options import (
     read_columns,
     store_option,
     warn_of_shared,
+    write_output,
 )
 from claimwise.comparison.drift import explain_drift
 from claimwise.comparison.drift_report import (
@@ -23,6 +24,7 @@ from claimwise.comparison.drift_report import (
     to_drift_document,
 )
 from claimwise.comparison.queries import find_pair
+from claimwise.estimates.change_text import compare_named_windows, render_change
 from claimwise.metrics import Metric, find_metric, load_metrics
 
 
@@ -36,6 +38,9 @@ from claimwise.metrics import Metric, find_metric, load_metrics
     "--labels", metavar="WHICH", help="Labels to count: default, human, verifier or labeler:NAME."
 )
 @click.option("--confidence", type=float, help="Confidence level of the intervals, such as 0.95.")
+@click.option("--unpaired", is_flag=True,
+              help="BASE and NEW are windows of live traffic, such as w46 and w47.")  # fmt: skip
+@click.option("--system", metavar="NAME", help="With --unpaired: only answers of this system.")
 @cluster_option
 @store_option
 @format_option("text", "markdown", "json")
@@ -46,6 +51,8 @@ def command(
     by: str | None,
     labels: str | None,
     confidence: float | None,
+    unpaired: bool,
+    system: str | None,
     cluster: str | None,
     store: str | None,
     form: str,
@@ -57,8 +64,20 @@ def command(
     evidence    items with changed gold spans or passages, beyond the change in the others
     mix         items that only one of the runs was asked
     judge       a change of judge, measured on claims that both judges judged
+
+    With --unpaired, BASE and NEW are windows of live traffic; the change is then split into the mix
+    of answers by the first column of --by, and the change within those groups.
     """
     project = current_project()
+    if unpaired:
+        settings = change_settings(project, labels, confidence, cluster)
+        columns = read_columns(by, project.config.metrics.by)
+        with open_project_store(project, store) as opened, opened.snapshot():
+            change = compare_named_windows(
+                opened, (base, new), system, settings, by=columns[0] if columns else "domain"
+            )
+        write_output(render_change(change, form), None)
+        return
     metric = find_metric(load_metrics(project.metrics_folder, project.citations), name)
     settings = change_settings(project, labels, confidence, cluster)
     columns = read_columns(by, project.config.metrics.by)

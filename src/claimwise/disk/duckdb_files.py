@@ -40,7 +40,10 @@ def connect_duckdb(feature: str, **config: str) -> duckdb.DuckDBPyConnection:
         import duckdb
     except ImportError as error:
         raise MissingExtraError(feature, "parquet") from error
-    return duckdb.connect(":memory:", config={**_LOCAL_ONLY, **config})
+    database = duckdb.connect(":memory:", config={**_LOCAL_ONLY, **config})
+    # After two seconds it would draw a bar on standard output, in the middle of somebody's JSON.
+    database.execute("set enable_progress_bar = false")
+    return database
 
 
 def name_paths(message: str, paths: Mapping[str, Path]) -> str:

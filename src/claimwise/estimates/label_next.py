@@ -97,8 +97,8 @@ def _choose(store: Store, data: WindowData, size: int, seed: int) -> _Chosen:
     population = np.flatnonzero(free)
     if not len(population):
         raise ClaimwiseError(
-            f"{data.period.name}: no scored claim without a label; `claimwise verify` judges "
-            "claims, or choose another --window"
+            f"{data.period.name}: no scored claim without a label; judge its claims "
+            "(`claimwise traffic judge`), or choose another --window"
         )
     assert table.items is not None
     _, items = np.unique(table.items[population], return_inverse=True)

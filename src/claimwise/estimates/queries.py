@@ -23,7 +23,7 @@ from claimwise.estimates.rounds import (
 )
 from claimwise.estimates.strata import assign_strata
 from claimwise.estimates.window import ClaimTable
-from claimwise.metrics.counting import CONVERSATION, NO_CLUSTER, write_cluster
+from claimwise.metrics.counting import CONVERSATION, NO_CLUSTER, write_cluster, write_slice
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 
@@ -34,7 +34,7 @@ _SUPPORTED: Final = "supported"
 _UNKNOWN_CONFIDENCE: Final = 0.75  # a score for verdicts without one; labels recalibrate it
 _ONE_JUDGE: Final = 0.98  # of the verdicts: what others gave can't move the rate
 _COVERED: Final = 0.9  # of the claims, by rounds: labels of fewer speak for other traffic
-_CLAIM_COLUMNS: Final = 4
+_CLAIM_COLUMNS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +101,7 @@ class _Columns(NamedTuple):
     approved: Floats
     confidences: Floats
     failed: Floats
+    labels: Floats
 
 
 def read_window(
@@ -138,12 +139,22 @@ def _to_run(row: tuple[object, ...]) -> WindowRun:
     return WindowRun(str(run_id), str(system), int(str(answers)), to_time(first), to_time(last))
 
 
+def _write(store: Store, name: str) -> str:
+    """Return a query on labels that nobody has taken back.
+
+    Most stores hold no retraction. Their labels are read as they are then: DuckDB can't narrow the
+    view to one run, and would read all labels for each.
+    """
+    taken = "select 1 from label_retractions where judgement = 'grounded' limit 1"
+    return _SQL[name].format(standing_labels="standing_labels" if store.query(taken) else "labels")
+
+
 def _choose_judge(
     store: Store, params: dict[str, object], name: str | None, runs: Sequence[WindowRun]
 ) -> tuple[RegisteredJudge | None, list[str]]:
     """Return the judge of a window, and that it changed inside, where it did."""
     given: dict[str, Counter[str]] = defaultdict(Counter)
-    for run_id, labeler, verdicts in store.query(_SQL["judges"], params):
+    for run_id, labeler, verdicts in store.query(_write(store, "judges"), params):
         given[labeler][run_id] += verdicts
     if name is None and not given:
         return None, []
@@ -176,6 +187,25 @@ def _name_earlier_labels(store: Store, params: dict[str, object]) -> list[str]:
     ]
 
 
+def read_groups(store: Store, data: WindowData, by: str) -> NDArray[np.generic]:
+    """Return the value of a column of items or runs for every claim of a window's table.
+
+    Raises:
+        MetricError: there is no such column.
+    """
+    joins: list[str] = []
+    value = write_slice(store, by, [], joins)
+    sql = _SQL["answers"].format(cluster=f"coalesce({value}, 'unknown')", joins=" ".join(joins))
+    params = {"start": data.period.start, "until": data.period.until}
+    found = [
+        str(row[1])
+        for run in data.runs
+        for row in store.query(sql, {"run_id": run.run_id, **params})
+    ]
+    assert data.table.items is not None
+    return np.array(found, dtype=object)[data.table.items]
+
+
 class _Reader:
     """Reads runs one after the other, and puts their columns together."""
 
@@ -193,6 +223,7 @@ class _Reader:
         self.labels: list[WindowLabel] = []
         self._claims: dict[str, int] = {}  # by run
         self._reasons: Counter[str] = Counter()
+        self._claims_sql, self._told_sql = _write(store, "claims"), _write(store, "told")
 
     def read_run(self, run_id: str) -> None:
         """Read one run's answers, claims and labels within the window."""
@@ -206,12 +237,13 @@ class _Reader:
             name = item if self._cluster == NO_CLUSTER else str(cluster)
             self._cluster_of.append(self._clusters.setdefault(name, len(self._clusters)))
             self._weights.append(1 / chance)
-        numbers = self._store.query_numbers(_SQL["claims"], _CLAIM_COLUMNS, params)
+        numbers = self._store.query_numbers(self._claims_sql, _CLAIM_COLUMNS, params)
         self._columns.append(_Columns(numbers[0] + first, *numbers[1:]))
         self._claims[run_id] = numbers.shape[1]
-        for place, verdict, at, first_at, chance, item, claim in self._store.query(
-            _SQL["told"], params
-        ):
+        told = self._store.query(self._told_sql, params)
+        places = np.flatnonzero(~np.isnan(numbers[4]))
+        for place, number in zip(places.tolist(), numbers[4][places].tolist(), strict=True):
+            verdict, at, first_at, chance, item, claim = told[int(number)]
             self.labels.append(
                 WindowLabel(
                     offset + place,

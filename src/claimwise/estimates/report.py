@@ -93,7 +93,7 @@ def format_report(report: WindowReport) -> list[str]:
     data, found = report.data, report.estimate
     lines = [_describe_window(data), ""]
     if not found.claims and not found.unscored:
-        return [*lines, "No claims in this window. Ingest traffic and run `claimwise verify`."]
+        return [*lines, "No claims in this window: ingest its traffic and judge it (`claimwise traffic judge`)."]
     lines += [f"  {line}" for line in _describe_rate(report)]
     lines += ["", *(f"  {line}" for line in _describe_basis(report))]
     if found.refusals:
@@ -197,7 +197,7 @@ def describe_next(report: WindowReport) -> str | None:
     """Say what to do next; None where nothing is missing."""
     found = report.estimate
     if not found.claims:
-        return "judge the window's claims: claimwise verify --run RUN" if found.unscored else None
+        return "judge the window's claims: claimwise traffic judge" if found.unscored else None
     if report.next_labels is None:
         return None
     purpose = (

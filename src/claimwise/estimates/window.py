@@ -175,6 +175,7 @@ class Influence(NamedTuple):
     rate: float
     names: NDArray[np.generic]
     parts: Floats  # psi of each cluster over the window's claims
+    claims: Floats  # what each claim adds to the rate, on average the rate itself
     assumed: float  # variance that thin strata are taken to have beyond what they show
 
     @property
@@ -238,7 +239,7 @@ def estimate_table(
     Returns:
         “corrected” where labels can carry it, else “labels_only”, else “none”, with all reasons.
     """
-    used = _use_known_chances(table)
+    used = use_known_chances(table)
     corrected = None
     reasons = [*barred, *_find_refusals(used)]
     if not reasons:
@@ -296,7 +297,7 @@ def _choose_basis(
     return "none", _Figures()
 
 
-def _use_known_chances(table: ClaimTable) -> ClaimTable:
+def use_known_chances(table: ClaimTable) -> ClaimTable:
     """Leave out labels of unknown probability where others have a known one.
 
     Somebody chose those, for example as they looked wrong: beside a sample they would bias it.
@@ -385,12 +386,11 @@ def correct_rate(table: ClaimTable, seed: int = 0) -> Influence:
     # A stratum's mean was fitted to its own labels: the root makes up for it.
     scale = np.sqrt(held / np.maximum(held - 1, 1))
     rest = stands * (sizes / known * scale)[at] * (off - errors[at]) / total
-    moved = weights * (predicted + errors[strata] - rate) / total
+    claims = predicted + errors[strata]
+    claims[rows] += rest * total / weights[rows]
     parts = np.zeros(len(pooled.names))
-    for places, values in ((pooled.clusters, moved), (pooled.clusters[rows], rest)):
-        parts += np.bincount(places, values, minlength=len(parts))
-    assumed = _assume_thin(pooled, sizes / total, rest)
-    return Influence(rate, pooled.names, parts, assumed)
+    parts += np.bincount(pooled.clusters, weights * (claims - rate) / total, minlength=len(parts))
+    return Influence(rate, pooled.names, parts, claims, _assume_thin(pooled, sizes / total, rest))
 
 
 def _recalibrate(table: ClaimTable, seed: int) -> Floats:

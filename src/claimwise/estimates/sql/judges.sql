@@ -1,6 +1,6 @@
 -- How many verdicts each judge gave in the runs of a window, by run.
 select v.run_id, v.labeler, count(*)
-from standing_labels as v
+from {standing_labels} as v
 where v.label_kind = 'verifier'
     and v.run_id in (
         select t.run_id
