@@ -152,8 +152,11 @@ def read_points(
 
 
 def find_newest(store: Store) -> datetime | None:
-    """Return the end of the latest window that the monitor has seen; None before its first look."""
-    found = store.query("select max(window_until) from monitor_points")[0][0]
+    """Return the end of the latest day that the monitor has read; None before its first look."""
+    found = store.query(
+        "select max(window_until) from monitor_points where signal = :signal and value is not null",
+        {"signal": VOLUME},
+    )[0][0]
     return None if found is None else to_moment(found)
 
 
