@@ -127,6 +127,24 @@ def test_a_regression_from_look_to_gate(project: Path, capsys: pytest.CaptureFix
     assert "rolled back m2" in said
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["monitor", "--now", "soon"], "'soon' is no time; write it like 2026-11-16"),
+        (["monitor", "--system", "nobody"], "no traffic of a system 'nobody'; known systems: bot"),
+        (["runbook", "x"], "no alarm 'x'; there are no alarms"),
+        (["alarms", "close", "x", "--because", "y"], "no alarm 'x'; there are no alarms"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    assert run(words) == 1
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.count("\n") == 1
+
+
 def test_a_webhook_is_signed_retried_and_kept(
     copy_store: Callable[[Fill], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
