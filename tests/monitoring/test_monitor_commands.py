@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from claimwise.accounts.api_keys import create_key
 from claimwise.cli.main import run
 from claimwise.config import Config, Project
 from claimwise.errors import ClaimwiseError, ConfigError
@@ -27,6 +28,7 @@ from claimwise.monitoring.settings import MonitorSettings, read_settings
 from claimwise.monitoring.watch import watch_all
 from claimwise.monitoring.webhooks import deliver_due, post_message
 from claimwise.store import Store, open_store
+from support.app_server import run_app, utc_now
 from support.copies import Fill
 from support.local_server import LocalServer
 from support.monitored_traffic import DAY, FIRST, TrafficWriter
@@ -125,6 +127,24 @@ def test_a_regression_from_look_to_gate(project: Path, capsys: pytest.CaptureFix
     assert "rolled back m2" in said
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["monitor", "--now", "soon"], "'soon' is no time; write it like 2026-11-16"),
+        (["monitor", "--system", "nobody"], "no traffic of a system 'nobody'; known systems: bot"),
+        (["runbook", "x"], "no alarm 'x'; there are no alarms"),
+        (["alarms", "close", "x", "--because", "y"], "no alarm 'x'; there are no alarms"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    assert run(words) == 1
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.count("\n") == 1
+
+
 def test_a_webhook_is_signed_retried_and_kept(
     copy_store: Callable[[Fill], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,3 +224,25 @@ def test_metrics_and_dashboard_speak_of_the_same_figures(
     ]
     used = set(re.findall(r"claimwise_[a-z_]+", " ".join(queries)))
     assert used - names == {"claimwise_judge_change"}  # this project has no anchors
+
+
+def test_prometheus_needs_a_key_of_its_own(
+    copy_store: Callable[[Fill], str], tmp_path: Path
+) -> None:
+    place = copy_store(add_regression)
+    with open_store(place) as store:
+        watch_all(store, MonitorSettings(wait_days=0), ALARMED_AT)
+        keys = {
+            scope: create_key(store, f"k-{scope}", [scope], created_by="ann", now=utc_now())
+            for scope in ("metrics", "traces")
+        }
+    with run_app(place, tmp_path, config=Config()) as app:
+        web = app.visit().web
+        answers = {
+            scope: web.get("/metrics", headers={"authorization": f"Bearer {key}"})
+            for scope, key in {**keys, "nobody": "cw_wrong"}.items()
+        }
+    codes = {scope: answer.status_code for scope, answer in answers.items()}
+    assert codes == {"metrics": 200, "traces": 403, "nobody": 401}
+    assert answers["metrics"].headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "claimwise_alarm_open{" in answers["metrics"].text

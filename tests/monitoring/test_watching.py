@@ -162,3 +162,23 @@ def test_a_changed_judge_is_told_apart_from_a_changed_system(quiet: Store) -> No
     rate = next(one for one in raised if one.signal == "judge_rate" and not one.slice)
     assert rate.evidence.judge_alarm == judge.alarm_id
     assert "it may be the judge and not the system" in " ".join(explain_alarm(rate))
+
+
+def test_two_monitors_at_once_read_a_day_once(quiet: Store) -> None:
+    """Both have seen the same past; whoever is second finds the day read, and goes on from it."""
+    TrafficWriter(quiet, known=True).add_days(QUIET, QUIET + 1)
+    now = FIRST + (QUIET + 1) * DAY
+    first, second = (watch_module._load(quiet, SETTINGS, "bot", now) for _ in range(2))
+    day, result = (FIRST + QUIET * DAY).date(), watch_module.WatchResult()
+    assert watch_module._read_one_day(quiet, first, day, result)
+    assert not watch_module._read_one_day(quiet, second, day, result)
+    seen = [p for p in read_points(quiet) if p.key == ("volume", "") and p.day == day]
+    assert len(seen) == 1
+
+
+def test_the_exact_rule_over_labels_finds_the_same_drop(quiet: Store) -> None:
+    TrafficWriter(quiet, known=True).add_days(QUIET, 45, wrong=12)
+    exact = MonitorSettings(wait_days=0, rate_alarm="labels")
+    alarm = next(one for one in watch(quiet, 45, exact) if one.signal == "rate")
+    assert alarm.evidence.threshold == pytest.approx(7300 * 20)  # of labels, not of days
+    assert alarm.evidence.value == pytest.approx(0.7, abs=0.1)

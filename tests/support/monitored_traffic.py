@@ -119,7 +119,9 @@ class TrafficWriter:
             yield "labels", _LABELS, (*row, told, PERSON, at + DAY / 12, "human", None, 0.5)
 
 
-def add_anchors(store: Store, week: int, *, harsh: int = 0, count: int = 100) -> None:
+def add_anchors(
+    store: Store, week: int, *, harsh: int = 0, judge: str = JUDGE, first: datetime = FIRST
+) -> None:
     """Have the judge judge a hundred frozen claims again, in a week of its number.
 
     It rejects ten of them, one more or less in turn, and ``harsh`` more.
@@ -127,19 +129,19 @@ def add_anchors(store: Store, week: int, *, harsh: int = 0, count: int = 100) ->
     run = "anchors"
     labels: list[tuple[Any, ...]] = []
     claims: list[tuple[Any, ...]] = []
-    for number in range(count):
+    for number in range(100):
         item, text = f"anchor-{number}", f"Anchor {number}."
         said = "contradicted" if number < 10 + harsh + week % 2 else "supported"
         row = (run, item, "c0", text, "factual")
-        at = FIRST + (7 * week + 2) * DAY
-        labels.append((*row, said, JUDGE, at, "verifier", 0.9, None))
+        at = first + (7 * week + 2) * DAY
+        labels.append((*row, said, judge, at, "verifier", 0.9, None))
         if week == 0:
-            labels.append((*row, "supported", PERSON, FIRST, "human", None, None))
+            labels.append((*row, "supported", PERSON, first, "human", None, None))
             claims.append((run, item, "c0", 0, 0, text, "factual", "atomic"))
     with store.write():
         if week == 0:
             items = [claim[1] for claim in claims]
-            store.insert_rows("runs", _RUNS, [(run, "anchors", "m", "c1", FIRST)])
+            store.insert_rows("runs", _RUNS, [(run, "anchors", "m", "c1", first)])
             store.insert_rows(
                 "eval_items",
                 _ITEMS,

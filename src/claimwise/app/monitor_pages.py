@@ -13,6 +13,7 @@ from claimwise.app.week_chart import Limit, WeekMark, draw_weeks
 from claimwise.claims.browse import ClaimFilter, ListedClaim, find_claims
 from claimwise.claims.values import UNSUPPORTED
 from claimwise.monitoring.explain import describe_alarm, show_share
+from claimwise.monitoring.judge_watch import WEEK
 from claimwise.monitoring.prometheus import MEDIA_TYPE, write_metrics
 from claimwise.monitoring.queries import list_alarms, list_systems, read_points
 from claimwise.monitoring.report import list_days
@@ -53,7 +54,8 @@ def show_monitor(call: Call) -> Response:
     if not systems:
         return call.render("monitor.html", system=None, systems=[], form=form)
     system = asked or systems[0]
-    points = [p for p in read_points(call.store, system) if not p.evidence.mark]
+    shown = read_points(call.store, system, since=call.now - (_MOST_WEEKS + 1) * WEEK)
+    points = [point for point in shown if not point.evidence.mark]
     alarms = list_alarms(call.store, system=system)
     weeks = _list_weeks(system, points)
     chosen = _choose_week(weeks, call.query.get("week"))

@@ -107,7 +107,7 @@ def _compare_mix(
 
 
 def describe_judge(
-    evidence: AlarmEvidence, anchors: Sequence[Point], alarm: Alarm | None, now: datetime
+    evidence: AlarmEvidence, anchors: Sequence[Point], alarm: Alarm | None, until: datetime
 ) -> None:
     """Add whether the judge is the same as it was, so that its drift is not taken for the system's.
 
@@ -115,14 +115,20 @@ def describe_judge(
         evidence: of a rate's alarm; it is completed.
         anchors: what anchors said of judges, in the order of the weeks.
         alarm: the open alarm about this system's judge; None without one.
-        now: the time.
+        until: the end of the day that is looked at.
     """
     if alarm is not None:
         evidence.judge_state = alarm.evidence.judge_state or "changed"
         evidence.judge_alarm = alarm.alarm_id
         return
-    own = [p for p in anchors if p.slice == evidence.judge and p.statistic is not None]
-    if own and now - own[-1].window_until <= _FRESH:
+    own = [
+        point
+        for point in anchors
+        if point.slice == evidence.judge
+        and point.statistic is not None
+        and point.window_from < until
+    ]
+    if own and until - own[-1].window_until <= _FRESH:
         evidence.judge_state, evidence.anchors = "steady", own[-1].evidence.claims
     else:
         evidence.judge_state = "unchecked"

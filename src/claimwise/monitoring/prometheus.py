@@ -8,10 +8,11 @@ from datetime import UTC
 from typing import Final
 
 from claimwise.monitoring.judge_watch import WEEK
-from claimwise.monitoring.queries import list_alarms, read_points
+from claimwise.monitoring.queries import find_newest, list_alarms, read_points
 from claimwise.monitoring.values import VOLUME, WEEKLY, Alarm, Point
 from claimwise.store import Store
 
+_RECENT: Final = 3 * WEEK  # what was seen last before then is no longer current
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 _HELP: Final = {
@@ -46,7 +47,9 @@ Sample = tuple[str, dict[str, str], float]
 def write_metrics(store: Store) -> str:
     """Return the latest figures and the open alarms as Prometheus reads them."""
     with store.snapshot():
-        points, alarms = read_points(store), list_alarms(store, open_only=True)
+        newest = find_newest(store)
+        points = read_points(store, since=newest - _RECENT) if newest else []
+        alarms = list_alarms(store, open_only=True)
     return format_samples(list_samples(points, alarms))
 
 
@@ -56,10 +59,8 @@ def list_samples(points: Sequence[Point], alarms: Iterable[Alarm]) -> Iterator[S
     A stream whose latest window has no value yields none: no data is not a zero.
     """
     latest = {(p.signal, p.system, p.slice): p for p in points if not p.evidence.mark}
-    newest = max((p.window_until for p in latest.values()), default=None)
     for point in latest.values():
-        if newest is not None and newest - point.window_until <= 2 * WEEK:
-            yield from _describe_point(point)
+        yield from _describe_point(point)
     for alarm in alarms:
         labels = {"system": alarm.system, "signal": alarm.signal, "group": alarm.slice}
         yield "claimwise_alarm_open", {**labels, "alarm": alarm.alarm_id}, 1.0

@@ -11,6 +11,7 @@ import msgspec
 
 from claimwise.errors import StoreError
 from claimwise.monitoring.values import (
+    LONG_AGO,
     VOLUME,
     WHOLE,
     Alarm,
@@ -134,15 +135,29 @@ def read_anchor_verdicts(store: Store, run_id: str, now: datetime) -> list[Ancho
     ]
 
 
-def read_points(store: Store, system: str | None = None) -> list[Point]:
+def read_points(
+    store: Store, system: str | None = None, *, since: datetime | None = None
+) -> list[Point]:
     """Return what the monitor saw of a system, or of all, in the order of the days."""
-    chosen = "" if system is None else " where system = :system"
+    params: dict[str, Any] = {"since": since or LONG_AGO}
+    chosen = ""
+    if system is not None:
+        chosen, params["system"] = " and system = :system", system
     rows = store.query(
-        f"select {', '.join(_POINT)} from monitor_points{chosen} "
+        f"select {', '.join(_POINT)} from monitor_points where window_from >= :since{chosen} "
         "order by window_from, window_until, signal, system, slice",
-        {} if system is None else {"system": system},
+        params,
     )
     return [_to_point(row) for row in rows]
+
+
+def find_newest(store: Store) -> datetime | None:
+    """Return the end of the latest day that the monitor has read; None before its first look."""
+    found = store.query(
+        "select max(window_until) from monitor_points where signal = :signal and value is not null",
+        {"signal": VOLUME},
+    )[0][0]
+    return None if found is None else to_moment(found)
 
 
 def is_read(store: Store, system: str, day: date) -> bool:

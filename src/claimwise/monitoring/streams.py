@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from claimwise.monitoring.sequential import (
 )
 from claimwise.monitoring.values import (
     DAILY,
+    LONG_AGO,
     MIX_TOLERATED,
     NEW_BASELINE,
     Figures,
@@ -39,7 +40,6 @@ ENOUGH_LABELS = 10
 """A day with fewer says too little of its own: it has no value."""
 
 _COMMON_KIND = 0.02  # share of inputs from which on a kind is watched
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 
 
 class Step(NamedTuple):
@@ -69,7 +69,7 @@ class History:
             for one in self.marks
             if one.evidence.mark == NEW_BASELINE
         ]
-        return max(chosen, default=_LONG_AGO)
+        return max(chosen, default=LONG_AGO)
 
     @property
     def current(self) -> list[Point]:

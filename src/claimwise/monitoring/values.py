@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -21,6 +21,7 @@ VOLUME: Final = "volume"
 WEEKLY: Final = "weekly_rate"
 WHOLE: Final = ""
 DAY: Final = timedelta(days=1)
+LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 
 NEW_BASELINE, RESTART = "new baseline", "restart"
 
@@ -35,7 +36,7 @@ class Watched(NamedTuple):
 
 DAILY: Final[dict[str, Watched]] = {
     "rate": Watched("Supported claims", "down", 0.01),
-    "judge_rate": Watched("Supported claims, by the judge alone", "down", 0.01),
+    "judge_rate": Watched("Supported claims (judge alone)", "down", 0.01),
     "unscored": Watched("Unscored claims", "up", 0.02),
     "refusals": Watched("Refusals", "both", 0.02),
 }

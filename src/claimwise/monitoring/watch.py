@@ -84,10 +84,12 @@ class SystemWatch:
         wanted = (signal, self.system, group)
         return any(one.stream == wanted and one.closed_at is None for one in self.alarms)
 
-    def open_judge_alarm(self, judge: str | None) -> Alarm | None:
-        """Return the open alarm that says that the judge of this system has changed."""
+    def open_judge_alarm(self, judge: str | None, day: date) -> Alarm | None:
+        """Return the open alarm that says that this system's judge had changed by a day."""
         for alarm in self.alarms:
             if alarm.signal != "judge" or alarm.closed_at is not None:
+                continue
+            if alarm.window_from.date() > day:
                 continue
             if alarm.system == self.system or (not alarm.system and alarm.slice == judge):
                 return alarm
@@ -182,7 +184,7 @@ def evaluate_day(
     ]
     judge_alarm = next((one for one in alarms if one.signal == "judge"), None)
     for group, one, threshold in followed:
-        for signal, step in _follow(watch, group, one, threshold):
+        for signal, step in _follow(watch, group, day, one, threshold):
             points.append(_make_point(watch, signal, group, day, step))
             alarm = _decide(watch, signal, group, day, step, one, judge_alarm)
             alarms += [alarm] if alarm else []
@@ -190,11 +192,11 @@ def evaluate_day(
 
 
 def _follow(
-    watch: SystemWatch, group: str, figures: Figures, threshold: float
+    watch: SystemWatch, group: str, day: date, figures: Figures, threshold: float
 ) -> Iterator[tuple[str, Step]]:
     """Yield what a day adds to every stream of a system or a group."""
     history = watch.find_history("rate", group)
-    judge_alarm = watch.open_judge_alarm(figures.judge)
+    judge_alarm = watch.open_judge_alarm(figures.judge, day)
     since = judge_alarm.window_from if judge_alarm else history.since
     rate = find_day_rate(history, figures, since)
     if watch.settings.rate_alarm == "labels":
@@ -254,8 +256,8 @@ def _decide(
         return None  # the labels speak for the system; the judge alone would only repeat them
     evidence = gather_evidence(watch.histories, signal, group, step, figures)
     if signal in ("rate", "judge_rate"):
-        changed = judge_alarm or watch.open_judge_alarm(figures.judge)
-        describe_judge(evidence, watch.anchors, changed, watch.now)
+        changed = judge_alarm or watch.open_judge_alarm(figures.judge, day)
+        describe_judge(evidence, watch.anchors, changed, to_start(day) + DAY)
         evidence.moved = find_moved(watch.histories, signal, evidence.since)
     return _make_alarm(watch, signal, group, day, evidence)
 
