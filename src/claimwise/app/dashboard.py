@@ -118,7 +118,10 @@ def show_dashboard(call: Call) -> Response:
         system=system,
         choices=choices,
         metric=metric,
-        trends=panels.draw_trends(found.reading.runs, metric),
+        trends=panels.draw_trends(
+            found.reading.runs, metric, panels.list_limits(call.project, metric)
+        ),
+        limits=panels.list_limits(call.project, metric),
         slices=panels.draw_slices(report, metric) if report else [],
         mix=panels.draw_mix(found.reading.runs[:_MOST_BARS]),
         quadrant=panels.draw_cells(report) if report else None,

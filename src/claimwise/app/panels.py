@@ -30,6 +30,7 @@ from claimwise.report import format as form
 from claimwise.report.judges import describe_agreement
 from claimwise.run_report import sentences
 from claimwise.run_report.build import rank_slice
+from claimwise.run_report.summary_text import LEAST_ITEMS
 from claimwise.run_report.values import Report
 from claimwise.types.results import Estimate, MetricTable
 
@@ -81,7 +82,7 @@ class Mix(NamedTuple):
 
 
 class Slices(NamedTuple):
-    """The worst slices of a rate: the chart, its rows, and how many more there are."""
+    """The worst slices of a rate: the chart, the rows of its table, and how many it leaves out."""
 
     title: str
     overall: Estimate | None
@@ -112,16 +113,25 @@ def find_table(report: Report, metric: str) -> MetricTable | None:
     return next((table for table in report.tables if table.metric == metric), None)
 
 
-def draw_trends(runs: Sequence[MeasuredRun], metric: str) -> list[Trend]:
+def draw_trends(
+    runs: Sequence[MeasuredRun], metric: str, limits: Sequence[Point] = ()
+) -> list[Trend]:
     """Draw a metric of runs (the latest first) over time, one chart for each of its members."""
     tables = [table for run in runs if run.report and (table := find_table(run.report, metric))]
     if not tables:
         return []
-    return [_draw_member(runs, metric, tables[0], member) for member in form.members_of(tables[0])]
+    return [
+        _draw_member(runs, metric, tables[0], member, limits)
+        for member in form.members_of(tables[0])
+    ]
 
 
 def _draw_member(
-    runs: Sequence[MeasuredRun], metric: str, table: MetricTable, member: str | None
+    runs: Sequence[MeasuredRun],
+    metric: str,
+    table: MetricTable,
+    member: str | None,
+    limits: Sequence[Point],
 ) -> Trend:
     rows = [
         TrendRow(
@@ -142,7 +152,7 @@ def _draw_member(
     return Trend(
         title=title,
         better=found.better if found else None,
-        chart=draw_trend(points, title=f"{title} over time"),
+        chart=draw_trend(points, title=f"{title} over time", limits=limits),
         rows=rows,
     )
 
@@ -178,11 +188,16 @@ def list_limits(project: Project, metric: str = "faithfulness") -> list[Point]:
 
 
 def _find_overall(run: MeasuredRun, metric: str, member: str | None) -> Estimate | None:
-    """Return a run's rate; of the metric that the headline is about, it is the headline."""
+    """Return a run's rate, as every page shows it."""
     table = find_table(run.report, metric) if run.report else None
     row = form.overall_of(table, member) if table else None
-    headline = run.report.headline if run.report else None
-    if row is None or headline is None or METRIC_OF[headline.judgement] != metric:
+    return use_headline(run.report, row) if run.report and row else row
+
+
+def use_headline(report: Report, row: Estimate) -> Estimate:
+    """Return an overall rate; of the metric that the headline is about, it is the headline."""
+    headline = report.headline
+    if METRIC_OF[headline.judgement] != row.metric:
         return row
     return replace(row, micro=headline.rate, low=headline.low, high=headline.high)
 
@@ -204,6 +219,7 @@ def _make_point(name: str, row: Estimate | None, *, alarm: bool = False) -> Poin
 def draw_slices(report: Report, metric: str, *, most: int = MOST_SLICES) -> list[Slices]:
     """Draw the slices of a metric that are most clearly bad, with their simultaneous intervals.
 
+    Slices of fewer than five items are left to the table: their rates are mostly luck.
     In the order by which the report picks its worst slice: the one it names stands first.
     """
     table = find_table(report, metric)
@@ -230,6 +246,7 @@ def _draw_worst_rows(
     if whole and whole.better and reference is not None:
         overall, items = reference, whole.items  # a slice that holds everything tells nothing new
         rows = sorted(rows, key=lambda row: (row.items >= items, *rank_slice(row, overall)))
+    drawn = [row for row in rows if row.items >= LEAST_ITEMS][:most] or rows[:most]
     points = [
         Point(
             form.slice_name(row, table.series),
@@ -240,15 +257,15 @@ def _draw_worst_rows(
             sentences.is_clearly_worse(row, reference),
             link_group(run_id, row.slice, verdict_of(table.metric)),
         )
-        for row in rows[:most]
+        for row in drawn
     ]
     title = form.name_in_words(member or table.title)
     return Slices(
         title=title,
         overall=whole,
         chart=draw_forest(points, title=f"{title} by group, worst first", reference=reference),
-        rows=rows[:most],
-        more=max(0, len(rows) - most),
+        rows=rows[: 3 * most],
+        more=max(0, len(rows) - len(drawn)),
     )
 
 

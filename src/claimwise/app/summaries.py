@@ -97,9 +97,9 @@ def _explain_block(gates: GateReport) -> str:
     outcome = "fail" if gates.exit_code == FAILED else "inconclusive"
     first = next(one for one in blocking if one.outcome == outcome)
     found = next((one for one in first.slices if one.outcome == outcome), None)
-    where = f"{name_decided_slice(found)}: " if found and found.slice else ""
-    why = f". {where}{clean(found.reason)}" if found else ""
-    more = (
-        f" And {len(blocking) - 1} more of {len(gates.gates)} gates." if len(blocking) > 1 else ""
-    )
+    where = f"{name_decided_slice(found)}, " if found and found.slice else ""
+    why = f"; {where}{clean(found.reason)}" if found else ""
+    others = len(blocking) - 1
+    verb = "does" if others == 1 else "do"
+    more = f" {others} more of {len(gates.gates)} gates {verb} not pass." if others else ""
     return f"Gate {describe_gate(first)}{why}.{more}"
