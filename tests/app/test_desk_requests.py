@@ -23,7 +23,7 @@ from claimwise.labelling.desk import (
 from claimwise.labelling.queue import close_round, save_label, take_task
 from claimwise.labelling.values import Choice
 from claimwise.store import Store, open_store
-from small_data import label, load
+from small_data import label, load, run
 from support.app_server import Person, RunningApp, fill_path, run_app, utc_now
 from support.copies import Fill
 from support.desk_data import TOWER, fill_store, make_round
@@ -354,6 +354,25 @@ def test_a_save_is_kept_once_and_a_second_tab_loses_nothing(tower: tuple[Running
         events = "select detail from audit_events where event = 'label' order by happened_at"
         assert kept == [(2,), (None,)]
         assert store.query(events) == [("contradicted, suggestion 2",), ("unlinked",)]
+
+
+@pytest.mark.each_engine
+def test_every_run_is_found_for_a_round(tower: tuple[RunningApp, str]) -> None:
+    app, _ = tower
+    with app.open() as store:
+        load(store, *(run(f"old-{n}", started_at="2020-01-01T00:00:00Z") for n in range(31)))
+    root = app.enter("root", "admin")
+    root.get("/rounds")
+    found = root.get("/api/find-runs?q=OLD-30").json()["runs"]
+    assert [one["run_id"] for one in found] == ["old-30"]
+    made = root.post("/rounds", run="tower", judgement="grounded", size="9", overlap="0",
+                     overlap_labels="2", floor="1", seed="0")  # fmt: skip
+    assert made.status_code == 400
+    assert "6 in the open round “Round on tower”" in made.text
+    answer = root.post("/rounds", run="unicode", judgement="grounded", size="9", overlap="0",
+                       overlap_labels="2", floor="1", seed="0")  # fmt: skip
+    assert answer.status_code == 303
+    assert "1 of 9 claims: the run has 1." in root.get(answer.headers["location"]).text
 
 
 @pytest.mark.each_engine

@@ -92,6 +92,20 @@ def read_start(store: Store, run_id: str) -> datetime:
     return msgspec.convert(rows[0][0], datetime)
 
 
+class FoundRun(msgspec.Struct, frozen=True):
+    """A run that a search found."""
+
+    run_id: str
+    system: str
+    started_at: datetime
+
+
+def find_runs(store: Store, words: str, most: int) -> list[FoundRun]:
+    """Return the latest runs whose id, system, model or versions hold some words."""
+    rows = store.query(_SQL["find_runs"], {"words": words, "most": most})
+    return [FoundRun(run_id, system, msgspec.convert(at, datetime)) for run_id, system, at in rows]
+
+
 def list_gold_entries(store: Store) -> list[GoldEntry]:
     """Return the items that wait for gold spans, the most urgent first."""
     return [

@@ -123,7 +123,8 @@ def hold_batch(store: Store, round_id: str, labeler: str, now: datetime, most: i
         RefusedError: there is no such round.
     """
     held = len(_list_held(store, round_id, labeler))
-    free = dict(store.query(query_of("counts"), {"round_id": round_id})).get("open", 0)
+    states: dict[str, int] = dict(store.query(query_of("counts"), {"round_id": round_id}))
+    free = states.get("open", 0)
     return hold_tasks(store, round_id, labeler, now, max(2, min(most, (held + free) // 2)))
 
 

@@ -24,6 +24,8 @@ class Round(Struct, frozen=True, kw_only=True):
     created_by: str
     created_at: datetime
     closed_at: datetime | None = None
+    asked: int | None = None  # how many claims it was asked for; None: rounds of older versions
+    shortfall: str | None = None  # why it has fewer, in a sentence
 
 
 class Progress(Struct, frozen=True, kw_only=True):
