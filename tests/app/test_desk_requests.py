@@ -381,10 +381,10 @@ def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) ->
     with app.open() as store:
         load(store, {**ENTRY, "entry_id": "g/1 ?"})
     cleo = app.enter("cleo", "adjudicator")
-    link = re.search(r'href="(/gold-spans/[^"]+)"', cleo.get("/gold-spans").text)
+    link = re.search(r'href="(/gold-spans/g[^"]+)"', cleo.get("/gold-spans").text)
     assert link
     assert cleo.get(link[1]).status_code == 200
-    found = cleo.get("/api/gold-spans/g%2F1%20%3F/documents?q=tower").json()
+    found = cleo.get("/api/gold-documents?corpus=v1&q=tower").json()
     assert "tower" in [one["source_id"] for one in found["sources"]]
     span = {"source_id": "tower", "span_start": 0, "span_text": "The tower", "required": True}
     refused: list[dict[str, list[dict[str, Any]]]] = [
@@ -404,6 +404,58 @@ def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) ->
         assert store.query("select count(*) from gold_spans") == [(0,)]
     assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 200
     assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 404
+
+
+@pytest.mark.each_engine
+def test_golden_items_are_written_from_documents_and_their_spans_corrected(
+    tower: tuple[RunningApp, str],
+) -> None:
+    app, _ = tower
+    cleo = app.enter("cleo", "adjudicator")
+    assert "No question is unanswerable" in cleo.get("/gold-spans").text
+    assert "Question for the documents of v1" in cleo.get("/gold-spans/new").text
+    span = {"source_id": "tower", "span_start": TOWER.index("Dogs"), "span_text": "Dogs may come in.",
+            "required": True}  # fmt: skip
+    new: dict[str, Any] = {
+        "corpus_ver": "v1", "query": "May I bring a dog?", "query_type": "lookup",
+        "answerable": True, "stakes": "low", "gold_answer": "Yes", "spans": [span],
+    }  # fmt: skip
+    nobody = {**new, "query": "Who built it?", "query_type": "unanswerable", "answerable": False,
+              "gold_answer": "", "spans": []}  # fmt: skip
+    action = {**new, "query": "Cancel it", "spans": [], "expected_action": "cancel(*)"}
+    for bad, why in (
+        ({**new, "query": " "}, "Write the question"),
+        ({**new, "spans": []}, "Select the words"),
+        ({**new, "query_type": "riddle"}, "Kind: expected"),
+        ({**new, "spans": [{**span, "span_start": 0}]}, "span"),
+        ({**nobody, "spans": [span]}, "no gold answer and no span"),
+        ({**nobody, "query_type": "lookup", "answerable": True}, "Select the words"),
+        ({**new, "query_type": "unanswerable"}, "can't answer"),
+    ):
+        answer = cleo.post_json("/api/gold-items", bad)
+        assert (answer.status_code, why in answer.json()["error"]) == (400, True), answer.text
+    made = [cleo.post_json("/api/gold-items", one) for one in (new, nobody, action)]
+    assert [one.status_code for one in made] == [200, 200, 200]
+    assert cleo.post_json("/api/gold-items", new).status_code == 409, "sent twice: made once"
+    page = cleo.get("/gold-spans?q=a+DOG").text
+    assert page.count("May I bring a dog?") == 1
+    assert "Who built it?" not in page
+    assert 'can\'t answer</th><td class="n">1</td><td class="n">12%</td>' in page
+    item_id = made[0].json()["saved"]
+    assert "Dogs may come in." in cleo.get(f"/gold-spans/items/{item_id}").text
+    other = {**span, "span_text": "Dogs may come"}
+    path = f"/api/gold-items/{item_id}"
+    assert cleo.post_json(path, {"spans": [other]}).status_code == 400, "without a reason"
+    assert cleo.post_json(path, {"spans": [other], "reason": "shorter"}).status_code == 200
+    with app.open() as store:
+        assert store.audit() == []
+        mine = {"item_id": item_id}
+        assert store.query("select span_text from gold_spans where item_id = :item_id", mine) == [
+            ("Dogs may come",)
+        ]
+        assert store.query("select span_text, replaced_by, reason from gold_span_versions", {}) == [
+            ("Dogs may come in.", "cleo", "shorter")
+        ]
 
 
 @pytest.mark.each_engine

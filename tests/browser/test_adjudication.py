@@ -194,7 +194,7 @@ def test_gold_spans_are_chosen_and_the_entry_is_gone(desk_app: RunningApp, visit
     add_gold_entry(desk_app)
     page = visit("cleo", "/gold-spans")
     assert "made from an incident <i>" in page.locator("main").inner_text()
-    page.locator("tbody a").click()
+    page.locator("tbody a", has_text="What should").first.click()
     wait_ready(page)
     page.fill("#find-words", "139 m HOCH")
     press(page, "Enter")
