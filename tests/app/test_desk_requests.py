@@ -407,6 +407,50 @@ def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) ->
 
 
 @pytest.mark.each_engine
+def test_any_answer_and_any_claim_can_be_labelled(tower: tuple[RunningApp, str]) -> None:
+    """Without a round; where an open one asks for the claim, the label is one of its own."""
+    app, round_id = tower
+    ana = app.enter("ana")
+    assert "0 of 1" in ana.get("/label-answers?q=TOW").text
+    path = "/label-answers/tower"
+    page = ana.get(path).text
+    assert "What should I know about the tower?" in page
+    for bad in ({"item": "tower-1"}, {"correct": "yes"}, {"item": "none", "correct": "yes"}):
+        assert ana.post(path, **bad).status_code in (400, 404)
+    said = {"item": "tower-1", "sample": "0", "correct": "no", "reason": "it has no lift"}
+    for _ in range(2):
+        assert ana.post(path, **said).headers["location"] == path
+    assert "All answers labelled" in ana.get(path).text
+    assert "You said: <strong>wrong</strong>" in ana.get(f"{path}?item=tower-1").text
+    with app.open() as store:
+        told = "select correct, labeler, label_kind, reason from answer_labels"
+        assert [(bool(row[0]), *row[1:]) for row in store.query(told)] == [
+            (False, "ana", "human", "it has no lift")
+        ]
+        claims: dict[str, str] = dict(store.query("select claim_text, claim_id from claims"))
+    for run_id, item_id, text, choice in (
+        ("tower", "tower-1", "Entry is free.", GOOD),
+        ("unicode", "unicode-1", "Die 🗼 ist 139 m hoch.", {"verdict": "unlinked"}),
+    ):
+        key = {"run_id": run_id, "item_id": item_id, "claim_id": claims[text]}
+        asked = f"/label-claim?run={run_id}&item={item_id}&claim={claims[text]}"
+        assert f"Claim of {item_id}" in ana.get(asked).text
+        for _ in range(2):
+            assert ana.post_json("/api/claims/label", {**choice, **key}).status_code == 200
+        assert (
+            ana.post_json("/api/claims/label", {"verdict": "supported", **key}).status_code == 409
+        )
+    assert ana.get("/label-claim?run=tower&item=tower-1&claim=none").status_code == 404
+    with app.open() as store:
+        assert store.audit() == []
+        assert store.query(
+            "select claim_text, inclusion_probability from labels order by run_id"
+        ) == [("Entry is free.", 1.0), ("Die 🗼 ist 139 m hoch.", None)]
+        done = "select labeler, round_id from annotation_slots where state = 'done'"
+        assert store.query(done) == [("ana", round_id)]
+
+
+@pytest.mark.each_engine
 def test_golden_items_are_written_from_documents_and_their_spans_corrected(
     tower: tuple[RunningApp, str],
 ) -> None:
@@ -414,8 +458,8 @@ def test_golden_items_are_written_from_documents_and_their_spans_corrected(
     cleo = app.enter("cleo", "adjudicator")
     assert "No question is unanswerable" in cleo.get("/gold-spans").text
     assert "Question for the documents of v1" in cleo.get("/gold-spans/new").text
-    span = {"source_id": "tower", "span_start": TOWER.index("Dogs"), "span_text": "Dogs may come in.",
-            "required": True}  # fmt: skip
+    span = {"source_id": "tower", "span_start": TOWER.index("Dogs"),
+            "span_text": "Dogs may come in.", "required": True}  # fmt: skip
     new: dict[str, Any] = {
         "corpus_ver": "v1", "query": "May I bring a dog?", "query_type": "lookup",
         "answerable": True, "stakes": "low", "gold_answer": "Yes", "spans": [span],

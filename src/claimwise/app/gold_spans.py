@@ -1,7 +1,7 @@
 """The golden set: its items, what a right answer to each rests on, and new items from documents.
 
-Items that were made from incidents wait here for their spans; any other item's spans can be corrected,
-and what was there before is kept. Documents are those of the item's corpus version.
+Items that were made from incidents wait here for their spans; any other item's spans can be
+corrected, and what was there before is kept. Documents are those of the item's corpus version.
 """
 
 from __future__ import annotations
@@ -77,7 +77,12 @@ def show_golden_set(call: Call) -> Response:
 
 
 def _sum_up(kinds: list[KindCount]) -> KindCount:
-    return KindCount("all", *(sum(one[n] for one in kinds) for n in (1, 2, 3)))
+    return KindCount(
+        "all",
+        items=sum(one.items for one in kinds),
+        unanswerable=sum(one.unanswerable for one in kinds),
+        actions=sum(one.actions for one in kinds),
+    )
 
 
 def show_new_item(call: Call) -> Response:
@@ -107,8 +112,9 @@ def show_item(call: Call) -> Response:
          "required": one.required}
         for one in read_spans(call.store, item.item_id)
     ]  # fmt: skip
+    save = f"/api/gold-items/{quote(item.item_id, safe='')}"
     return _show_page(
-        call, documents, f"/api/gold-items/{quote(item.item_id, safe='')}", corpus_ver=item.source_corpus_ver,
+        call, documents, save, corpus_ver=item.source_corpus_ver,
         mode="item", spans=spans, values={"item": item},
     )  # fmt: skip
 
@@ -119,8 +125,9 @@ def show_entry(call: Call) -> Response:
     offered = list_incident_documents(call.store, entry.item_id, entry.corpus_ver)
     if not offered:
         offered = find_documents(call.store, entry.corpus_ver, "", limit=_OFFERED)
+    save = f"/api/gold-spans/{quote(entry.entry_id, safe='')}"
     return _show_page(
-        call, offered, f"/api/gold-spans/{quote(entry.entry_id, safe='')}", corpus_ver=entry.corpus_ver,
+        call, offered, save, corpus_ver=entry.corpus_ver,
         mode="entry", values={"item": find_item(call.store, entry.item_id), "entry": entry},
     )  # fmt: skip
 
@@ -142,7 +149,13 @@ def _show_page(
         "spans": spans or [],
         "documents": _describe(documents, call.now.date()),
     }
-    known = {"item": None, "entry": None, "kinds": [], "all": None, "corpus_ver": corpus_ver}
+    known: dict[str, Any] = {
+        "item": None,
+        "entry": None,
+        "kinds": [],
+        "all": None,
+        "corpus_ver": corpus_ver,
+    }
     return call.render(
         "gold_spans.html",
         data=embed_json(data),

@@ -93,6 +93,7 @@ class Task(Struct, frozen=True, kw_only=True):
     query: str
     sources: tuple[TaskSource, ...]
     action_log: tuple[LogEntry, ...]
+    cited: tuple[str, ...] = ()  # the sources that the claim cites
     markers: dict[str, str] = {}  # citation markers of the answer, as “[2]”, and their sources
     mine: GivenLabel | None = None  # the labeler's own standing label, when they come back to it
 
