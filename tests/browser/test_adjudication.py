@@ -220,7 +220,7 @@ def test_a_question_is_written_from_a_document(desk_app: RunningApp, visit: Visi
     page.get_by_role("textbox", name="Question").fill("How tall is the tower?")
     page.get_by_label("Right answer", exact=True).fill("139 m")
     page.get_by_label("The documents can't answer it").check()
-    assert page.get_by_label("Kind").input_value() == "unanswerable"
+    assert page.get_by_label("Kind", exact=True).input_value() == "unanswerable"
     page.get_by_label("The documents can't answer it").uncheck()
     page.get_by_label("Right answer", exact=True).fill("139 m")
     page.locator(".tab", has_text="The tower, a guide").click()
