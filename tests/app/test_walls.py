@@ -39,8 +39,9 @@ HOSTILE = (
 
 
 GET_FIELDS = (
-    "who", "event", "before", "next", "size", "have", "corpus", "task", "run", "item", "sample", "claim", "list", "q",
-    "verdict", "group", "group2", "disputed", "judge", "source", "reason", "basis", "after",
+    "who", "event", "before", "next", "size", "have", "corpus", "task", "run", "item", "sample",
+    "claim", "list", "q", "verdict", "group", "group2", "disputed", "judge", "source", "reason",
+    "basis", "after",
 )  # fmt: skip
 
 
