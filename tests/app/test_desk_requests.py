@@ -25,7 +25,7 @@ from claimwise.labelling.names import name_tasks
 from claimwise.labelling.queue import close_round, save_label, take_task
 from claimwise.labelling.values import Choice
 from claimwise.store import Store, open_store
-from small_data import label, load
+from small_data import label, load, run
 from support.app_server import Person, RunningApp, fill_path, run_app, utc_now
 from support.copies import Fill
 from support.desk_data import TOWER, fill_store, make_round
@@ -372,15 +372,34 @@ def test_a_save_is_kept_once_and_a_second_tab_loses_nothing(tower: tuple[Running
 
 
 @pytest.mark.each_engine
+def test_every_run_is_found_for_a_round(tower: tuple[RunningApp, str]) -> None:
+    app, _ = tower
+    with app.open() as store:
+        load(store, *(run(f"old-{n}", started_at="2020-01-01T00:00:00Z") for n in range(31)))
+    root = app.enter("root", "admin")
+    root.get("/rounds")
+    found = root.get("/api/find-runs?q=OLD-30").json()["runs"]
+    assert [one["run_id"] for one in found] == ["old-30"]
+    made = root.post("/rounds", run="tower", judgement="grounded", size="9", overlap="0",
+                     overlap_labels="2", floor="1", seed="0")  # fmt: skip
+    assert made.status_code == 400
+    assert "6 in the open round “Round on tower”" in made.text
+    answer = root.post("/rounds", run="unicode", judgement="grounded", size="9", overlap="0",
+                       overlap_labels="2", floor="1", seed="0")  # fmt: skip
+    assert answer.status_code == 303
+    assert "1 of 9 claims: the run has 1." in root.get(answer.headers["location"]).text
+
+
+@pytest.mark.each_engine
 def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) -> None:
     app, _ = tower
     with app.open() as store:
         load(store, {**ENTRY, "entry_id": "g/1 ?"})
     cleo = app.enter("cleo", "adjudicator")
-    link = re.search(r'href="(/gold-spans/[^"]+)"', cleo.get("/gold-spans").text)
+    link = re.search(r'href="(/gold-spans/g[^"]+)"', cleo.get("/gold-spans").text)
     assert link
     assert cleo.get(link[1]).status_code == 200
-    found = cleo.get("/api/gold-spans/g%2F1%20%3F/documents?q=tower").json()
+    found = cleo.get("/api/gold-documents?corpus=v1&q=tower").json()
     assert "tower" in [one["source_id"] for one in found["sources"]]
     span = {"source_id": "tower", "span_start": 0, "span_text": "The tower", "required": True}
     refused: list[dict[str, list[dict[str, Any]]]] = [
@@ -400,6 +419,102 @@ def test_gold_spans_must_stand_in_the_document(tower: tuple[RunningApp, str]) ->
         assert store.query("select count(*) from gold_spans") == [(0,)]
     assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 200
     assert cleo.post_json("/api/gold-spans/g%2F1%20%3F", {"spans": [span]}).status_code == 404
+
+
+@pytest.mark.each_engine
+def test_any_answer_and_any_claim_can_be_labelled(tower: tuple[RunningApp, str]) -> None:
+    """Without a round; where an open one asks for the claim, the label is one of its own."""
+    app, round_id = tower
+    ana = app.enter("ana")
+    assert "0 of 1" in ana.get("/label-answers?q=TOW").text
+    path = "/label-answers/tower"
+    page = ana.get(path).text
+    assert "What should I know about the tower?" in page
+    for bad in ({"item": "tower-1"}, {"correct": "yes"}, {"item": "none", "correct": "yes"}):
+        assert ana.post(path, **bad).status_code in (400, 404)
+    said = {"item": "tower-1", "sample": "0", "correct": "no", "reason": "it has no lift"}
+    for _ in range(2):
+        assert ana.post(path, **said).headers["location"] == path
+    assert "All answers labelled" in ana.get(path).text
+    assert "You said: <strong>wrong</strong>" in ana.get(f"{path}?item=tower-1").text
+    with app.open() as store:
+        told = "select correct, labeler, label_kind, reason from answer_labels"
+        assert [(bool(row[0]), *row[1:]) for row in store.query(told)] == [
+            (False, "ana", "human", "it has no lift")
+        ]
+        claims: dict[str, str] = dict(store.query("select claim_text, claim_id from claims"))
+    for run_id, item_id, text, choice in (
+        ("tower", "tower-1", "Entry is free.", GOOD),
+        ("unicode", "unicode-1", "Die 🗼 ist 139 m hoch.", {"verdict": "unlinked"}),
+    ):
+        key = {"run_id": run_id, "item_id": item_id, "claim_id": claims[text]}
+        asked = f"/label-claim?run={run_id}&item={item_id}&claim={claims[text]}"
+        assert f"Claim of {item_id}" in ana.get(asked).text
+        for _ in range(2):
+            assert ana.post_json("/api/claims/label", {**choice, **key}).status_code == 200
+        assert (
+            ana.post_json("/api/claims/label", {"verdict": "supported", **key}).status_code == 409
+        )
+    assert ana.get("/label-claim?run=tower&item=tower-1&claim=none").status_code == 404
+    with app.open() as store:
+        assert store.audit() == []
+        assert store.query(
+            "select claim_text, inclusion_probability from labels order by run_id"
+        ) == [("Entry is free.", 1.0), ("Die 🗼 ist 139 m hoch.", None)]
+        done = "select labeler, round_id from annotation_slots where state = 'done'"
+        assert store.query(done) == [("ana", round_id)]
+
+
+@pytest.mark.each_engine
+def test_golden_items_are_written_from_documents_and_their_spans_corrected(
+    tower: tuple[RunningApp, str],
+) -> None:
+    app, _ = tower
+    cleo = app.enter("cleo", "adjudicator")
+    assert "No question is unanswerable" in cleo.get("/gold-spans").text
+    assert "Question for the documents of v1" in cleo.get("/gold-spans/new").text
+    span = {"source_id": "tower", "span_start": TOWER.index("Dogs"),
+            "span_text": "Dogs may come in.", "required": True}  # fmt: skip
+    new: dict[str, Any] = {
+        "corpus_ver": "v1", "query": "May I bring a dog?", "query_type": "lookup",
+        "answerable": True, "stakes": "low", "gold_answer": "Yes", "spans": [span],
+    }  # fmt: skip
+    nobody = {**new, "query": "Who built it?", "query_type": "unanswerable", "answerable": False,
+              "gold_answer": "", "spans": []}  # fmt: skip
+    action = {**new, "query": "Cancel it", "spans": [], "expected_action": "cancel(*)"}
+    for bad, why in (
+        ({**new, "query": " "}, "Write the question"),
+        ({**new, "spans": []}, "Select the words"),
+        ({**new, "query_type": "riddle"}, "Kind: expected"),
+        ({**new, "spans": [{**span, "span_start": 0}]}, "span"),
+        ({**nobody, "spans": [span]}, "no gold answer and no span"),
+        ({**nobody, "query_type": "lookup", "answerable": True}, "Select the words"),
+        ({**new, "query_type": "unanswerable"}, "can't answer"),
+    ):
+        answer = cleo.post_json("/api/gold-items", bad)
+        assert (answer.status_code, why in answer.json()["error"]) == (400, True), answer.text
+    made = [cleo.post_json("/api/gold-items", one) for one in (new, nobody, action)]
+    assert [one.status_code for one in made] == [200, 200, 200]
+    assert cleo.post_json("/api/gold-items", new).status_code == 409, "sent twice: made once"
+    page = cleo.get("/gold-spans?q=a+DOG").text
+    assert page.count("May I bring a dog?") == 1
+    assert "Who built it?" not in page
+    assert 'can\'t answer</th><td class="n">1</td><td class="n">12%</td>' in page
+    item_id = made[0].json()["saved"]
+    assert "Dogs may come in." in cleo.get(f"/gold-spans/items/{item_id}").text
+    other = {**span, "span_text": "Dogs may come"}
+    path = f"/api/gold-items/{item_id}"
+    assert cleo.post_json(path, {"spans": [other]}).status_code == 400, "without a reason"
+    assert cleo.post_json(path, {"spans": [other], "reason": "shorter"}).status_code == 200
+    with app.open() as store:
+        assert store.audit() == []
+        mine = {"item_id": item_id}
+        assert store.query("select span_text from gold_spans where item_id = :item_id", mine) == [
+            ("Dogs may come",)
+        ]
+        assert store.query("select span_text, replaced_by, reason from gold_span_versions", {}) == [
+            ("Dogs may come in.", "cleo", "shorter")
+        ]
 
 
 @pytest.mark.each_engine

@@ -39,9 +39,10 @@ HOSTILE = (
 
 
 GET_FIELDS = (
-    "who", "event", "before", "next", "held", "run", "item", "sample", "claim", "list", "q",
-    "verdict", "group", "group2", "disputed", "judge", "source", "reason", "basis", "after",
-    "base", "new", "from", "to", "page", "metric", "system", "baseline", "tab", "stage",
+    "who", "event", "before", "next", "size", "have", "corpus", "task", "run", "item", "sample",
+    "claim", "list", "q", "verdict", "group", "group2", "disputed", "judge", "source", "reason",
+    "basis", "after", "base", "new", "from", "to", "page", "metric", "system", "baseline", "tab",
+    "stage", "held",
 )  # fmt: skip
 
 
@@ -272,13 +273,13 @@ def test_hostile_text_in_every_field_breaks_nothing(labelling: RunningApp) -> No
 def test_hostile_titles_are_shown_as_text(labelling: RunningApp) -> None:
     admin = labelling.enter("root", "admin")
     title = "<script>alert('{{ 7*7 }}')</script>"
-    made = admin.post("/rounds", run="baseline", title=title)
+    made = admin.post("/rounds", run="candidate", title=title)
     assert made.status_code == 303
     for path in (made.headers["location"], "/rounds", "/label"):
         page = admin.get(path).text
         assert "&lt;script&gt;alert(&#39;{{ 7*7 }}" in page
         assert "<script>alert" not in page
-    again = admin.post("/rounds", run="baseline", title=title)
+    again = admin.post("/rounds", run="candidate", title=title)
     assert again.status_code == 400, "a form sent twice makes one round"
     with labelling.open() as store:
         assert count_everything(store)["annotation_rounds"] == 2

@@ -194,7 +194,7 @@ def test_gold_spans_are_chosen_and_the_entry_is_gone(desk_app: RunningApp, visit
     add_gold_entry(desk_app)
     page = visit("cleo", "/gold-spans")
     assert "made from an incident <i>" in page.locator("main").inner_text()
-    page.locator("tbody a").click()
+    page.locator("tbody a", has_text="What should").first.click()
     wait_ready(page)
     page.fill("#find-words", "139 m HOCH")
     press(page, "Enter")
@@ -213,6 +213,30 @@ def test_gold_spans_are_chosen_and_the_entry_is_gone(desk_app: RunningApp, visit
         ("Turm ist 139 m hoch.", True, UNICODE.index("Turm ist")),
         ("End 🎉", False, UNICODE.index("End 🎉")),
     ]
+
+
+def test_a_question_is_written_from_a_document(desk_app: RunningApp, visit: Visit) -> None:
+    page = visit("cleo", "/gold-spans/new")
+    page.get_by_role("textbox", name="Question").fill("How tall is the tower?")
+    page.get_by_label("Right answer", exact=True).fill("139 m")
+    page.get_by_label("The documents can't answer it").check()
+    assert page.get_by_label("Kind", exact=True).input_value() == "unanswerable"
+    page.get_by_label("The documents can't answer it").uncheck()
+    page.get_by_label("Right answer", exact=True).fill("139 m")
+    page.locator(".tab", has_text="The tower, a guide").click()
+    page.locator("#source-text .md-p").first.click()
+    chosen = page.locator("#chosen q").inner_text()
+    assert chosen in ("The tower stands by the river.", "At 139 m it is the tallest in the county.")
+    page.locator("#save").click()
+    page.wait_for_url("**/gold-spans/new?corpus=v1")
+    with desk_app.open() as store:
+        assert store.audit() == []
+        made = (
+            "select e.query, e.query_type, g.source_id, g.span_start, g.span_text from gold_spans "
+        )
+        assert store.query(f"{made} as g join eval_items as e on e.item_id = g.item_id") == [
+            ("How tall is the tower?", "lookup", "tower", TOWER.index(chosen), chosen)
+        ]
 
 
 def test_gold_spans_chosen_before_a_logout_are_saved_after_it(
@@ -244,7 +268,8 @@ def test_guide_shows_rules_and_pairs(desk_app: RunningApp, visit: Visit) -> None
 STATES = ("desk", "rules", "skip", "covered", "stale", "action", "closed", "label", "guide",
           "guides", "adjudicate", "disputes", "dispute", "gold", "gold entry", "rounds", "round",
           "people", "audit", "account", "refused", "not found", "login", "finished", "read only",
-          "logged out", "start")  # fmt: skip
+          "logged out", "start", "offers", "new item", "item", "answers", "answer",
+          "one claim")  # fmt: skip
 
 
 def test_pages_are_accessible_and_fit(desk_app: RunningApp, visit: Visit, disputed: str) -> None:
@@ -271,7 +296,8 @@ def test_pages_are_accessible_and_fit(desk_app: RunningApp, visit: Visit, disput
     look("desk", f"/label/{rounds['tower']}")
     look("rules", None, "?")
     look("skip", None, "Escape", "k")
-    look("covered", None, "Escape", "3", "q")
+    look("offers", None, "Escape", "3")
+    look("covered", None, "q")
     look("stale", f"/label/{rounds['stale']}")
     look("action", f"/label/{rounds['action']}", "s", "Enter")
     look("closed", f"/label/{rounds['closed']}")
@@ -282,6 +308,11 @@ def test_pages_are_accessible_and_fit(desk_app: RunningApp, visit: Visit, disput
     look("dispute", f"/adjudicate/{disputed}/{dispute}")
     look("gold", "/gold-spans")
     look("gold entry", "/gold-spans/gold-1", "s", "Enter")
+    look("new item", "/gold-spans/new", "s", "Enter")
+    look("item", "/gold-spans/items/tower-1")
+    look("answers", "/label-answers")
+    look("answer", "/label-answers/tower")
+    look("one claim", page.locator("tbody a").first.get_attribute("href"), "1")
     look("rounds", "/rounds")
     look("round", f"/rounds/{disputed}")
     look("people", "/people")

@@ -18,7 +18,14 @@ from claimwise.labelling.draw import (
     name_strata,
 )
 from claimwise.labelling.queue import save_label, take_task
-from claimwise.labelling.rounds import Candidate, add_guide, list_rounds, list_strata
+from claimwise.labelling.rounds import (
+    Candidate,
+    add_guide,
+    close_round,
+    list_rounds,
+    list_strata,
+    read_round,
+)
 from claimwise.labelling.values import Round
 from claimwise.store import Store
 from small_data import answer, closed_label, item, label, load, run, source
@@ -194,8 +201,8 @@ def test_round_draws_what_its_strata_say(store: Store) -> None:
 def test_same_seed_draws_the_same_claims(store: Store) -> None:
     fill(store)
     first = draw(store, size=20, seed=3)
-    again = draw(store, size=20, seed=3, now=NOW + timedelta(days=1))
-    other = draw(store, size=20, seed=4)
+    again = draw(store, size=20, seed=3, now=NOW + timedelta(days=1), again=True)
+    other = draw(store, size=20, seed=4, again=True)
     assert drawn(store, first) == drawn(store, again)
     assert drawn(store, first) != drawn(store, other)
     assert first.round_id != again.round_id
@@ -217,7 +224,7 @@ def test_claims_are_drawn_as_often_as_the_round_says(store: Store) -> None:
     chance: dict[str, float] = {}
     with store.write():
         for seed in range(rounds):
-            made = draw(store, size=18, floor=2, seed=seed)
+            made = draw(store, size=18, floor=2, seed=seed, again=True)
             for _, claim_id, _, probability, _ in drawn(store, made):
                 seen[claim_id] += 1
                 chance[claim_id] = probability
@@ -252,17 +259,39 @@ def test_labelled_claims_are_left_out_unless_asked_for_again(store: Store) -> No
     task = take_task(store, made.round_id, "ana", NOW)
     assert task is not None
     save_label(store, task.task_id, "ana", UNLINKED, NOW)
+    close_round(store, made.round_id, NOW)
     second = draw(store, seed=1)
     assert task.claim_id not in {row[1] for row in drawn(store, second)}
     assert len(drawn(store, second)) == 35
+    assert second.shortfall == "35 of 36 claims: 1 labelled before."
     assert len(drawn(store, draw(store, seed=1, again=True, title="again"))) == 36
+
+
+@pytest.mark.each_engine
+def test_claims_of_open_rounds_are_left_out_and_the_round_says_so(store: Store) -> None:
+    fill(store)
+    first = draw(store, size=20, title="March")
+    assert (first.asked, first.shortfall) == (20, None)
+    second = draw(store, size=100, seed=1, title="April")
+    keys = [{row[:2] for row in drawn(store, one)} for one in (first, second)]
+    assert (len(keys[1]), keys[0] & keys[1]) == (16, set())
+    said = "16 of 100 claims: the run has 36, 20 in the open round “March”."
+    assert (second.asked, second.shortfall) == (100, said)
+    assert read_round(store, second.round_id) == second
+    with pytest.raises(ClaimwiseError, match="no claim is left to draw: 20 in the open round “Mar"):
+        draw(store, seed=2, title="May")
+    assert len(drawn(store, draw(store, judgement="closed_book", title="Other"))) == 36
+    close_round(store, first.round_id, NOW)
+    assert len(drawn(store, draw(store, seed=2, title="May"))) == 20
 
 
 def test_nothing_left_is_said(store: Store) -> None:
     load(store, source(), run(), item("q"), answer("q", "One."), run("empty"),
          label("q", "One.", "unlinked"))  # fmt: skip
     add_guide(store, "g1", "Judge fairly.", NOW)
-    with pytest.raises(ClaimwiseError, match="people have labelled all 1 claims; --again"):
+    with pytest.raises(
+        ClaimwiseError, match="no claim is left to draw: 1 labelled before; --again"
+    ):
         draw(store)
     with pytest.raises(ClaimwiseError, match="found no claims to label"):
         draw(store, run_id="empty")
@@ -306,7 +335,7 @@ def test_verifier_is_found_by_a_part_of_its_name(store: Store) -> None:
     fill(store)
     load(store, label("q00", "Claim 0 0.", "stale", labeler="judge:other"))
     assert draw(store, verifier="oth").strata_by == "judge:other"
-    assert draw(store, verifier=VERIFIER, seed=1).strata_by == VERIFIER
+    assert draw(store, verifier=VERIFIER, seed=1, again=True).strata_by == VERIFIER
     for unclear in ("nobody", "e", ":"):
         with pytest.raises(ClaimwiseError, match=r"2 judges match|Unknown judge"):
             draw(store, verifier=unclear, seed=2)

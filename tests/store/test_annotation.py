@@ -96,7 +96,7 @@ def test_round_is_read_as_it_was_made(filled: Store) -> None:
 
 def test_rounds_are_listed_latest_first_and_open_ones_alone(filled: Store) -> None:
     first = draw(filled, title="first")
-    second = draw(filled, title="second", now=NOW + timedelta(days=1))
+    second = draw(filled, title="second", again=True, now=NOW + timedelta(days=1))
     close_round(filled, second.round_id, NOW + timedelta(days=2))
     assert [one.title for one in list_rounds(filled)] == ["second", "first"]
     assert [one.title for one in list_rounds(filled, open_only=True)] == ["first"]
@@ -117,7 +117,7 @@ def test_unknown_and_doubled_rounds_are_refused(filled: Store) -> None:
     with pytest.raises(RefusedError, match="Unknown round"):
         take_task(filled, "\x00", "ana", NOW)
     with pytest.raises(RefusedError, match="there is one already"):
-        draw(filled)
+        draw(filled, again=True)
     with pytest.raises(RefusedError, match="no claims"):
         create_round(filled, msgspec.structs.replace(made, round_id="x"), [], [], NOW)
     assert count(filled, "annotation_rounds") == 1
@@ -618,7 +618,7 @@ def test_labels_and_skips_are_listed_in_the_order_they_were_given(filled: Store)
     assert count_labels_of(filled, made.round_id, "ana") == 2
     undo_skip(filled, seen[3], "ana", LATER)
     assert list_done_of(filled, made.round_id, "ana") == seen[2::-1]
-    other = draw(filled, title="another")
+    other = draw(filled, title="another", again=True)
     assert list_done_of(filled, other.round_id, "ana") == []
 
 

@@ -61,13 +61,13 @@ def invite(admin: Page, address: str, role: str) -> str:
 def make_round(admin: Page, address: str, *, title: str = "", size: int = CLAIMS) -> str:
     """Make a round that everybody labels whole; return its id."""
     admin.goto(f"{address}/rounds")
-    admin.get_by_label("Run", exact=True).select_option(RUN)
+    admin.get_by_label("Run", exact=True).fill(RUN)
     admin.get_by_label("Title", exact=True).fill(title)
     admin.get_by_label("Claims", exact=True).fill(str(size))
     admin.get_by_label("Labelled by several people").fill("100")
-    admin.get_by_text("More about the draw").click()
+    admin.get_by_text("Sampling options").click()
     admin.get_by_label("At least this many of each group").fill("1")
-    admin.get_by_role("button", name="Make round").click()
+    admin.get_by_role("button", name="Create round").click()
     expect(admin).to_have_url(re.compile(r"/rounds/."))
     return admin.url.rsplit("/", 1)[1]
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from claimwise.app.desk import find_requested_round
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.errors import ClaimwiseError, RefusedError, StoreBusyError, StoreReplacedError
+from claimwise.labelling.desk import find_runs
 from claimwise.labelling.draw import DEFAULT_FLOOR, draw_round
 from claimwise.labelling.guide import read_guide
 from claimwise.labelling.rounds import (
@@ -18,13 +19,13 @@ from claimwise.labelling.rounds import (
     read_progress,
 )
 from claimwise.labelling.values import Round
-from claimwise.store.runs import list_newest_runs
 from claimwise.types.rows import Judgement
 
 N = TypeVar("N", int, float)
 
 _JUDGEMENTS: tuple[Judgement, ...] = ("grounded", "closed_book")
-_MOST_RUNS = 30
+_MOST_RUNS = 30  # offered at once; a search finds the others
+_LONGEST_SEARCH = 200
 _DEFAULTS = {
     "run": "",
     "judgement": "grounded",
@@ -76,6 +77,12 @@ def show_round(call: Call) -> Response:
     )
 
 
+def send_runs(call: Call) -> Response:
+    """Send the runs that hold the words asked for, the latest first."""
+    words = " ".join(call.query.get("q", "").split())[:_LONGEST_SEARCH]
+    return call.json({"runs": find_runs(call.store, words, _MOST_RUNS)})
+
+
 def end_round(call: Call) -> Response:
     """Close a round: nothing more is handed out."""
     one = find_requested_round(call)
@@ -89,6 +96,8 @@ def _draw(call: Call, filled: dict[str, str]) -> Round:
     judgement = filled["judgement"]
     if judgement not in _JUDGEMENTS:
         raise Refusal(400, f"Found the judgement {judgement!r}, expected grounded or closed_book.")
+    if not filled["run"]:
+        raise ClaimwiseError("choose a run")
     title = filled["title"] or None
     if title is not None and len(title) > 200:
         raise ClaimwiseError("the title is longer than 200 characters; shorten it")
@@ -148,7 +157,7 @@ def _show(call: Call, filled: dict[str, str], *, problem: str | None = None) -> 
             (one, read_progress(call.store, one.round_id, call.now))
             for one in list_rounds(call.store)
         ],
-        runs=list_newest_runs(call.store, _MOST_RUNS),
+        runs=find_runs(call.store, "", _MOST_RUNS),
         filled=filled,
         problem=problem,
     )
@@ -159,4 +168,5 @@ ROUTES = (
     PageRoute("POST", "/rounds", make_round, "admin"),
     PageRoute("GET", "/rounds/{round_id}", show_round, "admin"),
     PageRoute("POST", "/rounds/{round_id}/close", end_round, "admin"),
+    PageRoute("GET", "/api/find-runs", send_runs, "admin"),
 )

@@ -74,7 +74,7 @@ def command() -> None:
     is_flag=True,
     help="Labelers judge truth without sources, instead of support by sources.",
 )
-@click.option("--again", is_flag=True, help="Include claims that people have already labelled.")
+@click.option("--again", is_flag=True, help="Include claims already labelled or in open rounds.")
 @click.option(
     "--seed",
     type=click.IntRange(0),
@@ -101,7 +101,8 @@ def create_command(
 ) -> None:
     """Sample claims of a run for people to label.
 
-    Claims that a person has already labelled are left out unless you give --again.
+    Claims that a person has already labelled, or that an open round asks for, are left out unless
+    you give --again.
     """
     project, now = current_project(), _now()
     judgement: Judgement = "closed_book" if closed_book else "grounded"
@@ -119,8 +120,8 @@ def create_command(
         progress = read_progress(opened, made.round_id, now)
         strata = list_strata(opened, made.round_id)
     _print_round(made, progress, strata)
-    if size is not None and progress.tasks < size:
-        click.echo(f"\nOnly {progress.tasks:,} claims were left to draw, not {size:,}")
+    if made.shortfall:
+        click.echo(make_printable(f"\n{made.shortfall}"))
     click.echo("\nNext: `claimwise annotate` opens the app in which people label them.")
 
 

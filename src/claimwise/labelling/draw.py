@@ -93,7 +93,7 @@ def draw_round(
         created_by: who made the round.
         guide_version: the guide that people work by.
         now: UTC without a zone.
-        again: draw claims that people have labelled before, too.
+        again: draw claims that people have labelled before or that an open round has, too.
 
     Raises:
         ClaimwiseError: the run or instrument is unknown, a number is out of range, or no claim is
@@ -106,8 +106,9 @@ def draw_round(
     claims = list_candidates(store, run_id, judgement, labeler)
     strata, shares = _stratify(claims, size, again=again)
     if not strata:
-        raise ClaimwiseError(_describe_nothing_left(run_id, len(claims)))
+        raise ClaimwiseError(_describe_nothing_left(run_id, claims))
     chosen = allocate_sample(shares, size, floor)
+    left_out = [] if again else [one for one in claims if not _is_free(one)]
     round_id = make_round_id(run_id, judgement, str(seed), created_by, title or "", now.isoformat())
     new = Round(
         round_id=round_id,
@@ -121,6 +122,8 @@ def draw_round(
         seed=seed,
         created_by=created_by,
         created_at=now,
+        asked=size or len(claims),
+        shortfall=_describe_shortfall(size, sum(chosen.values()), len(claims), left_out),
     )
     tasks = _draw_tasks(strata, chosen, new)
     told = [Stratum(name, shares[name].claims, chosen[name]) for name in sorted(strata)]
@@ -180,11 +183,37 @@ def _choose_verifier(
     raise ClaimwiseError(describe_unknown("judge", wanted, known, where=f"run {run_id!r}"))
 
 
-def _describe_nothing_left(run_id: str, claims: int) -> str:
+def _is_free(claim: Candidate) -> bool:
+    """Tell whether nobody has labelled a claim, and no open round asks for it."""
+    return claim.told is None and claim.open_round is None
+
+
+def _describe_shortfall(
+    size: int | None, drawn: int, claims: int, left_out: Sequence[Candidate]
+) -> str | None:
+    """Say in a sentence why a round has fewer claims than it was asked for, or None."""
+    asked = size or claims
+    if drawn >= asked:
+        return None
+    reasons = _list_reasons(left_out)
+    if claims < asked:
+        reasons.insert(0, f"the run has {claims:,}")
+    return f"{drawn:,} of {asked:,} claims: {', '.join(reasons)}."
+
+
+def _list_reasons(left_out: Sequence[Candidate]) -> list[str]:
+    """Return what claims were left out for, each reason with their number."""
+    rounds = Counter(one.open_round for one in left_out if one.open_round is not None)
+    labelled = sum(one.open_round is None for one in left_out)
+    reasons = [f"{count:,} in the open round “{title}”" for title, count in rounds.most_common()]
+    return reasons + ([f"{labelled:,} labelled before"] if labelled else [])
+
+
+def _describe_nothing_left(run_id: str, claims: Sequence[Candidate]) -> str:
     if claims:
         return (
-            f"run {run_id}: people have labelled all {claims:,} claims; --again draws them once "
-            "more"
+            f"run {run_id}: no claim is left to draw: {', '.join(_list_reasons(claims))}; --again "
+            "draws those too"
         )
     return f"run {run_id}: found no claims to label; `claimwise verify` splits answers into claims"
 
@@ -277,7 +306,7 @@ def _stratify(
     strata: Strata = {}
     shares = {}
     for name, members in everything.items():
-        free = [claim for claim in members if again or claim.told is None]
+        free = [claim for claim in members if again or _is_free(claim)]
         if free:
             strata[name] = free
             shares[name] = Share(len(free), guess_spread(members))

@@ -27,7 +27,14 @@ from claimwise.labelling.rounds import (
     read_round,
 )
 from claimwise.labelling.rules import Ruling, check_text, read_seconds, rule_choice
-from claimwise.labelling.tasks import ClaimLabels, StoredTask, find_task, read_standing, show_task
+from claimwise.labelling.tasks import (
+    ClaimLabels,
+    StoredClaim,
+    StoredTask,
+    find_task,
+    read_standing,
+    show_task,
+)
 from claimwise.labelling.values import Choice, DecisionKey, Dispute, GivenLabel, Task
 from claimwise.store.checks import MOST_AHEAD
 from claimwise.store.store import Store
@@ -123,7 +130,8 @@ def hold_batch(store: Store, round_id: str, labeler: str, now: datetime, most: i
         RefusedError: there is no such round.
     """
     held = len(_list_held(store, round_id, labeler))
-    free = dict(store.query(query_of("counts"), {"round_id": round_id})).get("open", 0)
+    states: dict[str, int] = dict(store.query(query_of("counts"), {"round_id": round_id}))
+    free = states.get("open", 0)
     return hold_tasks(store, round_id, labeler, now, max(2, min(most, (held + free) // 2)))
 
 
@@ -273,7 +281,7 @@ def save_label(
             return mine
         if mine is not None and choice.save_id is not None and choice.seen != mine.labeled_at:
             raise LabelledMeanwhile(mine)
-        given = _add_label(store, task, labeler, ruling, "human", now)
+        given = _add_label(store, _Asked.of(task), labeler, ruling, "human", now)
         finished = store.execute(
             query_of("finish"),
             {
@@ -510,7 +518,7 @@ def adjudicate(
             _check_seen(decided, replaces)
             if decided.labeled_at <= now + MOST_AHEAD:  # one dated further ahead is taken back
                 now = max(now, decided.labeled_at + _TICK)
-        given = _add_label(store, task, adjudicator, ruling, "adjudicated", now)
+        given = _add_label(store, _Asked.of(task), adjudicator, ruling, "adjudicated", now)
         store.execute(query_of("settle"), {"task_id": task_id})
     return given
 
@@ -569,14 +577,59 @@ def _same(given: GivenLabel, ruling: Ruling) -> bool:
     return all(getattr(given, name) == value for name, value in ruling._asdict().items())
 
 
+class _Asked(NamedTuple):
+    """A claim to be labelled, by which guide, and its chance of being drawn if it was drawn."""
+
+    claim: StoredClaim
+    guide_version: str
+    chance: float | None
+
+    @classmethod
+    def of(cls, task: StoredTask) -> _Asked:
+        return cls(task, task.guide_version, task.inclusion_probability)
+
+
+def label_claim(
+    store: Store,
+    claim: StoredClaim,
+    labeler: str,
+    choice: Choice,
+    guide_version: str,
+    now: datetime,
+) -> GivenLabel:
+    """Add a person's label of any claim, whether a round asks for it or not.
+
+    Where an open round does, the label counts as given in it: by its guide, with the claim's chance
+    of being drawn, and it fills the person's slot.
+
+    Raises:
+        RefusedError: the choice breaks a rule.
+    """
+    with store.write(labeler):
+        key = {**claim.params, "judgement": claim.judgement}
+        tasks = [find_task(store, row[0]) for row in store.query(query_of("asking"), key)]
+        ruling = rule_choice(store, claim, choice)
+        mine = read_standing(store, claim).of(labeler)
+        if mine is not None and _same(mine, ruling):
+            return mine
+        asked = _Asked.of(tasks[0]) if tasks else _Asked(claim, guide_version, None)
+        given = _add_label(store, asked, labeler, ruling, "human", now)
+        for task in tasks:
+            params = {"task_id": task.task_id, "labeler": labeler, "now": now}
+            filled = {**params, "labeled_at": given.labeled_at}
+            store.execute(query_of("fill_slot", claim.judgement), filled)
+    return given
+
+
 def _add_label(
     store: Store,
-    task: StoredTask,
+    asked: _Asked,
     labeler: str,
     ruling: Ruling,
     kind: LabelKind,
     now: datetime,
 ) -> GivenLabel:
+    task, guide_version, chance = asked
     _register_person(store, labeler)
     params = {**task.params, "labeler": labeler, "now": now, "latest": now + MOST_AHEAD}
     store.execute(query_of("take_back_ahead", task.judgement), {**params, "kind": kind})
@@ -591,8 +644,8 @@ def _add_label(
         "labeler": labeler,
         "labeled_at": labeled_at,
         "label_kind": kind,
-        "guide_version": task.guide_version,
-        "inclusion_probability": task.inclusion_probability,
+        "guide_version": guide_version,
+        "inclusion_probability": chance,
     }
     store.execute(query_of(f"add_{task.judgement}"), values)
     if task.judgement == "grounded":
@@ -600,7 +653,7 @@ def _add_label(
     return GivenLabel(
         labeler=labeler,
         labeled_at=labeled_at,
-        guide_version=task.guide_version,
+        guide_version=guide_version,
         **ruling._asdict(),
     )
 

@@ -49,6 +49,7 @@ class Candidate(NamedTuple):
     verdict: str | None  # the instrument's
     confidence: float | None
     told: str | None  # what people have decided before
+    open_round: str | None = None  # the title of an open round that asks for it already
 
 
 def add_guide(store: Store, version: str, text: str, now: datetime) -> None:
@@ -228,7 +229,8 @@ def list_candidates(
 ) -> list[Candidate]:
     """Return the claims of a run that metrics ask for, in the order of items and answers.
 
-    Each with the latest verdict of one instrument and with what people have decided, if they have.
+    Each with the latest verdict of one judge, with what people have decided, if they have, and with
+    the open round that asks for it.
     """
     params = {"run_id": run_id, "labeler": labeler or ""}
     # Put together here: a database that knows little of its tables would compare all with all.
@@ -242,13 +244,17 @@ def list_candidates(
         (item_id, claim_id): verdict
         for item_id, claim_id, verdict in store.query(query_of("told", judgement), params)
     }
+    asked_by = {
+        (item_id, claim_id): title
+        for item_id, claim_id, title in store.query(
+            query_of("in_open_rounds"), {"run_id": run_id, "judgement": judgement}
+        )
+    }
     found = []
     for item_id, claim_id, sample, position in store.query(query_of("asked"), params):
         key = item_id, claim_id
-        verdict, confidence = judged.get(key, (None, None))
-        found.append(
-            Candidate(item_id, claim_id, sample, position, verdict, confidence, told.get(key))
-        )
+        known = *judged.get(key, (None, None)), told.get(key), asked_by.get(key)
+        found.append(Candidate(item_id, claim_id, sample, position, *known))
     return found
 
 

@@ -105,6 +105,21 @@ def list_claims(store: Store, run_id: str, judgement: Judgement) -> list[StoredC
     ]
 
 
+def find_claim(
+    store: Store, run_id: str, item_id: str, claim_id: str, judgement: Judgement
+) -> StoredClaim | None:
+    """Return a claim of a run that can be judged, or None."""
+    params = {"run_id": run_id, "item_id": item_id, "claim_id": claim_id}
+    if any("\x00" in value for value in params.values()):
+        return None
+    names = StoredClaim.__struct_fields__[1:]
+    rows = store.query(query_of("claim"), params)
+    if not rows:
+        return None
+    fields = dict(zip(names, rows[0], strict=True))
+    return msgspec.convert({"judgement": judgement, **fields}, StoredClaim)
+
+
 def read_standing(store: Store, task: StoredClaim) -> ClaimLabels:
     """Return what people say of a claim, as far as they stand by it."""
     given: dict[LabelKind, list[GivenLabel]] = defaultdict(list)
@@ -118,26 +133,45 @@ def show_task(
     store: Store, task: StoredTask, mine: GivenLabel | None = None, *, with_sources: bool = True
 ) -> Task:
     """Return all that a labeler sees of a claim; closed-book, that is no source and no log."""
-    grounded = task.judgement == "grounded"
+    shown = show_claim(store, task, task.guide_version, mine, with_sources=with_sources)
+    return msgspec.structs.replace(shown, task_id=task.task_id, round_id=task.round_id)
+
+
+def show_claim(
+    store: Store,
+    claim: StoredClaim,
+    guide_version: str,
+    mine: GivenLabel | None = None,
+    *,
+    with_sources: bool = True,
+) -> Task:
+    """Return all that a labeler sees of a claim that no round need ask for."""
+    grounded = claim.judgement == "grounded"
     return Task(
-        task_id=task.task_id,
-        round_id=task.round_id,
-        judgement=task.judgement,
-        guide_version=task.guide_version,
-        run_id=task.run_id,
-        item_id=task.item_id,
-        claim_id=task.claim_id,
-        claim_text=task.claim_text,
-        claim_type=task.claim_type,
-        answer_text=task.answer_text,
-        answer_start=task.answer_start,
-        answer_end=task.answer_end,
-        query=task.query,
-        sources=read_task_sources(store, task) if grounded and with_sources else (),
-        action_log=read_log(store, task) if grounded else (),
-        markers=read_markers(store, task) if grounded else {},
+        task_id="",
+        round_id="",
+        judgement=claim.judgement,
+        guide_version=guide_version,
+        run_id=claim.run_id,
+        item_id=claim.item_id,
+        claim_id=claim.claim_id,
+        claim_text=claim.claim_text,
+        claim_type=claim.claim_type,
+        answer_text=claim.answer_text,
+        answer_start=claim.answer_start,
+        answer_end=claim.answer_end,
+        query=claim.query,
+        sources=read_task_sources(store, claim) if grounded and with_sources else (),
+        action_log=read_log(store, claim) if grounded else (),
+        cited=read_cited(store, claim) if grounded else (),
+        markers=read_markers(store, claim) if grounded else {},
         mine=mine,
     )
+
+
+def read_cited(store: Store, task: StoredClaim) -> tuple[str, ...]:
+    """Return the documents that a claim cites."""
+    return tuple(row[0] for row in store.query(query_of("cited"), task.params))
 
 
 def read_markers(store: Store, task: StoredClaim) -> dict[str, str]:

@@ -24,6 +24,8 @@ class Round(Struct, frozen=True, kw_only=True):
     created_by: str
     created_at: datetime
     closed_at: datetime | None = None
+    asked: int | None = None  # how many claims it was asked for; None: rounds of older versions
+    shortfall: str | None = None  # why it has fewer, in a sentence
 
 
 class Progress(Struct, frozen=True, kw_only=True):
@@ -91,6 +93,7 @@ class Task(Struct, frozen=True, kw_only=True):
     query: str
     sources: tuple[TaskSource, ...]
     action_log: tuple[LogEntry, ...]
+    cited: tuple[str, ...] = ()  # the sources that the claim cites
     markers: dict[str, str] = {}  # citation markers of the answer, as “[2]”, and their sources
     mine: GivenLabel | None = None  # the labeler's own standing label, when they come back to it
 

@@ -14,20 +14,20 @@ const TAKEN = new Set(["e", "g", "k", "n", "q", "r", "s", "u", "w"]);
 // Only the decision shown here is replaced: one that someone makes meanwhile is not overwritten unseen.
 const replaces = data.decided && { labeler: data.decided.labeler, labeled_at: data.decided.labeled_at };
 let deciding = false;
-const form = new LabelForm({ onChange: () => undefined, onChoice: decide });
+const judge = new LabelForm({ onChange: () => undefined, onChoice: decide });
 
 async function decide(choice) {
   if (deciding) return;
   deciding = true;
-  form.say(`Saving ${choice.verdict} …`);
+  judge.say(`Saving ${choice.verdict} …`);
   try {
     const reply = await post(`/api/disputes/${encodeURIComponent(data.task.task_id)}/decide`, { ...choice, replaces });
-    form.say(`Decided: ${choice.verdict}.`, "good");
+    judge.say(`Decided: ${choice.verdict}.`, "good");
     keepLast({ task: data.task.task_id, verdict: choice.verdict, claim: data.task.claim_text, page: location.pathname });
     location.assign(reply.next);
   } catch (error) {
     deciding = false;
-    form.say(`Not saved: ${error.message}`, "bad");
+    judge.say(`Not saved: ${error.message}`, "bad");
   }
 }
 
@@ -39,14 +39,14 @@ const readLast = () => JSON.parse(sessionStorage.getItem(LAST) ?? "null");
 async function undo(task, page) {
   if (deciding) return;
   deciding = true;
-  form.say("Undoing …");
+  judge.say("Undoing …");
   try {
     await post(`/api/disputes/${encodeURIComponent(task)}/undo`, {});
     if (readLast()?.task === task) sessionStorage.removeItem(LAST);
     location.assign(page);
   } catch (error) {
     deciding = false;
-    form.say(`Not undone: ${error.message}`, "bad");
+    judge.say(`Not undone: ${error.message}`, "bad");
   }
 }
 
@@ -54,7 +54,7 @@ function undoLast() {
   const last = readLast();
   if (last) undo(last.task, last.page);
   else if (byId("undo-this")) undo(data.task.task_id, location.pathname);
-  else form.say("There is no decision of yours to undo.", "warn");
+  else judge.say("There is no decision of yours to undo.", "warn");
 }
 
 function showLast() {
@@ -68,7 +68,7 @@ function showLast() {
 
 function take(side) {
   const choice = { verdict: side.verdict };
-  const reason = form.reason.value.trim() || side.reason;
+  const reason = judge.reason.value.trim() || side.reason;
   if (reason) choice.reason = reason;
   if (side.covered_text) choice.covered_text = side.covered_text;
   if (side.entry_id) choice.entry_id = side.entry_id;
@@ -77,34 +77,34 @@ function take(side) {
 }
 
 function look(side) {
-  const n = form.sources.list.findIndex((one) => one.source_id === side.source_id);
+  const n = judge.sources.list.findIndex((one) => one.source_id === side.source_id);
   if (n < 0) {
-    form.say(`${side.source_id} is not among the sources shown.`, "warn");
+    judge.say(`${side.source_id} is not among the sources shown.`, "warn");
     return;
   }
-  form.sources.open(n);
-  reveal(form.sources.page, placeOf(side), form.sources.box);
+  judge.sources.open(n);
+  reveal(judge.sources.page, placeOf(side), judge.sources.box);
 }
 
 function placeOf(side) {
-  const start = toUnits(form.sources.page.text, side.span_start ?? 0);
+  const start = toUnits(judge.sources.page.text, side.span_start ?? 0);
   return [start, start + side.span_text.length];
 }
 
 // The spans of all labels in the source that is open, each kind with a line of its own.
 function paintSides() {
-  if (!form.sources) return;
-  const open = form.sources.list[form.sources.active];
+  if (!judge.sources) return;
+  const open = judge.sources.list[judge.sources.active];
   for (let kind = 0; kind < LOOKS; kind++) {
     const places = data.sides
       .filter((side, n) => n % LOOKS === kind && open && side.source_id === open.source_id && side.span_start !== null)
       .map(placeOf);
-    paint(`label-${kind}`, form.sources.page, places);
+    paint(`label-${kind}`, judge.sources.page, places);
   }
 }
 
 function press(event) {
-  if (form.press(event)) return true;
+  if (judge.press(event)) return true;
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const side = TAKEN.has(event.key) ? null : data.sides.find((one) => one.letter.toLowerCase() === event.key);
   const actions = {
@@ -120,11 +120,11 @@ function press(event) {
 
 connectDialogs({});
 listenToKeys(press);
-form.show({ task: data.task, stale: data.stale }, null);
-if (form.sources) form.sources.onOpen = paintSides;
+judge.show({ task: data.task, stale: data.stale }, null);
+if (judge.sources) judge.sources.onOpen = paintSides;
 paintSides();
 const first = data.sides.find((side) => side.source_id && side.span_start !== null);
-if (first && form.sources?.list.length) look(first);
+if (first && judge.sources?.list.length) look(first);
 scrollTo(0, 0); // on a phone the page itself scrolls, and the claim comes first
 showLast();
 byId("undo-this")?.addEventListener("click", () => undo(data.task.task_id, location.pathname));

@@ -1,4 +1,5 @@
-// The spans a right answer rests on: choose as many as it takes, say which are needed, save.
+// The spans a right answer rests on, of an item that is there or of one that is written here: choose as
+// many as it takes, say which are needed, save.
 
 import { get, post, readData } from "./api.js";
 import { listenToKeys, shorten } from "./label_form.js";
@@ -6,8 +7,8 @@ import { Sources, make } from "./sources.js";
 
 const data = readData("desk-data");
 const byId = (id) => document.getElementById(id);
-const chosen = [];
-let saved = false;
+const chosen = data.spans.map((span) => ({ ...span }));
+let changed = false;
 
 const sources = new Sources({
   announce: (text) => say(`Selected: ${text}`),
@@ -26,13 +27,13 @@ function add() {
   getSelection().removeAllRanges();
   if (chosen.some((one) => one.source_id === source_id && one.span_start === span_start && one.span_text === span_text)) return;
   chosen.push({ source_id, span_start, span_text, required: true });
+  changed = true;
   fill();
   say(`Span chosen: ${shorten(span_text)}`);
 }
 
 function fill() {
   byId("nothing-chosen").hidden = chosen.length > 0;
-  byId("save").setAttribute("aria-disabled", String(chosen.length === 0));
   byId("chosen").replaceChildren(...chosen.map(makeItem));
 }
 
@@ -45,6 +46,7 @@ function makeItem(span, n) {
   box.checked = span.required;
   box.addEventListener("change", () => {
     span.required = box.checked;
+    changed = true;
   });
   check.append(box, "a complete answer needs it");
   const remove = make("button", "quiet", "Remove");
@@ -52,6 +54,7 @@ function makeItem(span, n) {
   remove.setAttribute("aria-label", `Remove span ${n + 1}`);
   remove.addEventListener("click", () => {
     chosen.splice(n, 1);
+    changed = true;
     fill();
     say("Removed.");
   });
@@ -62,26 +65,58 @@ function makeItem(span, n) {
   return item;
 }
 
+// What is sent: the spans, with the reason of a change, or all of a new item.
+function read() {
+  if (data.mode === "entry") return { spans: chosen };
+  if (data.mode === "item") return { spans: chosen, reason: byId("reason").value };
+  return {
+    corpus_ver: data.corpus_ver,
+    query: byId("query").value,
+    query_type: byId("query-type").value,
+    answerable: !byId("unanswerable").checked,
+    stakes: byId("stakes").value,
+    gold_answer: byId("gold-answer").value,
+    domain: byId("domain").value,
+    expected_action: byId("expected-action").value,
+    spans: chosen,
+  };
+}
+
 async function save() {
-  if (!chosen.length) {
+  if (!chosen.length && data.mode !== "new") {
     say("Choose at least one span first.", "warn");
     return;
   }
   say("Saving …");
   try {
-    const reply = await post(`/api/gold-spans/${encodeURIComponent(data.entry_id)}`, { spans: chosen });
-    saved = true;
+    const reply = await post(data.save, read());
+    changed = false;
+    if (byId("query")) byId("query").value = "";
     location.assign(reply.next);
   } catch (error) {
     say(`Not saved: ${error.message}`, "bad");
   }
 }
 
+// A question that the documents can't answer has no answer and no span, and its kind says so.
+function setAnswerable() {
+  const off = byId("unanswerable").checked;
+  const kinds = Array.from(byId("query-type").options);
+  for (const one of kinds) one.disabled = (one.value === "unanswerable") !== off;
+  byId("query-type").value = kinds.find((one) => !one.disabled).value;
+  byId("gold-answer").disabled = off;
+  if (off) {
+    byId("gold-answer").value = "";
+    chosen.length = 0;
+  }
+  fill();
+}
+
 async function find(event) {
   event.preventDefault();
   try {
-    const words = encodeURIComponent(byId("find-words").value);
-    const found = await get(`/api/gold-spans/${encodeURIComponent(data.entry_id)}/documents?q=${words}`);
+    const fields = new URLSearchParams({ corpus: data.corpus_ver, q: byId("find-words").value });
+    const found = await get(`/api/gold-documents?${fields}`);
     show(found);
     say(describeCount(found.sources.length));
   } catch (error) {
@@ -119,7 +154,10 @@ listenToKeys(press);
 byId("save").addEventListener("click", save);
 byId("find").addEventListener("submit", find);
 window.addEventListener("beforeunload", (event) => {
-  if (chosen.length && !saved) event.preventDefault();
+  if (changed || byId("query")?.value) event.preventDefault();
 });
+byId("unanswerable")?.addEventListener("change", setAnswerable);
+if (byId("unanswerable")) setAnswerable();
 show(data.documents);
+fill();
 byId("desk").dataset.ready = "true";

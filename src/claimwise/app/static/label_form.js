@@ -83,7 +83,7 @@ export class LabelForm {
     const { task } = this;
     byId("sources-part").hidden = this.isAction;
     byId("log-part").hidden = !this.isAction;
-    this.sources.show(this.isAction ? [] : task.sources, this.stale);
+    this.sources.show(this.isAction ? [] : task.sources, this.stale, task.cited);
     paint("looked-at", null, []);
     byId("no-sources").hidden = this.isAction || task.sources.length > 0;
     this.fillLog();

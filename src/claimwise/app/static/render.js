@@ -28,7 +28,7 @@ export function render(text, name = "") {
 // Markdown, line by line
 
 const FENCE = /^ {0,3}(```+|~~~+)/;
-const HEADING = /^(#{1,6}[ \t]+)(\S.*)$/;
+const HEADING = /^(#{1,6}[ \t]+)\S/;
 const RULE = /^\s{0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const ITEM = /^(\s*)([-*+]|\d{1,3}[.)])([ \t]+)(?=\S)/;
 const QUOTE = /^\s{0,3}>[ \t]?/;

@@ -97,18 +97,23 @@ export class Sources {
   }
 
   // Claims of one answer share their sources: those stay as they are, where they were scrolled to.
-  show(sources, stale) {
+  show(sources, stale, cited = []) {
     this.clearSpan();
     this.clearSearch();
     this.stale = stale;
+    this.cited = new Set(cited);
     const key = JSON.stringify(sources.map((one) => [one.source_id, one.source_text.length, one.shown]));
-    if (key === this.key && sources.every((one, n) => one.source_text === this.list[n].source_text)) return;
+    if (key === this.key && sources.every((one, n) => one.source_text === this.list[n].source_text)) {
+      this.markCited();
+      return;
+    }
     this.key = key;
     this.sentences = null;
     this.list = sources.map((one) => ({ ...one, scroll: null }));
     this.active = -1;
     this.tabs.replaceChildren(...this.list.map((one, n) => this.makeTab(one, n)));
     this.tabs.hidden = this.list.length < 2;
+    this.markCited();
     const first = this.list.findIndex((one) => one.shown.length > 0);
     if (this.list.length) this.open(Math.max(first, 0));
     else {
@@ -126,11 +131,19 @@ export class Sources {
     tab.setAttribute("role", "tab");
     tab.setAttribute("aria-controls", "source-box");
     tab.append(make("span", "tab-number", String(n + 1)), make("span", "tab-name", source.title ?? source.source_id));
+    tab.append(make("span", "tab-note tab-cited", "cited here"));
     if (source.shown.length) tab.append(make("span", "tab-note", "shown"));
     if (this.stale[source.source_id]) tab.append(make("span", "tab-note warn", "no longer held"));
     tab.append(make("span", "tab-hits", ""));
     tab.addEventListener("click", () => this.open(n));
     return tab;
+  }
+
+  // A claim that is supported by a source it does not cite is cited wrongly: its own sources stand out.
+  markCited() {
+    for (const [n, tab] of Array.from(this.tabs.children).entries()) {
+      tab.querySelector(".tab-cited").hidden = !this.cited.has(this.list[n].source_id);
+    }
   }
 
   open(n) {
@@ -281,7 +294,8 @@ export class Sources {
     const { list, index } = this.sentences;
     const isStale = (n) => Boolean(this.stale[this.list[list[n].n].source_id]);
     const allowed = (n) => verdict === "unlinked" || isStale(n) === (verdict === "stale");
-    return index.findClosest(claim, { allowed, prefer: (n) => list[n].shown }).map((n) => list[n]);
+    const prefer = (n) => list[n].shown || this.cited.has(this.list[list[n].n].source_id);
+    return index.findClosest(claim, { allowed, prefer }).map((n) => list[n]);
   }
 
   readSentences() {
