@@ -9,7 +9,8 @@ import pytest
 
 from claimwise.cli.main import run as run_command
 from claimwise.disk.duckdb_files import connect_duckdb
-from claimwise.store import Store, bulk, open_store
+from claimwise.store import Store, bulk, list_views, migrations, open_store
+from claimwise.store.deciding import KEPT_SINCE
 from claimwise.transfer import export_store, import_files
 from small_data import answer, closed_label, item, label, load, run, source
 
@@ -134,3 +135,25 @@ def test_many_labels_at_once_are_kept_as_one_by_one(
         for sql in (DECIDED, indexed):
             assert store.query(sql) == other.query(sql)
     assert store.query(DECIDED) == [(TALL, "ana", "stale"), (OLD, "verifier:v", "unlinked")]
+
+
+def test_labels_of_an_old_store_are_compared_once(
+    new_place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as old:
+        known = [one for one in migrations.list_migrations() if one[0] < KEPT_SINCE]
+        views = list_views(kept=False)
+        old.setattr(migrations, "list_migrations", lambda: known)
+        old.setattr(migrations, "list_views", lambda **_: views)
+        with open_store(new_place, create=True) as store:
+            fill(store)
+            load(store, label("q", TALL, "overreach", labeler="ana", labeled_at=DAY.format(1)))
+            load(store, label("q", TALL, "stale", labeler="ben", labeled_at=DAY.format(2)))
+            load(store, retraction(store, "ben", 2))
+            right = store.query(DECIDED)
+    with open_store(new_place) as store:
+        assert store.query(DECIDED) == right == [
+            (TALL, "ana", "overreach"), (OLD, "verifier:v", "unlinked")
+        ]  # fmt: skip
+        assert store.query("select count(*) from labels where not decides") == [(2,)]
+        assert set(store.settle().values()) == {0}
