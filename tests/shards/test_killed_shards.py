@@ -26,7 +26,7 @@ from support.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.unmeasured
 
-FILES, ANSWERS = 12, 25
+FILES, ANSWERS = 12, 15
 _RAY_WARNS = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
 )
