@@ -13,6 +13,7 @@ import cog
 _ROOT = Path(__file__).parent.parent
 _MEASURED = _ROOT / "benchmarks" / "data" / "shards.json"
 _BENCHMARKS = _ROOT / "docs" / "benchmarks.md"
+_STORED = ("store", "shard", "answer")
 _DAY = 86_400
 _CORES = 2  # of the machine on which the full judge was timed
 
@@ -31,11 +32,11 @@ def write_cluster_plan(
     """
     measured = json.loads(_MEASURED.read_text(encoding="utf-8"))
     cpu, full = measured["cpu_ms_per_claim"], _read_full_tier()
-    store, shards = measured["store_bytes_per_claim"], measured["shard_bytes_per_claim"]
+    store, shards, answers = (measured[f"{what}_bytes_per_claim"] for what in _STORED)
     cog.outl(
         f"\nMeasured with {measured['claims']:,} made-up claims: {cpu:.2f} ms of a core per claim "
         f"for the lexical judge ({full:.0f} ms for the full one), {store:,} bytes of tables and "
-        f"{shards:,} of shards per claim, compressed, out of {measured['answer_bytes_per_claim']:,} "
+        f"{shards:,} of shards per claim, compressed, out of {answers:,} "
         "bytes of JSON Lines. Made-up texts are short and compress well: expect several times as "
         f"much storage of real ones. Assumed: cores are busy {busy:.0%} of the time, a core costs "
         f"US$ {core_hour:g} per hour, storage US$ {gb_month:g} per GB and month, and verdicts are "
