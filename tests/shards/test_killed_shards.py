@@ -26,7 +26,7 @@ from support.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.unmeasured
 
-FILES, ANSWERS = 12, 25
+FILES, ANSWERS = 10, 10
 _RAY_WARNS = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
 )
@@ -103,7 +103,7 @@ def test_processes(tmp_path: Path, files: tuple[str, Verdicts]) -> None:
         before = count_done(output)
         first = find_workers(driver)
         kill(first[0])
-        wait_until(lambda: count_done(output) > before + 2, "the driver goes on without it")
+        wait_until(lambda: count_done(output) > before, "the driver goes on without it")
         later = find_workers(driver)
         assert set(later) - set(first)
         kill(driver.pid or 0)
@@ -139,7 +139,7 @@ def ray_output(
                 wait_until(lambda: count_done(output), "a shard is done")
                 before = count_done(output)
                 cluster.remove_node(nodes[0], allow_graceful=False)
-                wait_until(lambda: count_done(output) > before + 1, "the other node goes on")
+                wait_until(lambda: count_done(output) > before, "the other node goes on")
                 kill(driver.pid or 0)
             check_finished(pattern, output, expected, RayEngine(cluster.address, 2))
             yield output

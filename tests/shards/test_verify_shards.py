@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -15,7 +16,7 @@ import claimwise
 from claimwise.cli.main import run
 from claimwise.errors import ClaimwiseError
 from claimwise.shards import engines
-from claimwise.shards.engines import ATTEMPTS, HereEngine, ProcessEngine, verify_shard
+from claimwise.shards.engines import ATTEMPTS, HereEngine, ProcessEngine, RayEngine, verify_shard
 from claimwise.shards.places import list_inputs
 from claimwise.shards.values import Shard, ShardOutcome
 from claimwise.shards.verify import ShardsResult
@@ -210,3 +211,12 @@ def test_workers_that_write_elsewhere_are_noticed(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ClaimwiseError, match=r"^out: 2 of the files .* all nodes share"):
         verify(pattern, "out", ElsewhereEngine())
+
+
+def test_no_cluster_is_one_line(tmp_path: Path) -> None:
+    """Ray itself would try for many minutes."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(ClaimwiseError, match=f"no Ray cluster at '{address}'"):
+            RayEngine(address, None).__enter__()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -33,6 +34,7 @@ from claimwise.shards.work import ShardJob, ShardWorker
 ATTEMPTS = 4  # at a shard whose worker is lost every time
 _RAY_RETRIES = 10  # nodes of a cluster may come and go
 _KEEPER_THREADS = 64
+_KNOCK_SECONDS = 10.0
 _AHEAD = 2  # shards handed out for each worker, so that none waits for the next
 
 Outcomes = Iterator[tuple[Shard, ShardOutcome]]
@@ -230,19 +232,35 @@ class RayEngine:
 
 
 def _join_cluster(ray: Any, address: str) -> bool:
-    """Connect to a cluster; False where this process is connected already."""
+    """Connect to a cluster; False where this process is connected already.
+
+    Raises:
+        ClaimwiseError: there is none.
+    """
     if ray.is_initialized():
         return False
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the default-to-be
     try:
+        _knock(address)
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         told = str(error).partition("\n")[0]
         raise ClaimwiseError(
             f"no Ray cluster at {address!r} ({told}); start one with `ray start --head`, or name "
             "another --address"
         ) from error
     return True
+
+
+def _knock(address: str) -> None:
+    """Look whether anybody is at HOST:PORT: Ray itself would go on trying for many minutes.
+
+    Raises:
+        OSError: nobody is.
+    """
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "://" not in address:
+        socket.create_connection((host, int(port)), timeout=_KNOCK_SECONDS).close()
 
 
 def _run_tasks(ray: Any, job: ShardJob, shards: Sequence[Shard], most: int) -> Outcomes:
