@@ -31,7 +31,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from annotate_load import Plan, fill_store, serve
+from annotate_load import Plan, fill_store
 from claimwise.labelling.draw import Share, allocate_sample
 from support.growth_cases import (
     CONTROL,
@@ -50,6 +50,7 @@ from support.kill_loops import (
     kill_verify,
 )
 from support.labelers import Pace
+from support.served_app import serve
 from support.slow_clients import BODY, HEADER, Dropped, SlowClients, serve_plainly
 
 MOST_BOMB_MB = 200.0

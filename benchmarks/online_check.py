@@ -68,7 +68,8 @@ async def ask_at_pace(port: int, key: str, count: int, pause: float, deadline: i
     """Send requests at a pace, whether or not earlier ones were answered."""
     found = Replies(Counter(), [], 0, [])
     complete = 0
-    limits = httpx2.Limits(max_connections=600)
+    # The server closes a connection that is idle for 5 s.
+    limits = httpx2.Limits(max_connections=600, keepalive_expiry=2)
     base = f"http://127.0.0.1:{port}"
     async with httpx2.AsyncClient(base_url=base, timeout=120, limits=limits, verify=False) as web:
 

@@ -6,7 +6,7 @@ a tool and two generations). Spans are redacted, kept, acknowledged, and made
 into answers meanwhile. Then the server is killed by -9 in the midst of sending, and started again:
 every trace whose last span was acknowledged must come to be exactly one answer. Rival, at the same
 pace: a bare endpoint that only inserts each body into SQLite. Asked: every batch is taken at 500
-spans a second, memory in the last third at most 1.15 times that of the middle third, nothing
+spans a second, memory in the last third at most 1.1 times that of the middle third (medians), nothing
 acknowledged lost or doubled.
 """
 
@@ -38,7 +38,7 @@ TRACES = 20  # of a batch
 SPANS = 5  # of a trace
 SENDERS = 4
 PAUSE = SENDERS * TRACES * SPANS / SPANS_A_SECOND  # between two batches of a sender
-GROWTH = 1.15
+GROWTH = 1.1
 TEXT = "The tower is 139 m tall and was built in 1889. Ask bob@example.com or +49 30 1234567. " * 4
 
 
@@ -61,9 +61,9 @@ class Paced(NamedTuple):
 
     @property
     def growth(self) -> float:
-        """The most memory of the last third over the middle one's."""
+        """The memory of the last third over the middle one's, each in the median."""
         third = len(self.memory) // 3
-        return max(self.memory[2 * third :]) / median(self.memory[third : 2 * third])
+        return median(self.memory[2 * third :]) / median(self.memory[third : 2 * third])
 
 
 def make_batch(first: int) -> tuple[list[str], bytes]:
@@ -208,7 +208,9 @@ def describe(found: Paced) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    seconds, after = (4.8, 1.0) if parser.parse_args().quick else (300.0, 10.0)
+    parser.add_argument("--seconds", type=float, default=300.0, help="how long to send")
+    given = parser.parse_args()
+    seconds, after = (4.8, 1.0) if given.quick else (given.seconds, 10.0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         place = str(folder / "store.db")

@@ -19,10 +19,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from annotate_load import Plan, Server, check_store, fill_store, utc_now
+from annotate_load import Plan, check_store, fill_store, utc_now
 from claimwise.store import Store, open_store
 from claimwise.types.rows import Answer, Context, Item, Placed, Row, Run, Source
 from support.labelers import Labeler, Pace
+from support.served_app import Server
 
 COMMAND = (sys.executable, "-c", "from claimwise.cli.main import main; main()")
 LABELERS = 3
