@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from claimwise.cli.main import cli
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, MetricError
 from claimwise.estimates.periods import parse_period
 from claimwise.estimates.queries import Period, read_window
 from claimwise.estimates.report import report_window
@@ -156,6 +156,12 @@ def test_windows_are_named_in_several_ways(text: str, start: datetime, until: da
     found = parse_period(text, NOW)
 
     assert (found.start, found.until) == (start, until)
+
+
+def test_an_unknown_system_is_one_clear_line(store: Store) -> None:
+    fill_traffic(store, days=1, answers=2)
+    with pytest.raises(MetricError, match=r"Unknown system 'bott'.*bot"):
+        read_window(store, "bott", WEEK)
 
 
 @pytest.mark.parametrize("text", ["", "week", "0d", "2026-W60", "2026-11-09..2026-11-02", "99999d"])
