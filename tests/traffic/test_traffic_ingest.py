@@ -14,6 +14,7 @@ from claimwise.cli.main import run
 from claimwise.config import Config, Project, RedactSection, SampleRule, TrafficSection, read_config
 from claimwise.errors import ClaimwiseError, ConfigError, Problem
 from claimwise.store import Store, open_store
+from claimwise.store.corpora import choose_corpus
 from claimwise.text.ids import make_content_id
 from claimwise.traffic.funnel import read_funnel
 from claimwise.traffic.ingest import ingest, read_settings
@@ -178,6 +179,7 @@ def test_answer_keeps_what_its_trace_says(store: Store, tmp_path: Path) -> None:
         {"run": run},
     )
     assert contexts == [(0, "It is red.", None), (1, TEXT, "tool_output")]
+    assert choose_corpus(store) == "v3"  # what came with answers is no corpus to search
     item = store.query(
         "select i.answerable, i.stakes, i.query_type, i.cluster_id, a.value from eval_items as i "
         "join item_attributes as a on a.item_id = i.item_id and a.name = 'environment' "

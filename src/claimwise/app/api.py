@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -38,7 +38,6 @@ from claimwise.traffic.ingest import read_settings
 from claimwise.traffic.judging import judge_traffic
 from claimwise.traffic.otlp import OtlpError
 
-T = TypeVar("T")
 CHECK_BYTES = 4 * 1024 * 1024
 _BEARER = "bearer "
 _MOST_AT_ONCE = 32  # requests of programs under way; beyond it, they are turned away
@@ -76,7 +75,9 @@ class Api:
             waiting=check.waiting,
         )
         self._limits = RateLimits()
-        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="claimwise-api")
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="claimwise-spans")
+        # Apart from those, so that no check waits for somebody's spans.
+        self._doorkeepers = ThreadPoolExecutor(_READERS, thread_name_prefix="claimwise-keys")
         self._under_way = 0
 
     def __enter__(self) -> Self:
@@ -109,6 +110,7 @@ class Api:
             self._judging.close()
         self._checker.close()
         self._readers.shutdown()
+        self._doorkeepers.shutdown()
 
     def list_routes(self) -> list[Route]:
         """Return what programs can ask for."""
@@ -153,9 +155,6 @@ class Api:
 
         return endpoint
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._readers, work)
-
     async def _admit(self, request: Request, scope: str) -> ApiKey:
         """Return the key of a request, before its body is read.
 
@@ -174,7 +173,7 @@ class Api:
             with self._pool.borrow() as store:
                 return find_key(store, token, self._clock())
 
-        key = await self._run(look)
+        key = await asyncio.get_running_loop().run_in_executor(self._doorkeepers, look)
         if key is None:
             raise Refusal(401, "This key does not exist, has expired or was revoked.", asked)
         if not key.allows(scope):
@@ -202,7 +201,9 @@ class Api:
             raise InboxFullError("More spans are waiting than can be kept; send them again later.")
         body = await read_body(request, otlp.BODY_BYTES)
         encoding = request.headers.get("content-encoding")
-        received = await self._run(lambda: self._read_spans(body, encoding, kind))
+        loop = asyncio.get_running_loop()
+        reading = loop.run_in_executor(self._readers, self._read_spans, body, encoding, kind)
+        received = await reading
         if received.entries or received.rejected:
             done = self._inbox.submit(received.entries, received.rejected)
             await asyncio.wait_for(asyncio.wrap_future(done), _DURABLE_SECONDS)

@@ -79,5 +79,8 @@ class Engine(Protocol):
     def is_in_place(self) -> bool:
         """Return whether what the connection has open is still what its place names."""
 
+    def shed_memory(self) -> None:
+        """Give back memory that is kept only to make later queries faster."""
+
     def close(self) -> None:
         """Close the connection."""

@@ -187,6 +187,9 @@ class ParquetEngine:
         """Return True: nothing is ever acknowledged as written here."""
         return True
 
+    def shed_memory(self) -> None:
+        """Keep what there is: it does not grow."""
+
     def close(self) -> None:
         """Close the connection and the files."""
         self._db.close()

@@ -242,6 +242,9 @@ class PostgresEngine:
         """Return True: a server that goes away takes its connections along."""
         return True
 
+    def shed_memory(self) -> None:
+        """Keep what there is: it does not grow."""
+
     def close(self) -> None:
         """Close the connection, by force when the driver has lost its way."""
         if self._loop.is_closed():

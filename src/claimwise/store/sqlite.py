@@ -243,6 +243,11 @@ class SQLiteEngine:
             return False
         return self._log_id in (None, _identify(self._log_path))
 
+    def shed_memory(self) -> None:
+        """Empty the cache of pages, which else grows to its limit in a process that never ends."""
+        with self._errors():
+            self._db.execute("pragma shrink_memory")
+
     def close(self) -> None:
         """Close the connection.
 

@@ -225,6 +225,10 @@ class Store:
         """Return whether what is open is still what the place names; files can be replaced."""
         return self._engine.is_in_place()
 
+    def shed_memory(self) -> None:
+        """Give back memory that is kept only to make later queries faster."""
+        self._engine.shed_memory()
+
     def close(self) -> None:
         """Close the connection."""
         self._engine.close()

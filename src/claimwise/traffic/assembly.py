@@ -184,6 +184,8 @@ class Assembler:
                 self._inbox.forget(found.spans, store)
                 if found.traces < _BATCH:
                     break
+            if done:
+                store.shed_memory()
             if self._inbox.has_notes:
                 with store.write(TURN):
                     self._inbox.write_notes(store)

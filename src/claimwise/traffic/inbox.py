@@ -146,9 +146,11 @@ class Inbox:
             for one in waiting.entries
         ]
         try:
-            with self._borrow() as store, store.write(TURN):
-                store.insert_rows("traffic_inbox", _COLUMNS, rows)
-                self.write_notes(store)
+            with self._borrow() as store:
+                with store.write(TURN):
+                    store.insert_rows("traffic_inbox", _COLUMNS, rows)
+                    self.write_notes(store)
+                store.shed_memory()
         except Exception as error:  # noqa: BLE001 - whoever waits is told
             for waiting in batch:
                 waiting.done.set_exception(error)
