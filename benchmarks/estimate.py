@@ -1,6 +1,6 @@
 """Does the estimate of a window of traffic hold the truth, and what does label-next save?
 
-    python benchmarks/estimate.py            # about ten minutes
+    python benchmarks/estimate.py            # about three minutes of CPU
     python benchmarks/estimate.py --quick    # below 30 seconds
     python benchmarks/estimate.py --measure-scores FOLDER   # writes the scores again
 
@@ -293,7 +293,7 @@ def find_quantiles(scores: list[float | None]) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer windows and settings")
-    parser.add_argument("--windows", type=int, default=400, help="simulated windows per setting")
+    parser.add_argument("--windows", type=int, default=200, help="simulated windows per setting")
     parser.add_argument("--measure-scores", type=Path, metavar="FOLDER",
                         help="judge labelled sets; keep the scores")  # fmt: skip
     chosen = parser.parse_args()

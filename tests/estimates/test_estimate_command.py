@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -10,13 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from claimwise.cli.main import cli
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, MetricError
 from claimwise.estimates.periods import parse_period
 from claimwise.estimates.queries import Period, read_window
 from claimwise.estimates.report import report_window
 from claimwise.store import Store, open_store
 from support.traffic_data import MONDAY, fill_traffic
 
+ROOT = Path(__file__).parents[2]
 WEEK = Period(start=MONDAY, until=MONDAY + timedelta(days=7), name="2026-W46")
 
 
@@ -71,7 +74,7 @@ def test_the_command_prints_a_corrected_rate_with_all_it_rests_on(place: str) ->
     assert "of claims supported" in text
     assert "Judge only:" in text
     assert "Unscored: 2.4% of claims (timeout 20)" in text
-    assert "given 2026-11-17 to 2026-11-17" in text
+    assert "given on 2026-11-17" in text
 
 
 def test_too_few_labels_are_refused_and_the_next_step_is_named(place: str) -> None:
@@ -79,9 +82,9 @@ def test_too_few_labels_are_refused_and_the_next_step_is_named(place: str) -> No
         fill_traffic(store, labels=5, chance=5 / 840)
     text = CliRunner().invoke(cli, ["estimate", "--store", place, "--window", "2026-W46"]).stdout
 
-    assert "No rate: too few labels of people" in text
-    assert "labelled clusters; a correction needs 30" in text
-    assert "claimwise label-next " in text
+    assert "No rate: too few human labels" in text
+    assert "a correction needs 30" in text
+    assert "--window 2026-W46" in text.partition("claimwise label-next ")[2]
 
 
 def test_a_judge_that_changed_inside_the_window_is_not_corrected(store: Store) -> None:
@@ -117,6 +120,24 @@ def test_a_window_of_parquet_files_gives_the_same_estimate(place: str, tmp_path:
     assert estimate(str(folder))["estimate"] == estimate(place)["estimate"]
 
 
+def test_the_page_shows_what_is_printed(place: str) -> None:
+    """Two simulated weeks of help-desk and one of new-bot."""
+    with open_store(place) as store:
+        fill_traffic(store, system="help-desk", answers=60, labels=200, chance=200 / 1680,
+                     start=MONDAY - timedelta(days=7), rate=0.9)  # fmt: skip
+        fill_traffic(store, system="help-desk", answers=60, labels=350, chance=350 / 1680,
+                     unscored=12, rate=0.86, seed=1)  # fmt: skip
+        fill_traffic(store, system="new-bot", answers=60, labels=12, chance=12 / 1680, rate=0.86,
+                     seed=2)  # fmt: skip
+    page = (ROOT / "docs/from-traces-to-a-weekly-number.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n\$ claimwise ((?:estimate|compare).*)\n([^`]*)```", page)
+
+    assert len(blocks) == 3
+    for words, shown in blocks:
+        done = CliRunner().invoke(cli, ["--store", place, *shlex.split(words)])
+        assert done.stdout == shown
+
+
 NOW = datetime(2026, 11, 18, 15, 30)  # noqa: DTZ001 - UTC
 
 
@@ -135,6 +156,12 @@ def test_windows_are_named_in_several_ways(text: str, start: datetime, until: da
     found = parse_period(text, NOW)
 
     assert (found.start, found.until) == (start, until)
+
+
+def test_an_unknown_system_is_one_clear_line(store: Store) -> None:
+    fill_traffic(store, days=1, answers=2)
+    with pytest.raises(MetricError, match=r"Unknown system 'bott'.*bot"):
+        read_window(store, "bott", WEEK)
 
 
 @pytest.mark.parametrize("text", ["", "week", "0d", "2026-W60", "2026-11-09..2026-11-02", "99999d"])

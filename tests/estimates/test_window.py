@@ -162,12 +162,12 @@ def test_it_covers_where_the_judge_alone_does_not_and_is_narrower_than_labels_al
     [
         (
             lambda one: replace(one, cluster=str(int(one.item[1:]) % 20)),
-            "labelled clusters; a corr",
+            "20 labelled clusters (conv",
         ),
-        (lambda one: replace(one, label=one.label), "0 labels say unsupported"),
+        (lambda one: replace(one, label=one.label), "0 labels unsupported"),
         (
             lambda one: replace(one, label=None if one.stratum == "others/low" else one.label),
-            "“others/low” holds",
+            "among claims judged “others/low”",
         ),
         (
             lambda one: replace(one, cluster="big" if int(one.item[1:]) < 60 else one.item),

@@ -87,7 +87,7 @@ def _describe(change: WindowChange) -> Iterator[str]:
         )
     for one in pair:
         if step := describe_next(one):
-            yield f"  Next for {one.data.period.name}: {step} --window {one.data.period.name}"
+            yield f"  Next for {one.data.period.name}: {step}"
 
 
 def _say_direction(change: WindowChange) -> str:

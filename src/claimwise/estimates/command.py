@@ -25,7 +25,7 @@ window_option = click.option(
     metavar="WHEN",
     default="7d",
     show_default=True,
-    help="7d, 24h, 2026-W46, w46, a day, or FROM..UNTIL (UTC, UNTIL not included).",
+    help="Window: 7d, 24h, 2026-W46, w46, a day or FROM..UNTIL (UTC, UNTIL not included).",
 )
 system_option = click.option("--system", metavar="NAME", help="Only answers of this system.")
 judge_option = click.option(

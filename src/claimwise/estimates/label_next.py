@@ -55,22 +55,6 @@ def draw_window_round(
     """
     check_title(title)
     chosen = _choose(store, data, size, seed)
-    run_ids, places = _locate(data, chosen.rows)
-    names = _read_names(store, data, run_ids, places)
-    strata = [data.table.stratum_names[code] for code in data.table.strata[chosen.rows]]
-    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(chosen.rows))
-    tasks = [
-        NewTask(
-            position=position,
-            item_id=names[at][0],
-            claim_id=names[at][1],
-            stratum=strata[at],
-            inclusion_probability=float(chosen.chances[at]),
-            wanted=1,
-            run_id=run_ids[at],
-        )
-        for position, at in enumerate(order.tolist())
-    ]
     latest = data.runs[-1].run_id
     new = Round(
         round_id=make_round_id(latest, str(seed), created_by, title or "", now.isoformat()),
@@ -86,8 +70,35 @@ def draw_window_round(
         created_at=now,
     )
     could = Counter(_locate(data, chosen.population)[0])
-    create_round(store, new, _count_strata(data, chosen), tasks, now, runs=could)
+    create_round(
+        store,
+        new,
+        _count_strata(data, chosen),
+        _list_tasks(store, data, chosen, seed),
+        now,
+        runs=could,
+    )
     return new
+
+
+def _list_tasks(store: Store, data: WindowData, chosen: _Chosen, seed: int) -> list[NewTask]:
+    """Return the drawn claims as tasks, in random order."""
+    run_ids, places = _locate(data, chosen.rows)
+    names = _read_names(store, data, run_ids, places)
+    strata = [data.table.stratum_names[code] for code in data.table.strata[chosen.rows]]
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(chosen.rows))
+    return [
+        NewTask(
+            position=position,
+            item_id=names[at][0],
+            claim_id=names[at][1],
+            stratum=strata[at],
+            inclusion_probability=float(chosen.chances[at]),
+            wanted=1,
+            run_id=run_ids[at],
+        )
+        for position, at in enumerate(order.tolist())
+    ]
 
 
 def _choose(store: Store, data: WindowData, size: int, seed: int) -> _Chosen:

@@ -25,7 +25,9 @@ def parse_period(text: str, now: datetime) -> Period:
     words = text.strip()
     if last := _LAST.fullmatch(words):
         length = int(last[1]) * (_DAY if last[2] == "d" else timedelta(hours=1))
-        return Period(start=now - length, until=now, name=f"the last {_name_length(last)}")
+        return Period(
+            start=now - length, until=now, name=f"the last {_name_length(last)}", option=words
+        )
     if week := _WEEK.fullmatch(words):
         return _read_week(week, now, text)
     first, dots, end = words.partition("..")
@@ -36,7 +38,7 @@ def parse_period(text: str, now: datetime) -> Period:
         raise ClaimwiseError(_describe(text)) from None
     if until <= start:
         raise ClaimwiseError(f"Window {text!r} ends before it begins; write FROM..UNTIL.")
-    return Period(start=start, until=until, name=words)
+    return Period(start=start, until=until, name=words, option=words)
 
 
 def _name_length(last: re.Match[str]) -> str:
@@ -53,7 +55,8 @@ def _read_week(week: re.Match[str], now: datetime, text: str) -> Period:
             start = _start_week(now.isocalendar().year - 1, number)
     except ValueError:
         raise ClaimwiseError(_describe(text)) from None
-    return Period(start=start, until=start + 7 * _DAY, name=start.strftime("%G-W%V"))
+    name = start.strftime("%G-W%V")
+    return Period(start=start, until=start + 7 * _DAY, name=name, option=name)
 
 
 def _start_week(year: int, number: int) -> datetime:

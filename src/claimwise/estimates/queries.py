@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from claimwise.calibration.queries import RegisteredJudge, find_instrument
+from claimwise.errors import MetricError, describe_unknown
 from claimwise.estimates.rounds import (
     WindowRound,
     combine_chances,
@@ -44,6 +45,7 @@ class Period:
     start: datetime
     until: datetime
     name: str
+    option: str = "7d"  # as the option --window names it
 
 
 class WindowRun(NamedTuple):
@@ -120,10 +122,12 @@ def read_window(
     where one is known), document, item, or a column of items.
 
     Raises:
-        MetricError: judge or cluster are unknown.
+        MetricError: system, judge or cluster are unknown.
     """
     params = {"start": period.start, "until": period.until, "system": system or ""}
     runs = tuple(_to_run(row) for row in store.query(_SQL["window_runs"], params))
+    if not runs and system is not None:
+        _check_system(store, system)
     found, changed = _choose_judge(store, params, judge, runs)
     reader = _Reader(store, period, found, cluster or CONVERSATION)
     for run in runs:
@@ -132,6 +136,12 @@ def read_window(
     if not reader.labels:
         changed += _name_earlier_labels(store, params)
     return reader.gather(system, runs, changed, rounds)
+
+
+def _check_system(store: Store, system: str) -> None:
+    known = [row[0] for row in store.query("select distinct system from traffic_answers")]
+    if system not in known:
+        raise MetricError(describe_unknown("system", system, known, where="the traffic"))
 
 
 def _to_run(row: tuple[object, ...]) -> WindowRun:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, time
 from typing import Any, Final
@@ -93,7 +94,10 @@ def format_report(report: WindowReport) -> list[str]:
     data, found = report.data, report.estimate
     lines = [_describe_window(data), ""]
     if not found.claims and not found.unscored:
-        return [*lines, "No claims in this window: ingest its traffic and judge it (`claimwise traffic judge`)."]
+        return [
+            *lines,
+            "No claims in this window. Ingest its traffic, then `claimwise traffic judge`.",
+        ]
     lines += [f"  {line}" for line in _describe_rate(report)]
     lines += ["", *(f"  {line}" for line in _describe_basis(report))]
     if found.refusals:
@@ -120,9 +124,9 @@ def show_time(moment: datetime) -> str:
 def _describe_rate(report: WindowReport) -> Iterator[str]:
     found = report.estimate
     if found.basis == "none":
-        yield "No rate: too few labels of people to say how far the judge can be believed."
+        yield "No rate: too few human labels to say how far the judge can be believed."
     else:
-        labels = f"{pluralize(found.labels, 'label')} of people"
+        labels = pluralize(found.labels, "human label")
         how = {
             "corrected": f"the judge on every claim, corrected by {labels}",
             "labels_only": f"labels only: {labels}, weighted",
@@ -157,8 +161,8 @@ def _describe_basis(report: WindowReport) -> Iterator[str]:
         given = sorted(one.labeled_at for one in data.labels)
         yield (
             f"Labels:   {show_count(found.labels)} in {show_count(found.labelled_clusters)} of "
-            f"{show_count(found.clusters)} {_name_clusters(data.cluster)}, given "
-            f"{show_time(_day(given[0]))} to {show_time(_day(given[-1]))}"
+            f"{show_count(found.clusters)} {_name_clusters(data.cluster)}, "
+            f"given {_show_days(given)}"
         )
     if found.unused_labels:
         yield (
@@ -175,8 +179,9 @@ def _name_clusters(cluster: str) -> str:
     )
 
 
-def _day(moment: datetime) -> datetime:
-    return datetime.combine(moment.date(), time())
+def _show_days(moments: Sequence[datetime]) -> str:
+    first, last = f"{moments[0]:%Y-%m-%d}", f"{moments[-1]:%Y-%m-%d}"
+    return f"on {first}" if first == last else f"{first} to {last}"
 
 
 def _describe_unscored(report: WindowReport) -> str:
@@ -205,8 +210,15 @@ def describe_next(report: WindowReport) -> str | None:
         if found.basis == "corrected"
         else "to correct the judge"
     )
-    count = report.next_labels
-    return f"label {count} more claims {purpose}: claimwise label-next {count}"
+    return f"label {report.next_labels} more claims {purpose}: {_write_command(report)}"
+
+
+def _write_command(report: WindowReport) -> str:
+    system, option = report.data.system, report.data.period.option
+    parts = [f"claimwise label-next {report.next_labels}"]
+    parts += [f"--window {option}"] if option != "7d" else []
+    parts += [f"--system {shlex.quote(clean(system))}"] if system else []
+    return " ".join(parts)
 
 
 def to_document(report: WindowReport) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 A label says most where the judge is in doubt, and claims of one answer say much of the same. So
 claims are drawn with chances that follow the judge's doubt, one per item at most, and every
 chance is kept: weighted by 1 / chance, the labels speak for all claims. Labelling the most
-doubtful claims first, without weights, gives a rate that is 5 to 13 points off.
+doubtful claims first, without weights, gives a rate that is far off.
 
 Reference: Särndal, Swensson & Wretman (1992), Model Assisted Survey Sampling, sections 3.6.2 and
 12.2 (systematic sampling with unequal probabilities; optimal allocation with a model).

@@ -26,6 +26,7 @@ from claimwise.calibration.maps import Scored, apply_map, deal_items, fit_platt
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import effective_size, wilson_bounds, wilson_interval
 from claimwise.metrics.weights import scale_factors
+from claimwise.report.format import pluralize
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -248,7 +249,20 @@ def estimate_table(
     basis, figures = _choose_basis(used, corrected, reasons, confidence)
     weight = float(unscored if unscored_weight is None else unscored_weight)
     share = weight / max(weight + float(table.weights.sum()), 1e-300)
-    judge = _measure_judge(used, confidence)
+    found = _put_together(used, basis, figures, confidence, share)
+    return replace(
+        found,
+        unused_labels=len(table.rows) - len(used.rows),
+        unscored=unscored,
+        refusals=tuple(reasons),
+    )
+
+
+def _put_together(
+    table: ClaimTable, basis: Basis, figures: _Figures, confidence: float, unscored_share: float
+) -> WindowEstimate:
+    judge = _measure_judge(table, confidence)
+    scored = 1 - unscored_share
     return WindowEstimate(
         rate=figures.rate,
         low=figures.low,
@@ -258,19 +272,19 @@ def estimate_table(
         judge_only=judge.rate,
         judge_low=judge.low,
         judge_high=judge.high,
-        labels=len(used.rows),
-        unused_labels=len(table.rows) - len(used.rows),
-        labelled_clusters=used.labelled_clusters,
+        labels=len(table.rows),
+        unused_labels=0,
+        labelled_clusters=table.labelled_clusters,
         clusters=len(table.names),
         claims=len(table.scores),
-        unscored=unscored,
-        unscored_share=share,
-        unscored_low=None if figures.low is None else figures.low * (1 - share),
-        unscored_high=None if figures.high is None else figures.high * (1 - share) + share,
+        unscored=0,
+        unscored_share=unscored_share,
+        unscored_low=None if figures.low is None else figures.low * scored,
+        unscored_high=None if figures.high is None else figures.high * scored + unscored_share,
         effective_size=figures.size,
         variance=figures.variance,
         freedom=figures.freedom,
-        refusals=tuple(reasons),
+        refusals=(),
     )
 
 
@@ -291,7 +305,7 @@ def _choose_basis(
     if table.labelled_clusters >= LEAST_FOR_LABELS:
         return "labels_only", _measure_labels(table, confidence)
     reasons.append(
-        f"labels alone need {LEAST_FOR_LABELS} labelled clusters; there "
+        f"labels alone need {LEAST_FOR_LABELS} labelled clusters, and there "
         f"{'is' if table.labelled_clusters == 1 else 'are'} {table.labelled_clusters}"
     )
     return "none", _Figures()
@@ -315,19 +329,24 @@ def _find_refusals(table: ClaimTable) -> list[str]:
     found = []
     labelled = table.labelled_clusters
     if labelled < LEAST_CLUSTERS:
-        found.append(f"{labelled} labelled clusters; a correction needs {LEAST_CLUSTERS}")
+        found.append(
+            f"{pluralize(labelled, 'labelled cluster')} (conversations, documents or answers); a "
+            f"correction needs {LEAST_CLUSTERS}"
+        )
     rare = int(min(table.told.sum(), (~table.told).sum()))
     if rare < LEAST_RARE:
         kind = "supported" if table.told.sum() < (~table.told).sum() else "unsupported"
-        found.append(f"{rare} labels say {kind}; a correction needs {LEAST_RARE} of each kind")
+        found.append(
+            f"{pluralize(rare, 'label')} {kind}; a correction needs {LEAST_RARE} of each kind"
+        )
     pooled = _pool_small(table)
     shares = _sum_by(pooled.strata, pooled.weights, pooled) / max(pooled.weights.sum(), 1e-300)
     held = np.bincount(pooled.strata[pooled.rows], minlength=len(pooled.stratum_names))
     for name, share, labels in zip(pooled.stratum_names, shares, held, strict=True):
         if share > SMALL_STRATUM and labels < LEAST_IN_STRATUM:
             found.append(
-                f"“{name}” holds {share:.0%} of the claims and {labels} labels; a correction "
-                f"needs {LEAST_IN_STRATUM} there"
+                f"{pluralize(int(labels), 'label')} among claims judged “{name}”, {share:.0%} of "
+                f"all; a correction needs {LEAST_IN_STRATUM} there"
             )
     return found
 
