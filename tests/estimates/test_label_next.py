@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,12 +19,14 @@ from claimwise.estimates.queries import Period, WindowLabel, read_window
 from claimwise.estimates.report import report_window
 from claimwise.estimates.rounds import WindowRound, combine_chances
 from claimwise.labelling.queue import save_label, take_task
+from claimwise.labelling.sheet_import import import_sheets
+from claimwise.labelling.sheets import SheetOptions
 from claimwise.labelling.values import Choice
 from claimwise.store import Store, open_store
 from support.traffic_data import MONDAY, fill_traffic
 
 WEEK = Period(start=MONDAY, until=MONDAY + timedelta(days=7), name="2026-W46")
-NOW = MONDAY + timedelta(days=8)
+NOW = MONDAY + timedelta(days=7)
 
 
 def draw(store: Store, size: int, seed: int = 0) -> str:
@@ -87,6 +90,26 @@ def test_the_command_opens_a_round_of_doubtful_claims_and_a_second_one_differs(p
     assert [one["claims"] for one in made] == [40, 40]
     assert np.mean([row[1] for row in drawn[0]]) < overall - 0.02
     assert {row[0] for row in drawn[0]} != {row[0] for row in drawn[1]}
+
+
+def test_a_sheet_of_labels_fills_a_round_over_several_runs(store: Store, tmp_path: Path) -> None:
+    """A label from a file keeps its claim's chance, also where the round names another run."""
+    first, _ = fill_traffic(store, days=2, answers=4)
+    round_id = draw(store, 8)
+    tasks = store.query(
+        "select item_id, claim_id, inclusion_probability from annotation_tasks "
+        "where round_id = :round_id and run_id = :run_id",
+        {"round_id": round_id, "run_id": first},
+    )
+    sheet = tmp_path / "labels.csv"
+    lines = [f"{item},{claim},unlinked,ana" for item, claim, _ in tasks]
+    sheet.write_text("\n".join(["item,claim_id,label,who", *lines]), encoding="utf-8")
+
+    options = SheetOptions(columns={}, values={}, labeler=None)
+    import_sheets(store, [sheet], first, options, NOW + timedelta(hours=1))
+
+    kept = store.query("select claim_id, inclusion_probability from labels where labeler = 'ana'")
+    assert dict(kept) == {claim: chance for _, claim, chance in tasks}
 
 
 def test_a_window_without_claims_is_one_clear_line(store: Store) -> None:
