@@ -26,7 +26,7 @@ from claimwise.monitoring.prometheus import write_metrics
 from claimwise.monitoring.queries import list_alarms
 from claimwise.monitoring.settings import MonitorSettings, read_settings
 from claimwise.monitoring.watch import watch_all
-from claimwise.monitoring.webhooks import deliver_due, post_message
+from claimwise.monitoring.webhooks import deliver_due, post_message, sign_message
 from claimwise.store import Store, open_store
 from support.app_server import run_app, utc_now
 from support.copies import Fill
@@ -197,6 +197,12 @@ def test_a_webhook_that_could_leak_is_refused(hook: dict[str, str], wrong: str) 
     with pytest.raises(ConfigError, match=wrong) as refused:
         read_monitor({"webhooks": [hook]})
     assert "whsec_abc" not in str(refused.value)
+
+
+def test_a_secret_that_can_not_be_read_is_not_told() -> None:
+    with pytest.raises(ClaimwiseError, match="is not base64") as refused:
+        sign_message("d1", "{}", "whsec_no*base64", utc_now())
+    assert "no*base64" not in str(refused.value)
 
 
 def test_a_clouds_own_address_is_never_asked() -> None:

@@ -190,7 +190,8 @@ class Api:
             with self._pool.borrow() as store:
                 return write_metrics(store)
 
-        return WebResponse(await self._run(write), media_type=MEDIA_TYPE)
+        text = await asyncio.get_running_loop().run_in_executor(self._readers, write)
+        return WebResponse(text, media_type=MEDIA_TYPE)
 
     # Traces.
 

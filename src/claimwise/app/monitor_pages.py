@@ -10,13 +10,14 @@ from urllib.parse import urlencode
 from claimwise.app.claims import look_of
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.app.week_chart import Limit, WeekMark, draw_weeks
-from claimwise.claims.browse import ClaimFilter, ListedClaim, find_claims
+from claimwise.claims.browse import ClaimFilter, ListedClaim
 from claimwise.claims.values import UNSUPPORTED
 from claimwise.monitoring.explain import describe_alarm, show_share
 from claimwise.monitoring.judge_watch import WEEK
 from claimwise.monitoring.prometheus import MEDIA_TYPE, write_metrics
 from claimwise.monitoring.queries import list_alarms, list_systems, read_points
 from claimwise.monitoring.report import list_days
+from claimwise.monitoring.runbook import find_worst
 from claimwise.monitoring.values import DAILY, TITLES, WEEKLY, WHOLE, Alarm, Point
 from claimwise.monitoring.weekly import VERSION
 from claimwise.report import format as form
@@ -71,7 +72,7 @@ def show_monitor(call: Call) -> Response:
             f"Supported claims of {form.clean(system)} by week",
         ),
         chosen=chosen,
-        claims=_list_week_claims(call.store, chosen) if chosen else [],
+        claims=_list_claims(call.store, chosen.point.evidence.runs) if chosen else [],
         days=list_days(points),
         streams=_list_streams(points),
         alarms=[alarm for alarm in alarms if alarm.closed_at is None],
@@ -167,18 +168,8 @@ def _list_streams(points: Sequence[Point]) -> list[StreamRow]:
     return sorted(rows, key=lambda row: -row.share)
 
 
-def _list_week_claims(store: Store, week: WeekRow) -> list[ListedClaim]:
-    found = [
-        claim
-        for run_id in week.point.evidence.runs
-        for claim in find_claims(
-            store,
-            ClaimFilter(run_id=run_id, verdicts=UNSUPPORTED),
-            limit=_MOST_CLAIMS,
-            count=False,
-        ).claims
-    ]
-    return sorted(found, key=lambda claim: claim.place)[:_MOST_CLAIMS]
+def _list_claims(store: Store, runs: Sequence[str]) -> list[ListedClaim]:
+    return find_worst(store, runs, ClaimFilter(verdicts=UNSUPPORTED), _MOST_CLAIMS)
 
 
 def show_metrics(call: Call) -> Response:

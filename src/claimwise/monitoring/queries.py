@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from claimwise.errors import StoreError
+from claimwise.estimates.rounds import to_time
 from claimwise.monitoring.values import (
     LONG_AGO,
     VOLUME,
@@ -86,11 +87,6 @@ class DayRows(NamedTuple):
     reasons: dict[str, int]
 
 
-def to_moment(value: Any) -> datetime:
-    """Return a stored time as a datetime, whatever the database gives."""
-    return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-
-
 def to_start(day: date) -> datetime:
     """Return the first moment of a day, in UTC."""
     return datetime.combine(day, time.min)
@@ -101,7 +97,7 @@ def list_systems(store: Store) -> dict[str, date]:
     rows = store.query(
         "select system, min(answered_at) from traffic_answers group by system order by system"
     )
-    return {system: to_moment(first).date() for system, first in rows}
+    return {system: to_time(first).date() for system, first in rows}
 
 
 def read_day(store: Store, system: str, start: datetime, until: datetime, now: datetime) -> DayRows:
@@ -130,7 +126,7 @@ def read_anchor_verdicts(store: Store, run_id: str, now: datetime) -> list[Ancho
         )
     rows = store.query(_SQL["anchors"], {"run_id": run_id, "now": now})
     return [
-        AnchorVerdict(f"{item}/{claim}", labeler, to_moment(at), verdict == "supported")
+        AnchorVerdict(f"{item}/{claim}", labeler, to_time(at), verdict == "supported")
         for item, claim, labeler, at, verdict in rows
     ]
 
@@ -157,7 +153,7 @@ def find_newest(store: Store) -> datetime | None:
         "select max(window_until) from monitor_points where signal = :signal and value is not null",
         {"signal": VOLUME},
     )[0][0]
-    return None if found is None else to_moment(found)
+    return None if found is None else to_time(found)
 
 
 def is_read(store: Store, system: str, day: date) -> bool:

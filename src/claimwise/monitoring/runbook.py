@@ -88,17 +88,22 @@ def list_claims(store: Store, alarm: Alarm, limit: int) -> list[ListedClaim]:
     verdicts = (UNSCORED,) if alarm.signal == "unscored" else UNSUPPORTED
     column, _, value = alarm.slice.partition("=")
     groups = ((column, value),) if value and alarm.signal != "judge" else ()
+    wanted = ClaimFilter(verdicts=verdicts, groups=groups)
+    return find_worst(store, alarm.evidence.runs[:_MOST_RUNS], wanted, limit)
+
+
+def find_worst(
+    store: Store, runs: Sequence[str], wanted: ClaimFilter, limit: int
+) -> list[ListedClaim]:
+    """Return the claims of several runs that a filter chooses, worst first."""
     found = [
         claim
-        for run_id in alarm.evidence.runs[:_MOST_RUNS]
+        for run_id in runs
         for claim in find_claims(
-            store,
-            ClaimFilter(run_id=run_id, verdicts=verdicts, groups=groups),
-            limit=limit,
-            count=False,
+            store, msgspec.structs.replace(wanted, run_id=run_id), limit=limit, count=False
         ).claims
     ]
-    return sorted(found, key=lambda claim: (claim.claim_rank, claim.claim_no))[:limit]
+    return sorted(found, key=lambda claim: claim.place)[:limit]
 
 
 def open_incidents(

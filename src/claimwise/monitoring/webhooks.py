@@ -118,8 +118,8 @@ def _deliver(
 
 
 def _try_once(message: Message, secret: str, post: Post) -> str | None:
-    headers = sign_message(message.delivery_id, message.body, secret, datetime.now(UTC))
     try:
+        headers = sign_message(message.delivery_id, message.body, secret, datetime.now(UTC))
         status = post(message.url, message.body.encode(), headers)
     except (ClaimwiseError, OSError) as error:
         return str(error)
@@ -127,12 +127,12 @@ def _try_once(message: Message, secret: str, post: Post) -> str | None:
 
 
 def sign_message(delivery_id: str, body: str, secret: str, moment: datetime) -> dict[str, str]:
-    """Return the headers that prove who sent a message, and when."""
-    key = (
-        base64.b64decode(secret.removeprefix(_SECRET_PREFIX))
-        if secret.startswith(_SECRET_PREFIX)
-        else secret.encode()
-    )
+    """Return the headers that prove who sent a message, and when.
+
+    Raises:
+        ClaimwiseError: the secret can't be read.
+    """
+    key = _read_secret(secret)
     stamp = str(int(moment.timestamp()))
     signed = hmac.new(key, f"{delivery_id}.{stamp}.{body}".encode(), hashlib.sha256).digest()
     return {
@@ -141,6 +141,20 @@ def sign_message(delivery_id: str, body: str, secret: str, moment: datetime) -> 
         "webhook-timestamp": stamp,
         "webhook-signature": f"v1,{base64.b64encode(signed).decode()}",
     }
+
+
+def _read_secret(secret: str) -> bytes:
+    """Return a secret's bytes; one that starts with whsec_ is written in base64.
+
+    Raises:
+        ClaimwiseError: it is not; the secret itself is not told.
+    """
+    if not secret.startswith(_SECRET_PREFIX):
+        return secret.encode()
+    try:
+        return base64.b64decode(secret.removeprefix(_SECRET_PREFIX), validate=True)
+    except ValueError as error:
+        raise ClaimwiseError("its secret starts with whsec_ but is not base64 after it") from error
 
 
 def _lease(store: Store, message: Message, now: datetime) -> bool:
