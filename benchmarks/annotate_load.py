@@ -1,7 +1,7 @@
 """Many people label at once: what saving costs, and whether a label is ever lost or doubled.
 
 A real ``claimwise serve`` in a process of its own, on this machine. When all have logged in, each
-works as the desk does: loads the next claim beforehand, saves a label; 4 % skipped, 5 % taken back
+works as the desk does: fetches up to 20 claims ahead, saves a label; 4 % skipped, 5 % taken back
 and labelled again, 8 % sent twice. A label about every 12 s of 20 minutes, 100 each, in a sixteenth
 of the time. SQLite with 10 labelers, PostgreSQL (its default settings; ours in a temporary folder,
 or --postgres URL, an empty database) with 50. Times are the client's, server and clients on the

@@ -23,6 +23,8 @@ from claimwise.labelling.queue import (
     close_round,
     count_labels_of,
     create_round,
+    hold_batch,
+    hold_tasks,
     list_disputes,
     list_done_of,
     list_labels_of,
@@ -104,6 +106,23 @@ def test_rounds_are_listed_latest_first_and_open_ones_alone(filled: Store) -> No
     close_round(filled, second.round_id, NOW + timedelta(days=3))
     assert read_round(filled, second.round_id).closed_at == closed == NOW + timedelta(days=2)
     assert first.closed_at is None
+
+
+def test_who_has_nothing_takes_over_what_others_have_far_ahead(filled: Store) -> None:
+    """A batch is fetched ahead; when a round runs out, its end goes to whoever asks for work."""
+    made = draw(filled)
+    first = hold_batch(filled, made.round_id, "ana", NOW, 20)
+    assert len(first) == 5, "half of ten; others want claims too"
+    rest = hold_tasks(filled, made.round_id, "ben", NOW, 5)
+    assert len({*first, *rest}) == 10
+    assert set(hold_batch(filled, made.round_id, "cleo", NOW, 20)) == {first[-1], rest[-1]}
+    assert hold_tasks(filled, made.round_id, "ana", NOW, 1) == first[:-1]
+    for person in ("dora", "eve"):
+        assert len(hold_batch(filled, made.round_id, person, NOW, 20)) == 2
+    assert hold_batch(filled, made.round_id, "finn", NOW, 20) == [], "two stay with everybody"
+    with pytest.raises(RefusedError, match="not yours"):
+        save_label(filled, first[-1], "ana", UNLINKED, NOW)
+    save_label(filled, first[0], "ana", UNLINKED, NOW)
 
 
 def test_unknown_and_doubled_rounds_are_refused(filled: Store) -> None:

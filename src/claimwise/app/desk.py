@@ -27,6 +27,7 @@ from claimwise.labelling.queue import (
     hold_tasks,
     is_saved,
     list_done_of,
+    list_held,
     list_labels_of,
     list_rounds,
     read_round,
@@ -269,7 +270,9 @@ def take_label(call: Call) -> Response:
                 call.audit("label", task_id, _describe_choice(choice))
     except LabelledMeanwhile as error:
         return call.json({"error": str(error), "mine": error.mine}, status=409)
-    return call.json({"saved": given.verdict, "labeled_at": given.labeled_at})
+    # What someone without claims took over from this labeler, they must not label in vain.
+    held = list_held(call.store, task_id, call.name)
+    return call.json({"saved": given.verdict, "labeled_at": given.labeled_at, "held": held})
 
 
 def _describe_choice(choice: Choice) -> str:

@@ -62,7 +62,7 @@ NAV: Final = (
     NavSection(
         "Monitor",
         (
-            NavLink("/monitor", "By week", "adjudicator"),
+            NavLink("/monitor", "Live traffic", "adjudicator"),
             NavLink("/alarms", "Alarms", "adjudicator"),
             NavLink("/incidents", "Incidents", "adjudicator"),
         ),

@@ -43,7 +43,7 @@ from claimwise.types.rows import LabelKind
 __all__ = [
     "LEASE", "LabelledMeanwhile", "NewTask", "OwnLabel", "Stratum", "add_guide", "adjudicate",
     "close_round", "count_labels_of", "create_round", "hold_batch", "hold_tasks", "is_saved",
-    "list_disputes", "list_done_of", "list_labels_of", "list_rounds", "list_strata",
+    "list_disputes", "list_done_of", "list_held", "list_labels_of", "list_rounds", "list_strata",
     "read_dispute", "read_progress", "read_round", "read_skip", "read_task", "save_label",
     "skip_task", "take_task", "undo_label", "undo_skip",
 ]  # fmt: skip
@@ -156,6 +156,12 @@ def hold_tasks(store: Store, round_id: str, labeler: str, now: datetime, wanted:
     return [lease.task_id for lease in holding]
 
 
+def list_held(store: Store, task_id: str, labeler: str) -> list[str]:
+    """Return the tasks that a person holds in the round of a task."""
+    held = _list_held(store, find_task(store, task_id).round_id, labeler)
+    return [one.task_id for one in held]
+
+
 def _list_held(store: Store, round_id: str, labeler: str) -> list[_Held]:
     params = {"round_id": round_id, "labeler": labeler}
     return [_Held(*row) for row in store.query(query_of("held"), params)]
@@ -175,13 +181,30 @@ def _hold(store: Store, round_id: str, labeler: str, now: datetime, wanted: int)
     if any(_is_old(lease, now) for lease in holding):
         holding = _renew(store, holding, labeler, now)
     while len(holding) < wanted and not closed:
+        until = now + LEASE + len(holding) * _TICK
         free = _find_free(store, round_id, labeler, now)
         if free is None:
-            break
-        until = now + LEASE + len(holding) * _TICK
-        if _lease(store, free, labeler, until, now):
+            spare = _take_spare(store, round_id, labeler, until)
+            if spare is None:
+                break
+            holding.append(spare)
+        elif _lease(store, free, labeler, until, now):
             holding.append(_Held(free.task_id, free.slot, free.position, until))
     return holding
+
+
+def _take_spare(store: Store, round_id: str, labeler: str, until: datetime) -> _Held | None:
+    """Take over what someone else has far ahead of them, or None when nobody has.
+
+    They lose nothing but a claim that they have not come to; their desk is told with the next save.
+    """
+    rows = store.query(query_of("spare"), {"round_id": round_id, "labeler": labeler})
+    if not rows:
+        return None
+    task_id, slot, position, _, holder = rows[0]
+    params = {"task_id": task_id, "slot": slot, "holder": holder, "labeler": labeler}
+    changed = store.execute(query_of("take_over"), {**params, "leased_until": until})
+    return _Held(task_id, slot, position, until) if changed == 1 else None
 
 
 def _renew(store: Store, holding: Sequence[_Held], labeler: str, now: datetime) -> list[_Held]:

@@ -228,6 +228,7 @@ export class Outbox {
       console.warn(`Kept in this tab alone: ${error.message}`);
     }
     this.send();
+    return entry;
   }
 
   remove(entry) {

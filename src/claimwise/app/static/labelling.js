@@ -201,11 +201,15 @@ async function fetchBatch() {
   }
 }
 
+// What someone else has by now goes from the pile; the claim on the desk stays until it is saved.
+function keepHeld(held, had) {
+  const mine = new Set(held);
+  state.ahead = state.ahead.filter((one) => mine.has(one.task.task_id) || !had.has(one.task.task_id));
+}
+
 function takeBatch(batch, had) {
   Object.assign(state.sources, batch.sources);
-  const held = new Set(batch.held);
-  // What someone else has by now goes from the pile; the claim on the desk stays until it is saved.
-  state.ahead = state.ahead.filter((one) => held.has(one.task.task_id) || !had.has(one.task.task_id));
+  keepHeld(batch.held, had);
   const known = new Set([state.current, ...state.ahead].filter(Boolean).map((one) => one.task.task_id));
   for (const id of outbox.tasks()) known.add(id);
   state.ahead.push(...batch.claims.filter((one) => !known.has(one.task.task_id)));
@@ -229,7 +233,8 @@ function save(choice, event) {
   }
   setDone(task.task_id);
   form.say(`Saving ${choice.verdict} …`);
-  outbox.add("label", task, { ...choice, seconds, seen: task.mine?.labeled_at ?? null });
+  const entry = outbox.add("label", task, { ...choice, seconds, seen: task.mine?.labeled_at ?? null });
+  entry.ahead = new Set(state.ahead.map((one) => one.task.task_id)); // known to be held when it was sent
   showNext(event);
   fillProgress();
 }
@@ -251,6 +256,7 @@ function saved(entry, reply) {
   else {
     if (payload) payload.task.mine = { ...entry.body, labeled_at: reply.labeled_at };
     form.say(`Saved: ${entry.body.verdict}.`, "good");
+    keepHeld(reply.held, entry.ahead ?? new Set());
     tell({ kind: "saved", task: entry.task_id, mine: { verdict: entry.body.verdict, labeled_at: reply.labeled_at } });
   }
   fillProgress();
