@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser.desk import log_in
-from browser.tabs import LendTab, Tab
+from browser.places import LendTab, Tab
 from claimwise.accounts.queries import create_account
 from claimwise.app import agreement, dashboard, runs, summaries
 from claimwise.app.figures import FigureStore
@@ -137,12 +137,12 @@ def test_marks_of_charts_lead_to_their_claims(visit: Visit) -> None:
 def test_on_a_phone_the_places_are_tabs_at_the_bottom(visit: Visit) -> None:
     page = visit("/", width=390)
     page.evaluate("scrollTo(0, 600)")
-    box = page.locator(".tabs").bounding_box()
+    box = page.locator(".places").bounding_box()
     assert box is not None
     height = page.evaluate("innerHeight")
     assert box["y"] + box["height"] == pytest.approx(height, abs=1)
     page.get_by_role("link", name="Runs", exact=True).click()
-    expect(page.locator(".tabs [aria-current]")).to_have_text("Runs")
+    expect(page.locator(".places [aria-current]")).to_have_text("Runs")
 
 
 def test_an_open_page_that_was_current_hears_of_new_labels(
