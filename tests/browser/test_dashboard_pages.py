@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser.desk import log_in
-from browser.places import LendTab, Tab
+from browser.tabs import LendTab, Tab
 from claimwise.accounts.queries import create_account
 from claimwise.app import agreement, dashboard, runs, summaries
 from claimwise.app.figures import FigureStore
