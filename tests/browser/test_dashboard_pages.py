@@ -16,6 +16,7 @@ from browser.tabs import LendTab, Tab
 from claimwise.accounts.queries import create_account
 from claimwise.app import agreement, dashboard, runs, summaries
 from claimwise.app.figures import FigureStore
+from claimwise.calibration.basis import find_basis
 from claimwise.demo import list_demo_files
 from claimwise.run_report import build_report
 from claimwise.store import open_store
@@ -193,7 +194,7 @@ def test_pages_update_by_themselves_when_new_figures_are_ready(
         return measure_late
 
     monkeypatch.setattr(runs, "build_report", hold(build_report))
-    monkeypatch.setattr(summaries, "find_basis", hold(summaries.find_basis))
+    monkeypatch.setattr(summaries, "find_basis", hold(find_basis))
     for module in (dashboard, agreement):
         monkeypatch.setattr(module, "measure_people", hold(module.measure_people))
     monkeypatch.setitem(FigureStore.get.__kwdefaults__ or {}, "patience", 0.0)
