@@ -50,7 +50,7 @@ def test_error_pages_keep_the_menu_of_whoever_is_logged_in(app: RunningApp) -> N
     for path, status in (("/nowhere", 404), ("/people", 403), ("/label/nowhere", 404)):
         answer = labeler.web.get(path)
         assert answer.status_code == status
-        menu = re.findall(r'<nav class="tabs".*?</nav>', answer.text, re.DOTALL)
+        menu = re.findall(r'<nav class="places".*?</nav>', answer.text, re.DOTALL)
         assert re.findall(r'href="([^"]+)"', menu[0]) == ["/label", "/guide"]
     answer = stranger.web.get("/nowhere")
     assert answer.status_code == 404

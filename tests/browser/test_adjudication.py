@@ -136,6 +136,26 @@ def test_disputes_are_decided_one_after_another(
     assert (own.supporting_span, own.reason) == ("costs 5", "a price is named")
 
 
+def test_a_decision_is_undone_from_the_next_dispute(
+    desk_app: RunningApp, visit: Visit, disputed: str
+) -> None:
+    page = visit("cleo", f"/adjudicate/{disputed}")
+    page.locator(".disputes a").first.click()
+    wait_ready(page)
+    claim, here = read_claim(page), page.url
+    said = page.locator(".side .verdict-name").first.inner_text()
+    press(page, "a")
+    expect(page.locator("#last-decision")).to_contain_text(f"You decided {said}: “{claim}”")
+    wait_ready(page)
+    press(page, "u")
+    page.wait_for_url(here)
+    wait_ready(page)
+    assert read_claim(page) == claim
+    expect(page.locator("#undo-this")).to_have_count(0)
+    with desk_app.open() as store:
+        assert not any(one.decided for one in list_disputes(store, disputed))
+
+
 def test_of_two_adjudicators_the_second_hears_of_the_first_and_may_replace_it(
     desk_app: RunningApp, visit: Visit, disputed: str
 ) -> None:

@@ -15,6 +15,7 @@ from browser.tabs import LendTab, Tab
 from claimwise.accounts.queries import create_account
 from claimwise.app import agreement, dashboard, runs, summaries
 from claimwise.app.figures import FigureStore
+from claimwise.calibration.basis import find_basis
 from claimwise.run_report import build_report
 from claimwise.store import open_store
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
@@ -135,12 +136,12 @@ def test_marks_of_charts_lead_to_their_claims(visit: Visit) -> None:
 def test_on_a_phone_the_places_are_tabs_at_the_bottom(visit: Visit) -> None:
     page = visit("/", width=390)
     page.evaluate("scrollTo(0, 600)")
-    box = page.locator(".tabs").bounding_box()
+    box = page.locator(".places").bounding_box()
     assert box is not None
     height = page.evaluate("innerHeight")
     assert box["y"] + box["height"] == pytest.approx(height, abs=1)
     page.get_by_role("link", name="Runs", exact=True).click()
-    expect(page.locator(".tabs [aria-current]")).to_have_text("Runs")
+    expect(page.locator(".places [aria-current]")).to_have_text("Runs")
 
 
 def test_an_open_page_that_was_current_hears_of_new_labels(
@@ -191,7 +192,7 @@ def test_pages_update_by_themselves_when_new_figures_are_ready(
         return measure_late
 
     monkeypatch.setattr(runs, "build_report", hold(build_report))
-    monkeypatch.setattr(summaries, "find_basis", hold(summaries.find_basis))
+    monkeypatch.setattr(summaries, "find_basis", hold(find_basis))
     for module in (dashboard, agreement):
         monkeypatch.setattr(module, "measure_people", hold(module.measure_people))
     monkeypatch.setitem(FigureStore.get.__kwdefaults__ or {}, "patience", 0.0)

@@ -24,6 +24,7 @@ from claimwise.agreement.values import Agreement, DisputedClaim, VerdictPair
 from claimwise.app.charts import Point, draw_forest
 from claimwise.app.figures import Wanted, read_figures
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
+from claimwise.calibration.correction_text import show_figure
 from claimwise.errors import MetricError
 from claimwise.labelling.guide import find_guide, show_rules
 from claimwise.metrics import check_run
@@ -148,7 +149,10 @@ def _show_figures(agreement: Agreement) -> dict[str, Any]:
         (overall.raw, overall.fleiss, overall.alpha, agreement.cohen, overall.ac1),
         strict=True,
     )
-    points = [Point(name, figure.value, figure.low, figure.high) for name, figure in named]
+    points = [
+        Point(name, figure.value, figure.low, figure.high, said=show_figure(figure))
+        for name, figure in named
+    ]
     return {
         "agreement": agreement,
         "subject": describe_subject(agreement),
@@ -156,7 +160,9 @@ def _show_figures(agreement: Agreement) -> dict[str, Any]:
         "advice": advise_on(overall),
         "lines": list(describe_advice(agreement)),
         "figures": figures,
-        "forest": draw_forest(points, title="Agreement with intervals", reference=USABLE)
+        "forest": draw_forest(
+            points, title="Agreement with ranges", reference=USABLE, ends=("0", "1")
+        )
         if overall.claims
         else None,
         "sheets": [sheet for sheet in sheets if sheet.title != MATRIX_TITLE],

@@ -180,15 +180,17 @@ def _draw(one: Calibration) -> dict[str, Any]:
     ]
     people = one.people
     kappas = [
-        Point("people among themselves", *_ends(people.kappa)),
-        Point("the judge with each of them", *_ends(people.instrument_kappa)),
+        _to_point("people among themselves", people.kappa),
+        _to_point("the judge with each of them", people.instrument_kappa),
     ]
     return {
         "reliability": draw_reliability(bins, title="What scores promise and what holds")
         if bins
         else None,
         "bins": tabulate_bins(one),
-        "kappas": draw_forest(kappas, title="Kappa on the same claims") if people.claims else None,
+        "kappas": draw_forest(kappas, title="Kappa on the same claims", ends=("0", "1"))
+        if people.claims
+        else None,
         "people": describe_people(one),
         "figures": tabulate_figures(one),
         "verdicts": tabulate_verdicts(one),
@@ -196,8 +198,9 @@ def _draw(one: Calibration) -> dict[str, Any]:
     }
 
 
-def _ends(figure: Any) -> tuple[float | None, float | None, float | None]:
-    return figure.value, figure.low, figure.high
+def _to_point(name: str, figure: Any) -> Point:
+    """Return a kappa as a mark of a chart: a figure, and no share of anything."""
+    return Point(name, figure.value, figure.low, figure.high, said=show_figure(figure))
 
 
 ROUTES = (

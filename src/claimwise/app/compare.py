@@ -115,7 +115,8 @@ def _show_comparison(call: Call, found: ComparedRuns, base: str, new: str) -> di
     measured = [metric for metric in comparison.metrics if metric.is_measured]
     lead = _find_lead(comparison, measured)
     change = comparison.headline.change
-    names = [name for name in panels.COLOURS if any(name in (c.base, c.new) for c in flow.changes)]
+    before = [name for name in panels.COLOURS if name in {one.base for one in flow.changes}]
+    after = [name for name in panels.COLOURS if name in {one.new for one in flow.changes}]
     return {
         "comparison": comparison,
         "flow": flow,
@@ -125,8 +126,8 @@ def _show_comparison(call: Call, found: ComparedRuns, base: str, new: str) -> di
         "group_rows": _list_groups(lead, new) if lead else [],
         "lead": lead,
         "flow_chart": _draw_flow(flow, base, new),
-        "flow_names": names,
-        "flow_rows": _tabulate_flow(flow, names, base, new),
+        "flow_names": after,
+        "flow_rows": _tabulate_flow(flow, before, after, base, new),
         "page": _cut_flips(call, flow, base, new),
         "filtered": (call.query.get("from"), call.query.get("to")),
         "describe_points": describe_points,
@@ -202,7 +203,7 @@ def _link_flow(base: str, new: str, before: str, after: str) -> str | None:
 
 
 def _tabulate_flow(
-    flow: VerdictFlow, names: Sequence[str], base: str, new: str
+    flow: VerdictFlow, rows: Sequence[str], columns: Sequence[str], base: str, new: str
 ) -> list[tuple[str, list[FlowCell]]]:
     counted = {(one.base, one.new): one.claims for one in flow.changes}
     return [
@@ -214,10 +215,10 @@ def _tabulate_flow(
                     _link_flow(base, new, before, after),
                     before == after,
                 )
-                for after in names
+                for after in columns
             ],
         )
-        for before in names
+        for before in rows
     ]
 
 
