@@ -154,7 +154,7 @@ def test_a_dead_worker_leaves_nothing_while_the_run_goes_on(start: Start) -> Non
     assert len(theirs) > 5
     kill_worker(run)
     wait_until(lambda: not run.folder.exists(), "the worker's folder is gone")
-    assert not [pid for pid in theirs if is_running(pid)]
+    wait_until(lambda: not any(map(is_running, theirs)), "the worker's processes are gone")
     assert is_running(run.process.pid)
     kill_pytest(run)
     run.process.wait(DEADLINE)

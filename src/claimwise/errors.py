@@ -12,6 +12,7 @@
     ├── PluginError           an installed plug-in is refused, or does not work
     ├── PromptError           there is no such prompt, or its file is wrong
     ├── RefusedError          someone asked for what may not be done; nothing was changed
+    │   └── LabelledMeanwhile  a claim was labelled in another tab (in labelling/queue.py)
     ├── VerifierError         there is no verifier of that name
     └── StoreError            the database can't be used
         ├── NewerSchemaError  a newer claimwise wrote it
