@@ -2,12 +2,12 @@
 
 A real ``claimwise serve`` on SQLite in a process of its own takes 500 spans a second for 5 minutes
 as four exporters send them: protobuf, gzip, batches of 100 spans (20 traces of a root, a retrieval,
-a tool and two generations). Spans are redacted, kept, acknowledged, and made
-into answers meanwhile. Then the server is killed by -9 in the midst of sending, and started again:
-every trace whose last span was acknowledged must come to be exactly one answer. Rival, at the same
-pace: a bare endpoint that only inserts each body into SQLite. Asked: every batch is taken at 500
-spans a second, memory in the last third at most 1.1 times that of the middle third (medians),
-nothing acknowledged lost or doubled.
+a tool and two generations). Spans are redacted, kept, acknowledged, and made into answers
+meanwhile. Then the server is killed by -9 in the midst of sending, and started again: every trace
+whose last span was acknowledged must come to be exactly one answer. Rival, at the same pace: a bare
+endpoint that only inserts each body into SQLite. Asked: every batch is taken at 500 spans a second,
+memory in the last third at most 1.1 times that of the middle third (medians), nothing acknowledged
+lost or doubled.
 """
 
 from __future__ import annotations
