@@ -40,10 +40,15 @@ def connect_duckdb(feature: str, **config: str) -> duckdb.DuckDBPyConnection:
         import duckdb
     except ImportError as error:
         raise MissingExtraError(feature, "parquet") from error
-    database = duckdb.connect(":memory:", config={**_LOCAL_ONLY, **config})
-    # After two seconds it would draw a bar on standard output, in the middle of somebody's JSON.
-    database.execute("set enable_progress_bar = false")
-    return database
+    return silence(duckdb.connect(":memory:", config={**_LOCAL_ONLY, **config}))
+
+
+def silence(database: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Return a connection, or a cursor, that draws no bar on standard output.
+
+    After two seconds it would, in the middle of somebody's JSON.
+    """
+    return database.execute("set enable_progress_bar = false")
 
 
 def name_paths(message: str, paths: Mapping[str, Path]) -> str:

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,8 +130,7 @@ def read_window(
         _check_system(store, system)
     found, changed = _choose_judge(store, params, judge, runs)
     reader = _Reader(store, period, found, cluster or CONVERSATION)
-    for run in runs:
-        reader.read_run(run.run_id)
+    reader.read_runs([run.run_id for run in runs])
     rounds = list_window_rounds(store, [run.run_id for run in runs])
     if not reader.labels:
         changed += _name_earlier_labels(store, params)
@@ -235,19 +234,24 @@ class _Reader:
         self._reasons: Counter[str] = Counter()
         self._claims_sql, self._told_sql = _write(store, "claims"), _write(store, "told")
 
-    def read_run(self, run_id: str) -> None:
-        """Read one run's answers, claims and labels within the window."""
-        labeler = self._judge.labeler if self._judge else ""
-        params = {
-            "run_id": run_id, "start": self._period.start, "until": self._period.until,
-            "labeler": labeler,
+    def read_runs(self, run_ids: Sequence[str]) -> None:
+        """Read the answers, claims and labels of runs within the window."""
+        given = {
+            "start": self._period.start, "until": self._period.until,
+            "labeler": self._judge.labeler if self._judge else "",
         }  # fmt: skip
+        several = [{"run_id": run_id, **given} for run_id in run_ids]
+        found = self._store.query_numbers(self._claims_sql, _CLAIM_COLUMNS, several)
+        for params, numbers in zip(several, found, strict=True):
+            self._add_run(params, numbers)
+
+    def _add_run(self, params: dict[str, Any], numbers: Floats) -> None:
+        run_id = params["run_id"]
         first, offset = len(self._cluster_of), sum(self._claims.values())
         for item, cluster, chance in self._store.query(self._write_answers(), params):
             name = item if self._cluster == NO_CLUSTER else str(cluster)
             self._cluster_of.append(self._clusters.setdefault(name, len(self._clusters)))
             self._weights.append(1 / chance)
-        numbers = self._store.query_numbers(self._claims_sql, _CLAIM_COLUMNS, params)
         self._columns.append(_Columns(numbers[0] + first, *numbers[1:]))
         self._claims[run_id] = numbers.shape[1]
         told = self._store.query(self._told_sql, params)
@@ -266,7 +270,7 @@ class _Reader:
                     chance,
                 )
             )
-        if labeler and numbers[3].any():
+        if numbers[3].any():
             self._reasons.update(dict(self._store.query(_SQL["unscored_reasons"], params)))
 
     def _write_answers(self) -> str:

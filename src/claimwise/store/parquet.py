@@ -6,7 +6,9 @@ the columns of its table. The same metric files run over it, in bounded memory.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec.structs import fields
 
-from claimwise.disk.duckdb_files import connect_duckdb, name_paths, open_for_duckdb
+from claimwise.disk.duckdb_files import connect_duckdb, name_paths, open_for_duckdb, silence
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store.engine import NO_PARAMS, Params, Record
 from claimwise.store.parameters import find_parameters, rewrite_parameters
@@ -120,13 +122,21 @@ class ParquetEngine:
         with self._errors():
             return self._db.execute(rewrite_parameters(sql, "${}".format), wanted).fetchall()
 
-    def query_numbers(self, sql: str, params: Params = NO_PARAMS) -> NDArray[np.float64]:
-        """Return all rows of one statement whose columns are numbers, as columns; null is NaN."""
+    def query_numbers(self, sql: str, several: Sequence[Params]) -> Iterator[NDArray[np.float64]]:
+        """Yield the rows of a statement for several parameters, as columns; null is NaN.
+
+        All columns are numbers. As many statements run at once as there are processors: a run's
+        rows lie in one or two parts of a file, each of which one thread reads.
+        """
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            yield from pool.map(lambda params: self._read_numbers(sql, params), several)
+
+    def _read_numbers(self, sql: str, params: Params) -> NDArray[np.float64]:
         import numpy as np
 
         wanted = {name: params[name] for name in find_parameters(sql)}
-        with self._errors():
-            found = self._db.execute(rewrite_parameters(sql, "${}".format), wanted).fetchnumpy()
+        with self._errors(), silence(self._db.cursor()) as cursor:
+            found = cursor.execute(rewrite_parameters(sql, "${}".format), wanted).fetchnumpy()
         columns = [np.ma.filled(np.ma.asarray(c, np.float64), np.nan) for c in found.values()]
         return np.stack(columns)
 

@@ -168,18 +168,20 @@ class Store:
         return self._engine.query(sql, params)
 
     def query_numbers(
-        self, sql: str, columns: int, params: Params = NO_PARAMS
-    ) -> NDArray[np.float64]:
-        """Return one statement's rows, all numbers, as so many columns; null is NaN.
+        self, sql: str, columns: int, several: Sequence[Params]
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield a statement's rows for several parameters, all numbers, as columns; null is NaN.
 
         Of Parquet files millions of rows come as they lie there, without a Python object for each.
         """
         if isinstance(self._engine, ParquetEngine):
-            return self._engine.query_numbers(sql, params)
+            yield from self._engine.query_numbers(sql, several)
+            return
         import numpy as np  # here: most commands need no array, and start without it
 
-        rows = self._engine.query(sql, params)
-        return np.array(rows, dtype=np.float64).reshape(-1, columns).T
+        for params in several:
+            rows = self._engine.query(sql, params)
+            yield np.array(rows, dtype=np.float64).reshape(-1, columns).T
 
     @contextmanager
     def write(self, turn: str | None = None) -> Iterator[None]:
