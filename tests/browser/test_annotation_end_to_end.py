@@ -21,6 +21,7 @@ from playwright.sync_api import Page, expect
 
 from browser.tabs import LendTab, Tab
 from claimwise.cli.main import run
+from claimwise.report.format import show_percent, show_percent_range
 from claimwise.store import open_store
 from support.app_process import AppProcess
 from support.tour import (
@@ -144,8 +145,8 @@ def check_agreement(page: Page, address: str, place: str, disputes: int) -> None
     expect(page.locator("main")).to_contain_text(show(kappa))
     page.goto(f"{address}/")
     wait_figures(page)
-    tile = page.locator(".tile", has_text="Agreement of people")
-    expect(tile).to_contain_text(show(kappa))
+    tile = page.locator(".tile", has_text="Labeler agreement")
+    expect(tile).to_contain_text(f"{kappa['value']:.2f} kappa")
     expect(tile).to_contain_text(f"{CLAIMS} claims")
 
 
@@ -160,7 +161,7 @@ def check_calibration(page: Page, address: str, place: str) -> None:
     expect(overall).to_contain_text("unknown")
     page.goto(f"{address}/")
     wait_figures(page)
-    tile = page.locator(".tile", has_text="Calibration")
+    tile = page.locator(".tile", has_text="Judges")
     expect(tile).to_contain_text("unknown verifier:overlap-v0")
 
     page.goto(f"{address}/calibrations")
@@ -179,6 +180,7 @@ def check_report(page: Page, address: str, place: str) -> None:
     page.goto(f"{address}/")
     wait_figures(page)
     main = page.locator("main")
-    expect(main).to_contain_text(f"{found['rate']:.3f} [{found['low']:.3f}, {found['high']:.3f}]")
+    band = show_percent_range(found["low"], found["high"])
+    expect(main).to_contain_text(f"{show_percent(found['rate'])} range {band}")
     expect(main).to_contain_text(f"corrected by {CLAIMS} labels from people")
-    expect(page.locator(".tile", has_text="Labels done")).to_contain_text("40 of 40")
+    expect(page.locator(".tile", has_text="Labelling progress")).to_contain_text("40 of 40")

@@ -42,7 +42,7 @@ def test_start_page_leads_to_the_worst_claims_and_on_to_a_test_case(
     page.goto(running.url)
     expect(page.locator(".worst-claims li")).to_have_count(5)
     expect(page.locator(".worst-claims .verdict").first).to_have_text("✗ contradicted")
-    page.get_by_role("link", name="See all unsupported claims").click()
+    page.get_by_role("link", name="See all 23 unsupported claims").click()
     first = page.locator(".claim").first
     expect(first.locator(".verdict")).to_have_text("✗ contradicted")
     page.get_by_label("Search claims and questions").fill("refund voucher")
