@@ -20,12 +20,12 @@ NO_RUNS = "no runs yet; import one with `claimwise import FILE…`"
 
 
 def find_latest_run(store: Store) -> str:
-    """Return the run that started last.
+    """Return the run that started last; a day of live traffic only where there is no other run.
 
     Raises:
         StoreError: there are no runs.
     """
-    latest = store.query("select run_id from runs order by started_at desc, run_id limit 1")
+    latest = store.query(_SQL["latest"])
     if not latest:
         raise StoreError(f"{store.place}: {NO_RUNS}")
     return str(latest[0][0])
@@ -37,13 +37,11 @@ def count_asked(store: Store, run_id: str) -> dict[str, int]:
 
 
 def find_previous_run(store: Store, run_id: str) -> str | None:
-    """Return the run of the same system that started last before this one; None without one."""
-    found = store.query(
-        "select b.run_id from runs as r join runs as b "
-        "on b.system = r.system and b.started_at < r.started_at "
-        "where r.run_id = :run_id order by b.started_at desc, b.run_id desc limit 1",
-        {"run_id": run_id},
-    )
+    """Return the run of the same system that started last before this one; None without one.
+
+    Days of live traffic have such days before them, other runs have none of them.
+    """
+    found = store.query(_SQL["previous"], {"run_id": run_id})
     return str(found[0][0]) if found else None
 
 
