@@ -23,6 +23,7 @@ from claimwise.labelling.sheet_import import import_sheets
 from claimwise.labelling.sheets import SheetOptions
 from claimwise.labelling.values import Choice
 from claimwise.store import Store, open_store
+from claimwise.traffic.retention import delete_texts
 from support.traffic_data import MONDAY, fill_traffic
 
 WEEK = Period(start=MONDAY, until=MONDAY + timedelta(days=7), name="2026-W46")
@@ -162,3 +163,11 @@ def _make_label(key: tuple[str, str, str], hour: int) -> WindowLabel:
 
 def _at(hour: int) -> datetime:
     return MONDAY + timedelta(hours=hour)
+
+
+def test_deleted_texts_are_not_asked_for(store: Store) -> None:
+    """A sample of the answers that still have theirs would not speak for the window."""
+    fill_traffic(store, answers=3)
+    delete_texts(store, MONDAY + timedelta(days=1), now=NOW)
+    with pytest.raises(ClaimwiseError, match=r"texts of 3 answers were deleted .* 2026-11-16"):
+        draw(store, 5)

@@ -15,7 +15,7 @@ from claimwise.errors import ClaimwiseError
 from claimwise.estimates.queries import WindowData
 from claimwise.estimates.selection import draw_claims, find_chances, sharpen_scores
 from claimwise.labelling.draw import check_title, make_round_id
-from claimwise.labelling.rounds import NewTask, Stratum, create_round
+from claimwise.labelling.rounds import NewTask, Stratum, check_texts_kept, create_round
 from claimwise.labelling.values import Round
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
@@ -51,9 +51,10 @@ def draw_window_round(
     window, and with how many claims of every run could be drawn.
 
     Raises:
-        ClaimwiseError: the window has no scored claim without a label.
+        ClaimwiseError: the window has no scored claim without a label, or texts were deleted.
     """
     check_title(title)
+    check_texts_kept(store, [run.run_id for run in data.runs])
     chosen = _choose(store, data, size, seed)
     latest = data.runs[-1].run_id
     new = Round(

@@ -24,6 +24,7 @@ from claimwise.labelling.rounds import (
     Candidate,
     NewTask,
     Stratum,
+    check_texts_kept,
     create_round,
     list_candidates,
     list_judges,
@@ -102,6 +103,7 @@ def draw_round(
     find_run(store, run_id)
     _check_numbers(size, overlap, overlap_labels, floor, seed)
     check_title(title)
+    check_texts_kept(store, [run_id])
     labeler = _choose_verifier(store, run_id, judgement, verifier)
     claims = list_candidates(store, run_id, judgement, labeler)
     strata, shares = _stratify(claims, size, again=again)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 
-from claimwise.errors import RefusedError, describe_unknown
+from claimwise.errors import ClaimwiseError, RefusedError, describe_unknown
 from claimwise.labelling.values import Progress, Round
 from claimwise.store.engine import Record
 from claimwise.store.files import SqlFolder
@@ -222,6 +222,23 @@ def read_progress(store: Store, round_id: str, now: datetime) -> Progress:
         skipped=store.query(query_of("skipped"), params)[0][0],
         by_labeler=dict(store.query(query_of("by_labeler"), params)),
     )
+
+
+def check_texts_kept(store: Store, run_ids: Iterable[str]) -> None:
+    """Refuse runs of live traffic whose texts are deleted in part: nobody could label those.
+
+    A sample of what is left would speak for another population than the run.
+
+    Raises:
+        ClaimwiseError: texts of a run are deleted.
+    """
+    for run_id in run_ids:
+        deleted, latest = store.query(_SQL["deleted_texts"], {"run_id": run_id})[0]
+        if deleted:
+            raise ClaimwiseError(
+                f"{run_id}: the texts of {deleted} answers were deleted (`traffic retain`, "
+                f"{str(latest)[:10]}), so nobody can label them; choose a later run or --window"
+            )
 
 
 def list_candidates(
