@@ -181,7 +181,6 @@ def aside(work: Callable[[], T]) -> T:
         return thread.submit(work).result()
 
 
-@pytest.mark.unmeasured
 def test_a_month_from_the_first_span_to_the_gate(
     app: AppProcess, place: str, page: Page, capsys: pytest.CaptureFixture[str]
 ) -> None:

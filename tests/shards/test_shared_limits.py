@@ -63,7 +63,6 @@ def test_workers_reach_a_keeper_in_another_process() -> None:
         other.limiter.stop()
 
 
-@pytest.mark.unmeasured
 def test_two_processes_keep_to_one_budget_and_pay_for_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
