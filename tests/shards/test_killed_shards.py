@@ -24,7 +24,6 @@ from shards.shard_files import Verdicts, make_files, read_output, verify
 from support.processes import find_descendants, is_running
 from support.waiting import DEADLINE, wait_until
 
-
 FILES, ANSWERS = 10, 10
 _RAY_WARNS = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
