@@ -275,7 +275,7 @@ def test_broken_providers_are_told(given: dict[str, Any], told: str) -> None:
         ("-- title: Faithfulness", "-- nonsense: x", "expected -- KEY: … out of"),
         ("join eval_items", "join no_such_table", "no_such_table"),
         (" as cluster_id", "", "cluster_id"),
-        ("d.run_id = :run_id", "d.run_id = 'no such run'", "counts nothing in any run"),
+        ("where run_id = :run_id", "where run_id = 'no such run'", "counts nothing in any run"),
     ],
 )
 def test_broken_metrics_are_told(tmp_path: Path, old: str, new: str, told: str) -> None:

@@ -47,9 +47,10 @@ def test_from_nothing_to_a_calibration(demo_app: RunningApp) -> None:
 
 def test_a_runs_page_names_the_calibration_of_its_probabilities(demo_app: RunningApp) -> None:
     person = demo_app.enter("ada", "adjudicator")
-    assert "probabilities of support" not in read_text(person.get_current("/runs/candidate").text)
+    page = "/runs/candidate?tab=method"
+    assert "probabilities of support" not in read_text(person.get_current(page).text)
     person.post("/calibrations", **OVERLAP)
-    text = read_text(person.get_current("/runs/candidate").text)
+    text = read_text(person.get_current(page).text)
     assert "probabilities of support in travel are calibrated on 163 labelled claims of" in text
     assert re.search(r"mean score of 77 verdicts 0\.\d+, calibrated 0\.\d+", text)
 

@@ -364,7 +364,7 @@ def test_sql_is_shown_with_how_to_run_it(call_demo: Callable[..., Call]) -> None
     query = {"run": "can'didate; rm"}
     told = read(show_query(call_demo(path={"name": "faithfulness"}, query=query)))
     assert load_metrics()["faithfulness"].meaning.split(";")[0] in told
-    assert "from deciding_labels as d" in told
+    assert "from deciding_labels where run_id" in told
     assert "claimwise metrics --metric faithfulness --run 'can'\"'\"'didate; rm'" in told
     told = read(show_query(call_demo(path={"name": "deciding_labels"})))
     assert "create view deciding_labels as" in told

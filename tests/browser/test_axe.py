@@ -52,7 +52,7 @@ def test_a_scheme_changes_variables_alone_and_a_width_none() -> None:
     blocks = re.findall(r"@media ([^{]+)\{\n(.*?)^\}", "\n".join(sheets), re.DOTALL | re.MULTILINE)
     schemes = [body for query, body in blocks if "prefers-color-scheme: dark" in query]
     widths = [body for query, body in blocks if "width" in query]
-    assert (len(schemes), len(widths)) == (4, 6)
+    assert (len(schemes), len(widths)) == (3, 6)
     for body in schemes:
         assert re.fullmatch(r"\s*:root \{[^}]*\}\s*", body)
         inside = body[body.index("{") + 1 : body.index("}")].split(";")

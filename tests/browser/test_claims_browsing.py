@@ -75,7 +75,8 @@ def test_pages_are_accessible_and_light(page: Page, running: RunningApp, path: s
     page.on("request", lambda one: kinds.append(one.resource_type))
     page.goto(running.url + path)
     assert 0 < len(kinds) <= MOST_REQUESTS
-    assert "script" not in kinds, "these pages need no script at all"
+    # Answers have a button that copies their link; nothing else here needs a script.
+    assert kinds.count("script") == path.startswith("/answers")
     for one in page.locator("details").all():
         one.evaluate("one => { one.open = true }")
     assert find_flaws(page) == []

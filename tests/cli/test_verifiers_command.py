@@ -111,7 +111,7 @@ def test_limits_and_licences_are_told(say: Say) -> None:
     for material in verifiers.TRAINING:
         assert f"- {material.name}: " in out
         assert material.licence in out
-    assert "38 %" in out
+    assert "38%" in out
 
 
 def test_json_has_what_the_text_has(say: Say) -> None:

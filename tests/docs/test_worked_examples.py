@@ -342,7 +342,7 @@ def test_page_folder_and_test_name_the_same_examples() -> None:
     shown = re.compile(r'pages\.write_example\("([\w-]+)"\)')
     assert shown.findall(upper) == list(EXPECTED)
     assert shown.findall(lower) == list(MISTAKES)
-    assert {path.name for path in EXAMPLES.iterdir()} - {"agreement", "ci", "drift"} == {
+    assert {path.name for path in EXAMPLES.iterdir()} - {"agreement", "ci", "drift", "traffic"} == {
         *EXPECTED,
         *MISTAKES,
     }

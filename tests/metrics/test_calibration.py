@@ -67,7 +67,7 @@ def test_precision_and_recall_of_every_verdict() -> None:
     assert set(found) == {"supported", "unlinked", "overreach"}
     assert found["supported"].precision.value == pytest.approx(60 / 70)
     assert found["unlinked"].recall.value == pytest.approx(25 / 35)
-    assert found["overreach"].precision == Figure(value=None, why="the instrument never says it")
+    assert found["overreach"].precision == Figure(value=None, why="the judge never says it")
     assert found["overreach"].recall.value == 0
     assert (found["unlinked"].said, found["unlinked"].told) == (50, 35)
 

@@ -56,7 +56,7 @@ def bring(store: Store, path: Path, now: datetime = LATER, **more: Any) -> Sheet
 def labels(store: Store) -> list[tuple[Any, ...]]:
     return store.query(
         "select item_id, claim_text, verdict, labeler, supporting_span, source_id, reason "
-        "from labels order by item_id, claim_text, labeler"
+        "from labels order by item_id, claim_text, labeler, labeled_at"
     )
 
 

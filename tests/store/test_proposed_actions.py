@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
 from typing import Any
 
 from claimwise.metrics import estimate_metric, find_metric, load_metrics
-from claimwise.store import Store, open_store
-from claimwise.store.proposals import PROPOSED_SINCE
+from claimwise.store import Store
+from claimwise.store.proposals import propose_stored_actions
 from small_data import item, load, run
 
 SILENT = "I'm sorry, but the documents don't mention that."
@@ -53,18 +51,10 @@ def test_rates_say_that_they_rest_on_proposals(store: Store) -> None:
     assert told[:8] not in "".join(estimate_metric(store, metric, "r").overall[0].warnings)
 
 
-def test_answers_of_an_older_store_get_their_proposals(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    with open_store(str(path), create=True) as store:
-        fill(store)
-    with sqlite3.connect(path) as db:
-        later = "name in ('claim_index', 'claim_words', 'claim_index_refresh') or type = 'trigger'"
-        for kind, name in db.execute(
-            f"select type, name from sqlite_master where {later} order by type <> 'trigger'"
-        ).fetchall():
-            db.execute(f"drop {kind} {name}")
-        db.execute("drop view deciding_actions")
-        db.execute("alter table answers drop column proposed_action")
-        db.execute("delete from schema_migrations where version >= ?", (PROPOSED_SINCE,))
-    with open_store(str(path)) as store:
-        assert store.query(ACTIONS)[1] == ("b", "abstain", "proposed")
+def test_answers_of_an_older_store_get_their_proposals(store: Store) -> None:
+    fill(store)
+    store.execute_all([("update answers set proposed_action = null", {})])
+    assert store.query(ACTIONS) == [("c", "answer", "given")]
+    with store.write():
+        propose_stored_actions(store._engine)
+    assert store.query(ACTIONS)[1] == ("b", "abstain", "proposed")

@@ -285,6 +285,7 @@ def test_command_takes_files_says_what_became_of_them_and_reads_rules(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CLAIMWISE_STORE", raising=False)
+    monkeypatch.setenv("COLUMNS", "120")
     assert run(["init", "."]) == 0
     with Path("claimwise.toml").open("a", encoding="utf-8") as file:
         file.write('\n[[traffic.sample]]\nname = "few"\nrate = 0.25\nwhere = { model = "m*" }\n')

@@ -260,6 +260,7 @@ export class LabelForm {
 
   // Goes on to the next step, or saves when there is none.
   advance(event) {
+    if (this.fixed) return;
     const { step } = this;
     const problem = this.verdict && this.sources ? this.findProblem() : null;
     if (problem) this.say(problem, "warn");

@@ -123,6 +123,14 @@ create index labels_by_verdict on labels (run_id, item_id, verdict) where decide
 create index claims_by_type on claims (run_id, item_id, claim_type);
 
 create or replace function refresh_claim_index() returns trigger language plpgsql as $$ begin
+    -- Two who label one claim at once don't see each other's label: the second waits here, and what
+    -- it reads below has the first one's.
+    perform 1
+    from claims as c
+    join (select distinct run_id, item_id, claim_id from changed) as n
+        on n.run_id = c.run_id and n.item_id = c.item_id and n.claim_id = c.claim_id
+    order by c.run_id, c.item_id, c.claim_id
+    for no key update of c;
     if exists (select 1 from bulk_load) then
         return null;
     end if;
