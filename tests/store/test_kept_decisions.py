@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from claimwise.store import Store, bulk, list_views, migrations, open_store
 from claimwise.store.deciding import KEPT_SINCE
 from claimwise.transfer import export_store, import_files
 from small_data import answer, closed_label, item, label, load, run, source
+from support.waiting import DEADLINE, wait_until
 
 TALL, OLD = "It is 139 m tall.", "It opened in 1999."
 DAY = "2026-02-{:02}T00:00:00Z"
@@ -33,6 +36,44 @@ def fill(store: Store) -> None:
         label("q", OLD, "unlinked", labeler="verifier:v", labeled_at=DAY.format(5)),
         closed_label("q", TALL, "true", labeler="verifier:v", labeled_at=DAY.format(5)),
     )  # fmt: skip
+
+
+INSERT = (
+    "insert into labels (run_id, item_id, claim_id, claim_text, claim_type, verdict, labeler, "
+    "labeled_at, label_kind) select run_id, item_id, claim_id, claim_text, claim_type, 'unlinked', "
+    ":labeler, :day, 'human' from claims where claim_text = :text"
+)
+
+
+def insert_label(store: Store, labeler: str, day: int) -> None:
+    params = {"labeler": labeler, "day": datetime(2026, 2, day), "text": TALL}  # noqa: DTZ001
+    store.execute_all([(INSERT, params)])
+
+
+def test_of_two_labels_at_once_one_decides(postgres_place: str) -> None:
+    """Neither sees the other's: the second waits for the first, and compares then."""
+    locked = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+    with (
+        open_store(postgres_place, create=True) as first,
+        open_store(postgres_place) as watching,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        fill(first)
+        load(first, *({"type": "labelers", "labeler": name, "labeler_kind": "human"}
+                      for name in ("ana", "ben")))  # fmt: skip
+
+        def label_too() -> None:
+            with open_store(postgres_place) as second:
+                insert_label(second, "ben", 2)
+
+        with first.write():
+            insert_label(first, "ana", 1)
+            other = pool.submit(label_too)
+            wait_until(lambda: other.done() or watching.query(locked) != [(0,)], "the second waits")
+        other.result(DEADLINE)
+        assert (TALL, "ben", "unlinked") in first.query(DECIDED)
+        assert len(first.query(DECIDED)) == 2  # claims
+        assert set(first.settle().values()) == {0}
 
 
 def test_flags_follow_labels_retractions_and_deletions(store: Store) -> None:
