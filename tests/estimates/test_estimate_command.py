@@ -168,3 +168,18 @@ def test_an_unknown_system_is_one_clear_line(store: Store) -> None:
 def test_a_window_that_cannot_be_read_is_one_clear_line(text: str) -> None:
     with pytest.raises(ClaimwiseError, match=r"[Ww]indow"):
         parse_period(text, NOW)
+
+
+def test_a_small_or_unlabelled_window_is_told_plainly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No list of strata where nobody has labelled anything, and no labels that could not help."""
+    monkeypatch.chdir(tmp_path)
+    with open_store("claimwise.db", create=True) as store:
+        fill_traffic(store, days=1, answers=3)
+    text = CliRunner().invoke(cli, ["estimate", "--window", "2026-W46"]).output
+    assert "because\n    nobody has labelled a claim of this window\n" in text
+    assert "Next: choose a longer --window: a correction needs labels in 30" in text
+    assert "label-next" not in text
+    text = CliRunner().invoke(cli, ["compare", "--unpaired", "2026-W40", "2026-W46"]).output
+    assert "2026-W40  no rate: no claim of this window has a verdict\n" in text

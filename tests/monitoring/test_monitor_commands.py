@@ -131,9 +131,12 @@ def test_a_regression_from_look_to_gate(project: Path, capsys: pytest.CaptureFix
     ("words", "told"),
     [
         (["monitor", "--now", "soon"], "'soon' is no time; write it like 2026-11-16"),
-        (["monitor", "--system", "nobody"], "no traffic of a system 'nobody'; known systems: bot"),
-        (["runbook", "x"], "no alarm 'x'; there are no alarms"),
-        (["alarms", "close", "x", "--because", "y"], "no alarm 'x'; there are no alarms"),
+        (
+            ["monitor", "--system", "nobody"],
+            "Unknown system 'nobody' in the traffic. Known systems: bot.",
+        ),
+        (["runbook", "x"], "Unknown alarm 'x'"),
+        (["alarms", "close", "x", "--because", "y"], "Unknown alarm 'x'"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(

@@ -70,10 +70,12 @@ def report_window(data: WindowData, *, confidence: float = 0.95, seed: int = 0) 
 def _plan_labels(data: WindowData, found: WindowEstimate) -> int | None:
     """Return how many more labels would allow a correction, or narrow the range to `WIDE`.
 
+    None for a window that is too small for one, however many of its claims are labelled.
+
     The part of the range that labels cause shrinks with their number; the rest is that of the
     traffic itself, as the judge's own range shows it.
     """
-    if not found.claims:
+    if not found.claims or found.clusters < LEAST_CLUSTERS:
         return None
     if found.basis == "corrected":
         width, floor = found.width or 0.0, (found.judge_high or 0.0) - (found.judge_low or 0.0)
@@ -203,6 +205,11 @@ def describe_next(report: WindowReport) -> str | None:
     found = report.estimate
     if not found.claims:
         return "judge the window's claims: claimwise traffic judge" if found.unscored else None
+    if found.clusters < LEAST_CLUSTERS:
+        return (
+            f"choose a longer --window: a correction needs labels in {LEAST_CLUSTERS} "
+            f"{_name_clusters(report.data.cluster)}, and this one has {found.clusters}"
+        )
     if report.next_labels is None:
         return None
     purpose = (

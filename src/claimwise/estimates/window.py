@@ -304,6 +304,8 @@ def _choose_basis(
         return "corrected", _bound(corrected, table.labelled_clusters, confidence)
     if table.labelled_clusters >= LEAST_FOR_LABELS:
         return "labels_only", _measure_labels(table, confidence)
+    if not len(table.rows):  # said already
+        return "none", _Figures()
     reasons.append(
         f"labels alone need {LEAST_FOR_LABELS} labelled clusters, and there "
         f"{'is' if table.labelled_clusters == 1 else 'are'} {table.labelled_clusters}"
@@ -326,6 +328,10 @@ def use_known_chances(table: ClaimTable) -> ClaimTable:
 
 def _find_refusals(table: ClaimTable) -> list[str]:
     """Return why labels can't carry a correction; empty when they can."""
+    if not len(table.scores):
+        return ["no claim of this window has a verdict"]
+    if not len(table.rows):
+        return ["nobody has labelled a claim of this window"]
     found = []
     labelled = table.labelled_clusters
     if labelled < LEAST_CLUSTERS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from claimwise.errors import RefusedError, StoreError
+from claimwise.errors import RefusedError, StoreError, describe_unknown
 from claimwise.monitoring.queries import (
     add_points,
     find_alarm,
@@ -24,8 +24,6 @@ from claimwise.monitoring.values import (
 )
 from claimwise.store import Store
 
-_SHOWN = 5
-
 
 def require_alarm(store: Store, alarm_id: str) -> Alarm:
     """Return an alarm by its id or the beginning of it.
@@ -36,9 +34,8 @@ def require_alarm(store: Store, alarm_id: str) -> Alarm:
     found = find_alarm(store, alarm_id)
     if found is not None:
         return found
-    known = [one.alarm_id for one in list_alarms(store)][:_SHOWN]
-    listed = f"the latest are {', '.join(known)}" if known else "there are no alarms"
-    raise StoreError(f"{store.place}: no alarm {alarm_id!r}; {listed}")
+    known = (one.alarm_id for one in list_alarms(store))
+    raise StoreError(describe_unknown("alarm", alarm_id, known, where=store.place))
 
 
 def close_alarm(

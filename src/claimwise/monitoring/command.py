@@ -17,7 +17,7 @@ from claimwise.command.options import (
     store_option,
     write_file,
 )
-from claimwise.errors import ClaimwiseError, make_printable
+from claimwise.errors import ClaimwiseError, describe_unknown, make_printable
 from claimwise.monitoring.explain import describe_alarm
 from claimwise.monitoring.grafana import make_dashboard
 from claimwise.monitoring.queries import list_alarms, list_systems, read_points
@@ -32,6 +32,7 @@ from claimwise.monitoring.settings import MonitorSettings, read_settings
 from claimwise.monitoring.values import Alarm, Point
 from claimwise.monitoring.watch import WatchResult, watch_all
 from claimwise.monitoring.webhooks import deliver_due
+from claimwise.report.format import pluralize
 from claimwise.store import Store
 
 ALARMED = 2
@@ -97,10 +98,11 @@ def command(
 ) -> None:
     """Read every finished day of live traffic once, and raise alarms.
 
-    Run it daily, after "claimwise verify": each day is read once it is finished, and one more look
-    changes nothing. Alarms are raised on supported claims, unscored claims, refusals, the mix of
-    inputs, a judge that changed, and on data that stopped coming. While nothing changes, each of
-    them raises a false alarm about once in twenty years, however often you look.
+    Run it daily, after "claimwise traffic judge": each day is read once, a day after its end
+    (wait_days), and one more look changes nothing. Alarms are raised on supported claims, unscored
+    claims, refusals, the mix of inputs, a judge that changed, and on data that stopped coming.
+    While nothing changes, each of them raises a false alarm about once in twenty years, however
+    often you look.
 
     Exits with 0 if there is nothing new, 2 if an alarm was raised (see --fail-if), and 1 if it
     could not run. Webhooks, groups and anchors are set in [monitor] of claimwise.toml.
@@ -113,8 +115,8 @@ def command(
     settings, moment = read_settings(project), read_moment(now)
     with open_project_store(project, store) as opened:
         if system is not None and system not in list_systems(opened):
-            known = ", ".join(list_systems(opened)) or "none yet"
-            raise ClaimwiseError(f"no traffic of a system {system!r}; known systems: {known}")
+            known = list_systems(opened)
+            raise ClaimwiseError(describe_unknown("system", system, known, where="the traffic"))
         result = watch_all(opened, settings, moment, system)
         _deliver(opened, settings, moment)
         if otlp_out is not None:
@@ -124,7 +126,7 @@ def command(
     if form == "json":
         print_json(to_json(result, points, alarms, window))
     else:
-        _print(result, points, alarms, window)
+        _print(result, points, alarms, window, settings.wait_days)
     failing = {"new": result.raised, "open": alarms, "never": []}[fail_if]
     ctx.exit(ALARMED if failing else 0)
 
@@ -141,7 +143,9 @@ def _send_events(store: Store, result: WatchResult, to: str) -> None:
     click.echo(f"sent the verdicts of {count:,} answers", err=True)
 
 
-def _print(result: WatchResult, points: list[Point], alarms: list[Alarm], window: str) -> None:
+def _print(
+    result: WatchResult, points: list[Point], alarms: list[Alarm], window: str, wait_days: int
+) -> None:
     lines = list_weeks(points) if window == "week" else list_days(points)
     if lines:
         print_table(
@@ -150,7 +154,10 @@ def _print(result: WatchResult, points: list[Point], alarms: list[Alarm], window
             right=("answers", "labels", "supported", "judge alone", "unscored", "refusals"),
         )
     else:
-        click.echo("No finished day of live traffic yet; `claimwise ingest-traces` takes it in.")
+        click.echo(
+            f"No {window} to show yet. A {window} is read {pluralize(wait_days, 'day')} after its "
+            "end ([monitor] wait_days); `claimwise ingest-traces` takes traffic in."
+        )
     new = {alarm.alarm_id for alarm in result.raised}
     for alarm in sorted(alarms, key=lambda one: one.alarm_id not in new):
         word = "NEW ALARM" if alarm.alarm_id in new else "open alarm"
