@@ -166,10 +166,12 @@ def test_an_open_page_that_was_current_hears_of_new_labels(
 def test_an_invite_is_copied_with_a_button(visit: Visit) -> None:
     page = visit("/people")
     page.get_by_role("button", name="Make link").click()
+    copy = page.get_by_role("button", name="Copy link")
+    expect(copy).to_be_visible()  # the page that follows the click is there
     page.evaluate(
         "navigator.clipboard.writeText = (text) => { document.body.dataset.copied = text; }"
     )
-    page.get_by_role("button", name="Copy link").click()
+    copy.click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert page.evaluate("document.body.dataset.copied") == page.locator(".token").inner_text()
 

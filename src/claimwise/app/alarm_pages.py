@@ -8,7 +8,7 @@ from typing import Final
 from claimwise.app.claims import look_of
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.monitoring.alarms import close_alarm
-from claimwise.monitoring.explain import describe_alarm, show_share
+from claimwise.monitoring.explain import describe_alarm
 from claimwise.monitoring.queries import find_alarm, list_alarms
 from claimwise.monitoring.runbook import make_runbook, open_incidents
 from claimwise.monitoring.settings import read_settings
@@ -42,7 +42,6 @@ def show_alarm(call: Call) -> Response:
         book=make_runbook(call.store, call.project, alarm, anchors=settings.anchors),
         opened=call.query.get("opened"),
         most=_MOST_INCIDENTS,
-        show_share=show_share,
         look=look_of,
         form=form,
     )

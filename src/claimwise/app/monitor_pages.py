@@ -12,7 +12,7 @@ from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.app.week_chart import Limit, WeekMark, draw_weeks
 from claimwise.claims.browse import ClaimFilter, ListedClaim
 from claimwise.claims.values import UNSUPPORTED
-from claimwise.monitoring.explain import describe_alarm, show_share
+from claimwise.monitoring.explain import describe_alarm
 from claimwise.monitoring.judge_watch import WEEK
 from claimwise.monitoring.prometheus import MEDIA_TYPE, write_metrics
 from claimwise.monitoring.queries import list_alarms, list_systems, read_points
@@ -77,7 +77,6 @@ def show_monitor(call: Call) -> Response:
         streams=_list_streams(points),
         alarms=[alarm for alarm in alarms if alarm.closed_at is None],
         describe=describe_alarm,
-        show_share=show_share,
         look=look_of,
     )
 
@@ -138,8 +137,8 @@ def _describe_figures(point: Point) -> str:
     found = point.evidence
     if point.value is None:
         return "no rate"
-    span = f"{show_share(found.low)} to {show_share(found.high)}"
-    return f"{show_share(point.value)} ({span}), {found.basis.replace('_', ' ')}"
+    span = form.show_percent_range(found.low, found.high)
+    return f"{form.show_percent(point.value)} ({span}), {found.basis.replace('_', ' ')}"
 
 
 def _find_limit(points: Sequence[Point]) -> Limit | None:
@@ -148,7 +147,9 @@ def _find_limit(points: Sequence[Point]) -> Limit | None:
         known = [p for p in points if p.key == (signal, WHOLE) and p.evidence.baseline is not None]
         if known and known[-1].evidence.baseline is not None:
             value = known[-1].evidence.baseline - DAILY[signal].tolerated
-            return Limit(value, f"Days below {show_share(value)} count as evidence of a drop")
+            return Limit(
+                value, f"Days below {form.show_percent(value)} count as evidence of a drop"
+            )
     return None
 
 
@@ -159,8 +160,8 @@ def _list_streams(points: Sequence[Point]) -> list[StreamRow]:
         StreamRow(
             title=TITLES.get(point.signal, point.signal),
             group=point.slice,
-            value=show_share(point.value),
-            baseline=show_share(point.evidence.baseline),
+            value=form.show_percent(point.value),
+            baseline=form.show_percent(point.evidence.baseline),
             share=min(1.0, (point.statistic or 0.0) / (point.evidence.threshold or 1.0)),
         )
         for point in latest.values()

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from claimwise.monitoring.values import TITLES, Alarm, AlarmEvidence
-
-
-def show_share(value: float | None) -> str:
-    """Return a share in percent, with a decimal where that matters."""
-    if value is None:
-        return "—"
-    return f"{value:.0%}" if 0.1 <= value <= 0.9 else f"{value:.1%}"
-
-
-def show_points(change: float) -> str:
-    """Return a change of a share in points."""
-    return f"{abs(change) * 100:.1f} points"
+from claimwise.report.format import show_percent
 
 
 def describe_alarm(alarm: Alarm) -> str:
@@ -44,8 +33,8 @@ def describe_alarm(alarm: Alarm) -> str:
             name = TITLES.get(alarm.signal, alarm.signal)
             went = "fell" if (found.value or 0) < (found.baseline or 0) else "rose"
             return (
-                f"{name} of {alarm.system}{where} {went} from {show_share(found.baseline)} to "
-                f"{show_share(found.value)}{since}."
+                f"{name} of {alarm.system}{where} {went} from {show_percent(found.baseline)} to "
+                f"{show_percent(found.value)}{since}."
             )
 
 
@@ -59,13 +48,13 @@ def _describe_judge_alarm(alarm: Alarm) -> str:
     went = "harsher" if (found.value or 0) < 0 else "more lenient"
     return (
         f"The judge {found.judge} changed: on {found.anchors} frozen claims its rate moved by "
-        f"{show_points(found.value or 0)} since {found.since}; it is {went} than it was."
+        f"{abs(found.value or 0) * 100:.1f} points since {found.since}; it is {went} than it was."
     )
 
 
 def _list_moved(found: AlarmEvidence) -> str:
     return "; ".join(
-        f"{name} from {show_share(before)} to {show_share(after)}"
+        f"{name} from {show_percent(before)} to {show_percent(after)}"
         for name, (before, after) in list(found.moved.items())[:3]
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from claimwise.monitoring.explain import describe_alarm, explain_alarm, show_share
+from claimwise.monitoring.explain import describe_alarm, explain_alarm
 from claimwise.monitoring.values import (
     VOLUME,
     WEEKLY,
@@ -16,6 +16,7 @@ from claimwise.monitoring.values import (
     to_document,
 )
 from claimwise.monitoring.watch import WatchResult
+from claimwise.report.format import show_percent, show_percent_range
 
 DAY_COLUMNS = ("system", "day", "answers", "labels", "supported", "judge alone", "unscored",
                "refusals", "evidence")  # fmt: skip
@@ -48,7 +49,7 @@ def list_days(points: Sequence[Point]) -> list[tuple[str, ...]]:
 
 
 def _show_value(point: Point | None) -> str:
-    return show_share(point.value if point else None)
+    return show_percent(point.value if point else None)
 
 
 def _show_evidence(points: Sequence[Point]) -> str:
@@ -72,8 +73,8 @@ def list_weeks(points: Sequence[Point]) -> list[tuple[str, ...]]:
             point.slice.removeprefix("version=") or "all",
             f"{point.evidence.answers:,}",
             f"{point.evidence.labels:,}",
-            show_share(point.value),
-            f"{show_share(point.evidence.low)}–{show_share(point.evidence.high)}",
+            show_percent(point.value),
+            show_percent_range(point.evidence.low, point.evidence.high),
             point.evidence.basis.replace("_", " "),
         )
         for point in points

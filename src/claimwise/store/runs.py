@@ -51,18 +51,6 @@ def list_run_ids(store: Store) -> list[str]:
     return [row[0] for row in rows]
 
 
-class ListedRun(Struct, frozen=True, kw_only=True):
-    """One of a system's newest runs."""
-
-    run_id: str
-    system: str
-    model: str | None
-    prompt_ver: str | None
-    corpus_ver: str
-    started_at: datetime
-    runs: int  # how many the system has in all
-
-
 class FoundRun(Struct, frozen=True, kw_only=True):
     """A run in a list of all runs."""
 
@@ -72,6 +60,12 @@ class FoundRun(Struct, frozen=True, kw_only=True):
     prompt_ver: str | None
     corpus_ver: str
     started_at: datetime
+
+
+class ListedRun(FoundRun, frozen=True, kw_only=True):
+    """One of a system's newest runs."""
+
+    runs: int  # how many the system has in all
 
 
 def find_runs(
