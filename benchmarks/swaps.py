@@ -5,6 +5,8 @@ its twin the value of another owner in the same source. Rivals: the same judge w
 binds values to their owners switched off, and counting words. Asked of the full tier: at least 90%
 of the swapped claims not supported, at least 93% of the true ones supported. Whoever wrote the rule
 wrote the passages too: read the figures as what it does where values stand as plainly as here.
+With ``--data`` the same is measured on claims and texts of other people (`support/real_swaps.py`),
+which nothing is asked of.
 """
 
 from __future__ import annotations
@@ -13,15 +15,18 @@ import argparse
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
 from claimwise.judges.embedded import EmbeddedVerifier
 from claimwise.judges.encoder import load_encoder
 from claimwise.judges.judge import Verifier, load_verifier
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import AnswerClaim, CheckRequest
+from support.real_swaps import SETS, make_real_pairs
 from support.swap_cases import SHAPES, Pair, make_pairs
 
 PAIRS, QUICK_PAIRS = 400, 100
+REAL_PAIRS = 60  # of each set
 REJECTED, KEPT = 0.90, 0.93
 
 Counts = dict[str, list[int]]
@@ -54,12 +59,33 @@ def share(counts: Counts, shape: str, place: int) -> float:
     return counts[shape][place] / counts[shape][0]
 
 
+def show_table(found: dict[str, Counts], shapes: Sequence[str]) -> None:
+    print(f"| swapped rejected / true kept, % | pairs | {' | '.join(found)} |")
+    print("| --- | ---: |" + " ---: |" * len(found))
+    for shape in (*shapes, "all"):
+        cells = [
+            f"{100 * share(one, shape, 1):.0f} / {100 * share(one, shape, 2):.0f}"
+            for one in found.values()
+        ]
+        print(f"| {shape} | {found['embedded'][shape][0]} | {' | '.join(cells)} |")
+
+
+def sum_up(found: dict[str, Counts]) -> dict[str, dict[str, float]]:
+    return {
+        name: {
+            "swapped_rejected": round(share(counts, "all", 1), 4),
+            "true_kept": round(share(counts, "all", 2), 4),
+        }
+        for name, counts in found.items()
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_PAIRS} pairs")
     parser.add_argument("--show", action="store_true", help="print what the full tier gets wrong")
+    parser.add_argument("--data", type=Path, help="shared/data/dev: texts of other people as well")
     args = parser.parse_args()
-    pairs = make_pairs(QUICK_PAIRS if args.quick else PAIRS)
     encoder = load_encoder()
     judges: dict[str, Verifier] = {
         "embedded": EmbeddedVerifier(encoder),
@@ -67,30 +93,25 @@ def main() -> None:
         "embedded, rule off": EmbeddedVerifier(encoder, binds_values=False),
         "word overlap": load_verifier("overlap"),
     }
-    found = {
-        name: judge_pairs(judge, pairs, show=args.show and name == "embedded")
-        for name, judge in judges.items()
-    }
-    print(f"| swapped rejected / true kept, % | pairs | {' | '.join(judges)} |")
-    print("| --- | ---: |" + " ---: |" * len(judges))
-    for shape in (*SHAPES, "all"):
-        cells = (
-            f"{share(found[name], shape, 1):.0%} / {share(found[name], shape, 2):.0%}".replace(
-                "%", ""
-            )
-            for name in judges
-        )
-        print(f"| {shape} | {found['embedded'][shape][0]} | {' | '.join(cells)} |")
-    figures = {
-        name: {
-            "swapped_rejected": round(share(counts, "all", 1), 4),
-            "true_kept": round(share(counts, "all", 2), 4),
+
+    def judge_all(pairs: Sequence[Pair]) -> dict[str, Counts]:
+        return {
+            name: judge_pairs(judge, pairs, show=args.show and name == "embedded")
+            for name, judge in judges.items()
         }
-        for name, counts in found.items()
-    }
-    ours = figures["embedded"]
-    holds = ours["swapped_rejected"] >= REJECTED and ours["true_kept"] >= KEPT
-    print(json.dumps({"pairs": len(pairs), **figures, "holds": holds}))
+
+    pairs = make_pairs(QUICK_PAIRS if args.quick else PAIRS)
+    found = judge_all(pairs)
+    show_table(found, SHAPES)
+    figures: dict[str, object] = {"pairs": len(pairs), **sum_up(found)}
+    if args.data:
+        real = judge_all(make_real_pairs(args.data, REAL_PAIRS))
+        print()
+        show_table(real, SETS)
+        figures["real"] = sum_up(real)
+    holds = share(found["embedded"], "all", 1) >= REJECTED
+    holds = holds and share(found["embedded"], "all", 2) >= KEPT
+    print(json.dumps(figures | {"holds": holds}))
 
 
 if __name__ == "__main__":

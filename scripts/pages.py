@@ -261,8 +261,8 @@ def list_arguments(folder: Path) -> list[str]:
 def run_example(folder: Path, verifier: str = "embedded") -> str:
     """Return what the command prints, without colours, in the examples' width.
 
-    Probabilities are left out: 8-bit arithmetic differs from processor to processor, and a page
-    must not depend on who built it. The instrument's accuracy, the same every time, is cut short.
+    Probabilities are left out: the last digit may differ from processor to processor, and a page
+    must not depend on who built it. The judge's accuracy, the same every time, is cut short.
     """
     out, before = io.StringIO(), Path.cwd()
     kept = {name: os.environ.get(name) for name in ("COLUMNS", "NO_COLOR")}

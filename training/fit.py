@@ -32,7 +32,6 @@ from claimwise.metrics.accuracy import (
     Resampling,
     average_sets,
     compare_sets,
-    compute_figures,
     measure_set,
     rate_claims,
 )
@@ -43,7 +42,8 @@ FITTED = ("wice", "summedits", "bump", "factcheck_bench", "fool_me_twice")
 # Three of those five are made of small edits, where words tell nothing; without a set of ordinary
 # replies the combiner would unlearn to count words.
 MORE = ("faithdial",)
-VERSION = "5"
+VERSION = "6"
+SMOOTHED = 7  # steps of 0.01 on either side of a threshold that count for it
 # "+" may only speak for, "-" only against: a sign that one odd set would turn is not learned.
 EVIDENCE = {
     "lexical": (
@@ -192,8 +192,8 @@ def _best_threshold(scores: dict[str, Array], sets: dict[str, Set]) -> float:
     grid = np.round(np.arange(0.05, 1.0, 0.01), 2)
     means = np.array([mean(t) for t in grid])
     # The best of a smoothed curve: one lucky threshold is not the shipped one.
-    smooth = np.convolve(means, np.ones(5) / 5, mode="same")
-    return float(grid[int(smooth[2:-2].argmax()) + 2])
+    smooth = np.convolve(means, np.ones(2 * SMOOTHED + 1), mode="valid")
+    return float(grid[int(smooth.argmax()) + SMOOTHED])
 
 
 def measure(
@@ -236,8 +236,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("features", type=Path)
     parser.add_argument("--more", type=Path, required=True, help="features of the training set")
-    parser.add_argument("--exact", type=Path, help="features with 32-bit weights, fewer rows")
-    parser.add_argument("--short", type=Path, help="the same rows with the shipped weights")
     parser.add_argument("--date", required=True, help="the day of the measurement")
     parser.add_argument(
         "--out", type=Path,
@@ -264,14 +262,13 @@ def main() -> None:
             tier: describe(tier, measured[tier], compared[tier], combiner) for tier in EVIDENCE
         },
         baseline=describe("overlap", measured["overlap"], [], combiner),
-        quantization=compare_weights(options.exact, options.short, combiner),
+        verdicts={},  # of the judge that this makes: benchmarks/verdicts.py
     )
     for name, value in (("combiner.json", combiner), ("card.json", card)):
         text = msgspec.json.format(msgspec.json.encode(value), indent=1)
         (options.out / name).write_bytes(text + b"\n")
     for accuracy in (card.baseline, *card.verifiers.values()):
         show(accuracy)
-    print(card.quantization)
 
 
 def describe(
@@ -306,27 +303,6 @@ def round_figures(accuracy: VerifierAccuracy) -> VerifierAccuracy:
 
     plain = cut(msgspec.to_builtins(accuracy))
     return msgspec.convert(plain, VerifierAccuracy)
-
-
-def compare_weights(exact: Path | None, short: Path | None, combiner: Combiner) -> dict[str, float]:
-    """Return the mean balanced accuracy with 32-bit and 8-bit weights on the same rows."""
-    found: dict[str, float] = {}
-    for name, path in (("32 bits", exact), ("8 bits", short)):
-        if path is None:
-            continue
-        sets = read_sets(path)
-        values = [
-            compute_figures(
-                rate_claims(
-                    score(combiner.embedded, s), list(s.labels == 1), s.groups,
-                    combiner.embedded.threshold,
-                )
-            )["balanced_accuracy"]
-            for s in sets.values()
-        ]  # fmt: skip
-        found[name] = round(float(np.mean([v for v in values if v is not None])), 4)
-        found["claims"] = sum(len(s.labels) for s in sets.values())
-    return found
 
 
 def show(accuracy: VerifierAccuracy) -> None:

@@ -192,7 +192,7 @@ def edit_claim(claim: str, passage: str, rng: random.Random) -> str | None:
 
     Other numbers and names are taken from the passage, so that they are no sign by themselves.
     """
-    ways = [_edit_number, _edit_name, _edit_word, _negate]
+    ways = [_edit_number, _edit_name, _edit_word, negate]
     rng.shuffle(ways)
     for way in ways:
         edited = way(claim, passage, rng)
@@ -232,7 +232,7 @@ def _edit_word(claim: str, passage: str, rng: random.Random) -> str | None:
     return " ".join(words)
 
 
-def _negate(claim: str, passage: str, rng: random.Random) -> str | None:
+def negate(claim: str, passage: str, rng: random.Random) -> str | None:
     """Put a "not" behind the first form of "to be" or a modal verb, or take it away."""
     words = claim.split()
     for i, word in enumerate(words[1:], 1):

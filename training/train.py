@@ -10,7 +10,7 @@ Steps, each of which keeps its result in WORK and is skipped when that is there:
 3. it labels (evidence, claim) pairs made from what it wrote;
 4. the small encoder learns from the teacher's probabilities and the human labels, in two courses
    from the same start, and their weights are averaged;
-5. the encoder is exported to ONNX, in 32 and in 8 bits.
+5. the encoder is exported to ONNX, its weights in 8 bits.
 
 ``training/fit.py`` then fits the few numbers that turn evidence into calibrated probabilities.
 """
@@ -427,12 +427,11 @@ def take_course(course: Course, options: argparse.Namespace) -> dict[str, torch.
 
 
 def export(options: argparse.Namespace) -> None:
-    """Write ``encoder.onnx`` and ``encoder.int8.onnx``."""
+    """Write ``encoder.int8.onnx``."""
     student = students.load_student(options.models / options.base, "eager")
     state = torch.load(options.work / "student.pt", weights_only=True)
     student.load_state_dict({k: v.float() for k, v in state.items()})
-    students.export_student(student, options.work / "encoder.onnx")
-    students.quantize_student(options.work / "encoder.onnx", options.work / "encoder.int8.onnx")
+    students.export_student(student, options.work / "encoder.int8.onnx")
 
 
 def _score_probe(options: argparse.Namespace, who: str, score: Any) -> None:

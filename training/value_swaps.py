@@ -11,16 +11,51 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from claimwise.judges.evidence import EvidenceIndex, weigh_part
 from claimwise.types.rows import Source
-from pairs import NOT_SUPPORTED, SUPPORTS, Pair, Passage, join_sentences, rank_sentences
+from pairs import (
+    NOT_SUPPORTED,
+    SUPPORTS,
+    Pair,
+    Passage,
+    join_sentences,
+    negate,
+    rank_sentences,
+)
 
 SWAPPED, KEPT = "swapped-value", "kept-value"  # origins of the pairs
+_MOST_OF_A_PASSAGE = 3  # claims
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,.]*\d(?![\w])|(?<![\w.,])\d(?![\w.,]\d|\w)")
-_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: (?:of |the |de )?[A-Z][a-z]+)*")
+_NAME_WORDS = r"[A-Z][a-z]+(?: (?:of |the |de )?[A-Z][a-z]+)*"
+_NAME = re.compile(rf"(?<=[a-z,] ){_NAME_WORDS}")
+_FIRST_NAME = re.compile(_NAME_WORDS)
+_MONTH_NAMES = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+_MONTH = re.compile(rf"\b(?:{'|'.join(_MONTH_NAMES)})\b(?= \d|,)")
+# Within a line, no word can be taken for another.
+_ROLES = (
+    "father mother brother sister son daughter uncle aunt grandfather grandmother",
+    "husband wife", "king queen prince princess emperor",
+    "president chairman secretary treasurer", "teacher student pupil",
+    "author editor publisher translator", "director producer actor composer",
+    "winner loser runner-up", "buyer seller", "employer employee", "doctor patient nurse",
+    "monday tuesday wednesday thursday friday saturday sunday",
+    "spring summer autumn winter", "north south east west", "northern southern eastern western",
+    "red blue green yellow black white", "before after", "increased decreased",
+    "larger smaller", "largest smallest", "higher lower", "highest lowest", "oldest youngest",
+    "won lost", "began ended", "first second third last", "majority minority", "left right",
+)  # fmt: skip
+_OTHER_ROLES = {
+    word: [other for other in line.split() if other != word]
+    for line in _ROLES
+    for word in line.split()
+}
+_ROLE = re.compile(rf"\b(?:{'|'.join(_OTHER_ROLES)})\b")
 _UNITS = (
     ("kilometres", "miles"), ("km", "miles"), ("metres", "feet"), ("m", "ft"), ("kg", "tonnes"),
     ("million", "billion"),
@@ -30,6 +65,7 @@ _UNITS = (
 )  # fmt: skip
 _OTHER_UNIT = dict(_UNITS) | {other: unit for unit, other in _UNITS}
 _UNIT = re.compile(rf"(?<=\d )(?:{'|'.join(sorted(_OTHER_UNIT, key=len, reverse=True))})\b")
+Way = Callable[[str, str, random.Random], str | None]  # sentence and text → a false one
 _SUBJECT_QUESTION = re.compile(
     r"(?:who|what|which(?: \w+){1,3}?) (?P<rest>"
     r"(?!did|do|does|is the name|are|were)[a-z]+(?:ed|s|is|was|ade|ote|on|an)\b .+)\?",
@@ -37,30 +73,52 @@ _SUBJECT_QUESTION = re.compile(
 )
 
 
-def make_prose_swaps(passages: Sequence[Passage], rng: random.Random) -> Iterator[Pair]:
-    """Yield sentences, statements and answered questions of passages, true and with a swap."""
+def make_prose_swaps(
+    passages: Sequence[Passage], siblings: Mapping[str, Sequence[Passage]], rng: random.Random
+) -> Iterator[Pair]:
+    """Yield claims about passages, each true and with a swap: at most three of a passage.
+
+    A claim is a sentence or an answered question. Half of the sentences are read in a window around
+    them, all else as the product reads a source: the passage, at times among others of its article.
+    """
     for passage in passages:
-        for number, sentence in enumerate(passage.sentences):
-            if 6 <= len(sentence.split()) <= 45:
-                yield from _swap_sentence(passage, number, rng)
-        yield from _swap_answers(passage, rng)
+        others = [other for other in siblings[passage.title] if other is not passage]
+        around = [passage, *rng.sample(others, min(len(others), rng.choice((0, 0, 1, 3))))]
+        rng.shuffle(around)
+        text = " ".join(other.text for other in around)
+        index = EvidenceIndex([Source(source_id="s", corpus_ver="-", source_text=text)])
+        twins = [*_swap_sentences(passage, text, index, rng), *_swap_answers(passage, index, rng)]
+        for pair in rng.sample(twins, min(len(twins), _MOST_OF_A_PASSAGE)):
+            yield from pair
 
 
-def _swap_sentence(passage: Passage, number: int, rng: random.Random) -> Iterator[Pair]:
-    sentence = passage.sentences[number]
-    swapped = next(
-        (
-            text
-            for way in rng.sample(_WAYS, len(_WAYS))
-            if (text := way(sentence, passage.text, rng))
-        ),
-        None,
-    )
-    if swapped is None:
-        return
-    window = _choose_window(passage, number, sentence, rng)
-    yield Pair(window, _shorten(sentence, sentence, rng), SUPPORTS, KEPT)
-    yield Pair(window, swapped, NOT_SUPPORTED, SWAPPED)
+def _swap_sentences(
+    passage: Passage, text: str, index: EvidenceIndex, rng: random.Random
+) -> Iterator[tuple[Pair, Pair]]:
+    for number, sentence in enumerate(passage.sentences):
+        if not 6 <= len(sentence.split()) <= 45:
+            continue
+        swapped = swap_value(sentence, text, rng)
+        if swapped is None:
+            continue
+        true = _shorten(sentence, rng)
+        if rng.random() < 0.5:
+            window = _choose_window(passage, number, sentence, rng)
+            yield Pair(window, true, SUPPORTS, KEPT), Pair(window, swapped, NOT_SUPPORTED, SWAPPED)
+        else:
+            yield (
+                _read_evidence(true, SUPPORTS, KEPT, index),
+                _read_evidence(swapped, NOT_SUPPORTED, SWAPPED, index),
+            )
+
+
+def swap_value(sentence: str, text: str, rng: random.Random) -> str | None:
+    """Return the sentence with one thing in it exchanged, or None where nothing can be."""
+    for way in rng.sample(_WAYS, len(_WAYS)):
+        swapped = way(sentence, text, rng)
+        if swapped is not None and swapped != sentence:
+            return swapped
+    return None
 
 
 def _choose_window(passage: Passage, number: int, claim: str, rng: random.Random) -> str:
@@ -69,10 +127,9 @@ def _choose_window(passage: Passage, number: int, claim: str, rng: random.Random
     return join_sentences(passage.sentences, [number, *order[: rng.choice((1, 2, 3, 4))]])
 
 
-def _shorten(claim: str, sentence: str, rng: random.Random) -> str:
-    """Return the claim without what stands in brackets, now and then: still true."""
-    bare = re.sub(r" \([^()]*\)", "", claim)
-    return bare if rng.random() < 0.5 else claim
+def _shorten(sentence: str, rng: random.Random) -> str:
+    """Return the sentence without what stands in brackets, now and then: still true."""
+    return re.sub(r" \([^()]*\)", "", sentence) if rng.random() < 0.5 else sentence
 
 
 def _swap_number(sentence: str, text: str, rng: random.Random) -> str | None:
@@ -99,15 +156,44 @@ def _vary(number: str, rng: random.Random) -> str:
 
 
 def _swap_name(sentence: str, text: str, rng: random.Random) -> str | None:
-    found = list(_NAME.finditer(sentence))
-    if not found:
+    found = [m for m in _NAME.finditer(sentence) if m[0] not in _MONTH_NAMES]
+    return _exchange_name(sentence, rng.choice(found), text, rng) if found else None
+
+
+def _swap_subject(sentence: str, text: str, rng: random.Random) -> str | None:
+    """Exchange the name that a sentence begins with; that it is one shows elsewhere in the text."""
+    found = _FIRST_NAME.match(sentence)
+    if found is None or not re.search(rf"[a-z,] {re.escape(found[0])}\b", text):
         return None
-    chosen = rng.choice(found)
+    return _exchange_name(sentence, found, text, rng)
+
+
+def _exchange_name(
+    sentence: str, chosen: re.Match[str], text: str, rng: random.Random
+) -> str | None:
     size = len(chosen[0].split()) > 1
     others = sorted({
         n for n in _NAME.findall(text)
         if n not in sentence and (len(n.split()) > 1) == size and not _overlap(n, chosen[0])
+        and n not in _MONTH_NAMES
     })  # fmt: skip
+    return _exchange(sentence, chosen, rng.choice(others)) if others else None
+
+
+def _swap_month(sentence: str, text: str, rng: random.Random) -> str | None:
+    found = list(_MONTH.finditer(sentence))
+    if not found:
+        return None
+    chosen = rng.choice(found)
+    return _exchange(sentence, chosen, rng.choice([m for m in _MONTH_NAMES if m not in sentence]))
+
+
+def _swap_role(sentence: str, text: str, rng: random.Random) -> str | None:
+    found = list(_ROLE.finditer(sentence))
+    if not found:
+        return None
+    chosen = rng.choice(found)
+    others = [role for role in _OTHER_ROLES[chosen[0]] if role not in sentence]
     return _exchange(sentence, chosen, rng.choice(others)) if others else None
 
 
@@ -120,8 +206,10 @@ def _swap_within(sentence: str, text: str, rng: random.Random) -> str | None:
         at = rng.randrange(len(found) - 1)
         one, other = found[at], found[at + 1]
         between = sentence[one.end() : other.start()]
-        # "A and B", "A, B": exchanging them changes nothing.
-        if one[0] == other[0] or not re.search(r"[a-z]{3,}", between.replace("and", "")):
+        # “A and B”, “A, B”, “upper A or upper B”: exchanging them changes nothing.
+        if one[0] == other[0] or re.match(r",? (?:and|or)\b", between):
+            continue
+        if not re.search(r"[a-z]{3,}", between):
             continue
         return sentence[: one.start()] + other[0] + between + one[0] + sentence[other.end() :]
     return None
@@ -135,34 +223,38 @@ def _swap_unit(sentence: str, text: str, rng: random.Random) -> str | None:
     return _exchange(sentence, chosen, _OTHER_UNIT[chosen[0]])
 
 
-_WAYS = (_swap_number, _swap_number, _swap_name, _swap_name, _swap_within, _swap_unit)
+_WAYS: tuple[Way, ...] = (
+    _swap_number, _swap_number, _swap_number, _swap_name, _swap_name, _swap_subject, _swap_subject,
+    _swap_within, _swap_within, _swap_unit, _swap_month, _swap_role, _swap_role, negate,
+)  # fmt: skip
 
 
-def _swap_answers(passage: Passage, rng: random.Random) -> Iterator[Pair]:
+def _swap_answers(
+    passage: Passage, index: EvidenceIndex, rng: random.Random
+) -> Iterator[tuple[Pair, Pair]]:
     """Yield questions with their answer, and with the answer to another question of its kind."""
     for question, answer in passage.questions:
-        holding = [i for i, s in enumerate(passage.sentences) if answer in s]
-        if not holding or len(answer.split()) > 8:
+        if len(answer.split()) > 8 or answer not in passage.text:
             continue
         others = sorted({
             other for _, other in passage.questions
             if _shape(other) == _shape(answer) and not _overlap(other, answer)
         })  # fmt: skip
-        if not others:
-            continue
-        window = _choose_window(passage, holding[0], f"{question} {answer}", rng)
-        for text, label, origin in (
-            (answer, SUPPORTS, KEPT),
-            (rng.choice(others), NOT_SUPPORTED, SWAPPED),
-        ):
-            yield Pair(window, _word_answer(question, text, rng), label, origin)
+        if others:
+            plain = rng.random() < 0.8
+            true = _word_answer(question, answer, plain=plain)
+            swapped = _word_answer(question, rng.choice(others), plain=plain)
+            yield (
+                _read_evidence(true, SUPPORTS, KEPT, index),
+                _read_evidence(swapped, NOT_SUPPORTED, SWAPPED, index),
+            )
 
 
-def _word_answer(question: str, answer: str, rng: random.Random) -> str:
+def _word_answer(question: str, answer: str, *, plain: bool) -> str:
     """Return “Who founded it? Anna Berg.”, or “Anna Berg founded it.” where that is easy."""
-    plain = _SUBJECT_QUESTION.fullmatch(question.strip())
-    if plain and rng.random() < 0.8:
-        return f"{answer[:1].upper()}{answer[1:]} {plain['rest'].strip()}."
+    told = _SUBJECT_QUESTION.fullmatch(question.strip())
+    if plain and told:
+        return f"{answer[:1].upper()}{answer[1:]} {told['rest'].strip()}."
     return f"{question.strip().rstrip('?')}? {answer[:1].upper()}{answer[1:]}."
 
 
@@ -179,16 +271,13 @@ def _exchange(text: str, match: re.Match[str], other: str) -> str:
 
 
 def make_claim_swaps(human: Sequence[Pair], rng: random.Random) -> Iterator[Pair]:
-    """Yield supported claims of people with a number or name of their evidence exchanged."""
+    """Yield supported claims of people, true and with a swap, with the evidence that they had."""
     for pair in human:
-        if pair.label != SUPPORTS or not 20 < len(pair.claim) < 300:
-            continue
-        for way in rng.sample((_swap_number, _swap_name, _swap_within, _swap_unit), 4):
-            swapped = way(pair.claim, pair.evidence, rng)
-            if swapped:
+        if pair.label == SUPPORTS and 20 < len(pair.claim) < 300:
+            swapped = swap_value(pair.claim, pair.evidence, rng)
+            if swapped is not None:
                 yield Pair(pair.evidence, pair.claim, SUPPORTS, KEPT)
                 yield Pair(pair.evidence, swapped, NOT_SUPPORTED, SWAPPED)
-                break
 
 
 class Kind(NamedTuple):

@@ -26,14 +26,11 @@ def score(*pairs: tuple[str, str]) -> NDArray[np.float64]:
     return shares
 
 
-def test_parity_with_a_pass_in_32_bits() -> None:
-    """8 bits move a probability by 0.02 in the mean, and further where the encoder is in doubt."""
+def test_probabilities_are_those_of_another_implementation() -> None:
+    """Recorded from PyTorch: the same on every processor, but for the last bits of its sums."""
     assert len(PARITY) >= 10
-    told = np.array([row["probabilities"] for row in PARITY])
-    found = score(*PAIRS)
-    assert np.abs(found - told).max() <= 0.2
-    assert np.abs(found - told).mean() <= 0.02
-    assert (found.argmax(axis=1) == told.argmax(axis=1)).all()
+    recorded = np.array([row["probabilities"] for row in PARITY])
+    assert np.abs(score(*PAIRS) - recorded).max() <= 0.001
 
 
 def test_a_pair_does_not_depend_on_its_neighbours() -> None:

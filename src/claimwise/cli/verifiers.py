@@ -237,7 +237,7 @@ def to_document(card: Card, judges: Sequence[Listing]) -> dict[str, Any]:
             "version": card.version,
             "measured_on": card.measured_on,
             "fitted": list(card.fitted),
-            "quantization": card.quantization,
+            "verdicts": msgspec.to_builtins(card.verdicts),
         },
         "limits": list(LIMITS),
         "training": [material._asdict() for material in TRAINING],
@@ -289,6 +289,8 @@ def _print_text(card: Card, judges: Sequence[Listing], calibrations: Sequence[Ca
         # The baseline's figures stand beside everybody else's: once is enough unless asked for.
         if figures is not None and (figures is not card.baseline or len(judges) == 1):
             _print_figures(card, judge.entry.name, figures)
+        if judge.entry.name == "embedded":
+            _print_verdicts(card)
     if calibrations:
         _print_calibrations(calibrations)
     for title, lines in (
@@ -316,6 +318,26 @@ def _print_figures(card: Card, name: str, figures: VerifierAccuracy) -> None:
     weak = find_weak_points(figures)
     if weak:
         _print_list(None, weak)
+
+
+def _print_verdicts(card: Card) -> None:
+    click.echo(
+        "\nembedded: how often each verdict is right, where people's labels name the verdict\n"
+    )
+    right = ("given", "by its name", "supported or not", "at random")
+    print_table(("verdict", *right), list_verdicts(card), right=right)
+
+
+def list_verdicts(card: Card) -> list[list[str]]:
+    """Return a row for each verdict: how often it was given, and how often it is right."""
+    return [
+        [
+            name,
+            f"{one.given:,}",
+            *(f"{share:.0%}" for share in (one.same, one.right, one.at_random)),
+        ]
+        for name, one in card.verdicts.items()
+    ]
 
 
 def _print_calibrations(calibrations: Sequence[Calibration]) -> None:
@@ -388,12 +410,6 @@ def _describe_method(card: Card) -> Iterator[str]:
     yield f"The shipped combiner is fitted on {', '.join(card.fitted)}."
     yield "The encoder knows other claims of fool_me_twice: that set is not wholly new to it."
     yield "[…]: 95 % intervals over whole groups (items); difference: points over counting words."
-    if {"32 bits", "8 bits"} <= card.quantization.keys():
-        yield (
-            f"8-bit weights against 32-bit ones: balanced accuracy "
-            f"{show_rate(card.quantization['8 bits'])} against "
-            f"{show_rate(card.quantization['32 bits'])} on the same claims."
-        )
     yield "More: docs/model-card.md. Your own data: claimwise bench-verifier FOLDER."
 
 

@@ -1,4 +1,4 @@
-"""The model card's figures: what was measured, on which human labels, by ``training/fit.py``."""
+"""The model card's figures: what was measured, and on which human labels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import msgspec
 
-from claimwise.types.accuracy import VerifierAccuracy
+from claimwise.types.accuracy import VerdictPrecision, VerifierAccuracy
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,8 +22,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     fitted: tuple[str, ...]
     verifiers: dict[str, VerifierAccuracy]
     baseline: VerifierAccuracy
-    # Balanced accuracy with 32-bit and with 8-bit weights, on the same rows.
-    quantization: dict[str, float]
+    # How often each verdict of the full tier is right by its name: benchmarks/verdicts.py --card.
+    verdicts: dict[str, VerdictPrecision]
 
 
 @cache

@@ -1,7 +1,7 @@
 """The small encoder: reads evidence and claim together, offline, on a CPU.
 
-A 33-million-parameter BERT in 8-bit ONNX, run by onnxruntime; both come with the ``encoder``
-extra. The weights are part of the package: nothing is ever downloaded.
+A BERT of 33 million parameters, kept in 8 bits and calculated in 32 by onnxruntime, which comes
+with the ``encoder`` extra. The weights are part of the package: nothing is ever downloaded.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class Encoder:
     def score_pairs(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         """Return logits, one row a pair; evidence that is too long loses its end.
 
-        Every pair is run by itself. In a batch the 8-bit network would scale all pairs by the
-        largest value among them, so that a claim's scores would depend on its neighbours; and a
-        network this small gains nothing from batches on a CPU.
+        Every pair is run by itself: padding of other pairs would change its last bits, so that a
+        claim's scores would depend on its neighbours, and a network this small gains nothing from
+        batches on a CPU.
         """
         cut = [
             (replace_half_characters(evidence), self._cut_claim(replace_half_characters(claim)))
@@ -107,8 +107,8 @@ def open_session(weights: str, *, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
-    # Processors without VNNI add 8-bit products in 16 bits, which overflow: scores would differ
-    # from machine to machine, by up to 0.1. This makes them exact; those take a fifth longer.
+    # For networks that calculate in 8 bits (our own does not): processors without VNNI add
+    # products in 16 bits, which overflow. This makes them exact; those take a fifth longer.
     options.add_session_config_entry("session.x64quantprecision", "1")
     return onnxruntime.InferenceSession(
         weights,

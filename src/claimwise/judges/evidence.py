@@ -37,6 +37,8 @@ FEATURES = (
 DIGEST_RECALL = FEATURES.index("digest_recall")
 _NEARLY_ALL = 0.8
 
+# “[2]”, “[1, 3]”: where a claim is cited from, not what it says.
+_CITATION_MARK = re.compile(r" ?\[[1-9]\d{0,2}(?: ?[,–-] ?\d{1,3})*\](?![\w(])")
 # Without one of these inside, a claim is a single sentence; most are.
 _INNER_STOP = re.compile(r"[^\w\s,'’\-–%$€£:;()“”\"/]\s*\S|\n")
 
@@ -98,7 +100,12 @@ class EvidenceIndex(SourceIndex):
 
 
 def split_parts(claim: str) -> list[str]:
-    """Return the sentences of a claim; scraps of fewer than three words join the one before."""
+    """Return the sentences of a claim, without citation marks.
+
+    Scraps of fewer than three words join the sentence before.
+    """
+    if "[" in claim:
+        claim = _CITATION_MARK.sub("", claim)
     if not _INNER_STOP.search(claim):
         return [claim]
     parts: list[str] = []

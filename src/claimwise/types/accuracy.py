@@ -73,6 +73,19 @@ class VerifierAccuracy(msgspec.Struct, frozen=True, kw_only=True):
     macro: MacroAccuracy
 
 
+class VerdictPrecision(msgspec.Struct, frozen=True, kw_only=True):
+    """How often one verdict is right on claims whose labels say more than supported or not.
+
+    ``same``: people give the same verdict; ``right``: people agree that the claim is supported, or
+    that it is not; ``at_random``: the share of that label among all claims.
+    """
+
+    given: int
+    same: float
+    right: float
+    at_random: float
+
+
 class ScoredClaim(msgspec.Struct, frozen=True, kw_only=True):
     """One judged claim with what the verifier and the baseline made of it."""
 
