@@ -7,8 +7,9 @@ the columns of its table. The same metric files run over it, in bounded memory.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -126,10 +127,18 @@ class ParquetEngine:
         """Yield the rows of a statement for several parameters, as columns; null is NaN.
 
         All columns are numbers. As many statements run at once as there are processors: a run's
-        rows lie in one or two parts of a file, each of which one thread reads.
+        rows lie in one or two parts of a file, each of which one thread reads. No more are read
+        ahead, as their rows would wait in memory.
         """
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            yield from pool.map(lambda params: self._read_numbers(sql, params), several)
+        workers = os.cpu_count() or 1
+        ahead: deque[Future[NDArray[np.float64]]] = deque()
+        with ThreadPoolExecutor(workers) as pool:
+            for params in several:
+                ahead.append(pool.submit(self._read_numbers, sql, params))
+                if len(ahead) > workers:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
 
     def _read_numbers(self, sql: str, params: Params) -> NDArray[np.float64]:
         import numpy as np
