@@ -71,8 +71,11 @@ _SELECTS: dict[type[Row], str] = {
 }
 
 
-def write_parquet(folder: Path, labels: int) -> None:
-    """Write a Parquet store with that many labels; kinds without rows become empty files."""
+def write_parquet(folder: Path, labels: int, runs: int = 1) -> None:
+    """Write a Parquet store with that many labels; kinds without rows become empty files.
+
+    Several runs, “bench-0” and so on, share the items evenly.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with duckdb.connect() as db:
         db.execute("set preserve_insertion_order = true")
@@ -82,9 +85,20 @@ def write_parquet(folder: Path, labels: int) -> None:
                 columns = ", ".join(f"null::varchar as {c}" for c in row_type.__struct_fields__)
                 select = f"select {columns} where false"
             sql = select.format(items=labels // CLAIMS_PER_ITEM)
+            if runs > 1:
+                sql = _spread(sql, labels // CLAIMS_PER_ITEM // runs, runs)
             if labels > _MOST_SORTED:
                 sql = sql.removesuffix(" order by item_id, claim_id")  # items come in order anyway
             db.execute(f"copy ({sql}) to '{folder}/{row_type.kind}.parquet' (format parquet)")
+
+
+def _spread(sql: str, items: int, runs: int) -> str:
+    """Give every run so many items in turn."""
+    if "range" in sql:
+        return sql.replace("'bench' as run_id", f"'bench-' || (i // {items}) as run_id")
+    return sql.replace("'bench' as run_id", "'bench-' || i as run_id") + (
+        f" from range({runs}) as t(i)" if "'bench' as run_id" in sql else ""
+    )
 
 
 def fill_store(store: Store, folder: Path, kinds: tuple[type[Row], ...] = ()) -> None:

@@ -45,7 +45,8 @@ def make_window(
     )
     data = WindowData(
         period=WEEK, system=None, cluster="item", runs=(), judge=None, table=table, labels=(),
-        places=np.arange(len(codes)), run_claims={}, unscored=0, unscored_weight=0.0, not_judged=0,
+        scored=np.ones(len(codes), dtype=bool), run_claims={}, unscored=0, unscored_weight=0.0,
+        not_judged=0,
     )  # fmt: skip
     return data, np.where(kind[codes], "hard", "easy")
 

@@ -4,11 +4,15 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from claimwise.disk.duckdb_files import connect_duckdb
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store import Store, list_views, open_store
+from claimwise.store.engine import Params
+from claimwise.store.parquet import ParquetEngine
 from claimwise.transfer import export_store
 from claimwise.types.rows import (
     ROW_TYPES,
@@ -60,6 +64,32 @@ def test_parquet_store_binds_parameters(folder: Path) -> None:
             "run_id",
             "n",
         ]
+
+
+def test_numbers_come_in_order_and_few_are_read_ahead(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many parameters there are, as many rows as there are processors wait in memory."""
+    asked: list[object] = []
+    read = ParquetEngine._read_numbers
+
+    def read_counted(engine: ParquetEngine, sql: str, params: Params) -> NDArray[np.float64]:
+        asked.append(params["n"])
+        return read(engine, sql, params)
+
+    monkeypatch.setattr(ParquetEngine, "_read_numbers", read_counted)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    with open_store(folder) as store:
+        sql = "select :n as n, cast(null as double) as nothing from runs where run_id = 'r1'"
+        found = store.query_numbers(sql, 2, [{"n": number} for number in range(9)])
+        for number in range(9):
+            numbers = next(found)
+            assert numbers[0].tolist() == [number]
+            assert np.isnan(numbers[1]).all()
+            assert len(asked) <= number + 3
+        assert list(found) == []
+        [(left,)] = store.query("select current_setting('disabled_optimizers')")
+        assert left == ""
 
 
 def test_parquet_store_refuses_to_be_written(folder: Path) -> None:

@@ -173,7 +173,7 @@ def _sum_groups(
     codes = np.searchsorted(names, values.astype(str))
     weights, clusters = data.table.weights / data.table.weights.sum(), data.table.clusters
     size, count = len(names), len(data.table.names)
-    cells = clusters * size + codes
+    cells = clusters.astype(np.intp) * size + codes
     columns = [
         np.bincount(cells, column, minlength=count * size).reshape(count, size)
         for column in (weights, weights * influence.claims)

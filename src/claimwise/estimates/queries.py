@@ -1,10 +1,12 @@
 """Reads a window of traffic: the claims of its answers, a judge's scores and people's labels.
 
-Runs are read one after the other, as columns of numbers: a year of traffic fits into memory so.
+Runs are read one after the other, as columns of numbers, each in as few bytes as it needs: a year
+of traffic, tens of millions of claims, fits into memory so.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,6 +31,7 @@ from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 _SQL = SqlFolder("claimwise.estimates")
 _SUPPORTED: Final = "supported"
@@ -82,7 +85,7 @@ class WindowData:
     judge: RegisteredJudge | None
     table: ClaimTable
     labels: tuple[WindowLabel, ...]  # in the order of the table's labelled rows
-    places: NDArray[np.intp]  # of the table's claims among all of the window, scored or not
+    scored: Flags  # which of the window's claims are in the table
     run_claims: dict[str, int]  # claims of the window by run, in order
     unscored: int
     unscored_weight: float
@@ -91,19 +94,24 @@ class WindowData:
     barred: tuple[str, ...] = ()  # why the judge can't be corrected here
 
     @property
+    def places(self) -> NDArray[np.intp]:
+        """The places of the table's claims among all of the window."""
+        return np.flatnonzero(self.scored)
+
+    @property
     def answers(self) -> int:
         """How many answers the window holds."""
         return sum(run.answers for run in self.runs)
 
 
 class _Columns(NamedTuple):
-    """The claims of one run."""
+    """The claims of one run, or of all."""
 
-    items: Floats
-    approved: Floats
+    items: NDArray[np.int32]  # their answers
+    scored: Flags
+    approved: Flags
     confidences: Floats
-    failed: Floats
-    labels: Floats
+    failed: Flags
 
 
 def read_window(
@@ -227,8 +235,8 @@ class _Reader:
         self._cluster = cluster
         self._columns: list[_Columns] = []
         self._clusters: dict[str, int] = {}
-        self._cluster_of: list[int] = []  # by answer
-        self._weights: list[float] = []  # by answer
+        self._cluster_of = array("i")  # by answer
+        self._weights = array("d")  # by answer
         self.labels: list[WindowLabel] = []
         self._claims: dict[str, int] = {}  # by run
         self._reasons: Counter[str] = Counter()
@@ -252,11 +260,20 @@ class _Reader:
             name = item if self._cluster == NO_CLUSTER else str(cluster)
             self._cluster_of.append(self._clusters.setdefault(name, len(self._clusters)))
             self._weights.append(1 / chance)
-        self._columns.append(_Columns(numbers[0] + first, *numbers[1:]))
-        self._claims[run_id] = numbers.shape[1]
+        items, approved, confidences, failed, numbered = numbers
+        self._columns.append(
+            _Columns(
+                items=(items + first).astype(np.int32),
+                scored=~np.isnan(approved),
+                approved=approved == 1,
+                confidences=confidences.copy(),  # a view would keep all columns
+                failed=failed == 1,
+            )
+        )
+        self._claims[run_id] = len(items)
         told = self._store.query(self._told_sql, params)
-        places = np.flatnonzero(~np.isnan(numbers[4]))
-        for place, number in zip(places.tolist(), numbers[4][places].tolist(), strict=True):
+        places = np.flatnonzero(~np.isnan(numbered))
+        for place, number in zip(places.tolist(), numbered[places].tolist(), strict=True):
             verdict, at, first_at, chance, item, claim = told[int(number)]
             self.labels.append(
                 WindowLabel(
@@ -270,7 +287,7 @@ class _Reader:
                     chance,
                 )
             )
-        if numbers[3].any():
+        if failed.any():
             self._reasons.update(dict(self._store.query(_SQL["unscored_reasons"], params)))
 
     def _write_answers(self) -> str:
@@ -288,12 +305,8 @@ class _Reader:
         rounds: Sequence[WindowRound],
     ) -> WindowData:
         """Return all runs in one table, unscored claims counted beside it."""
-        empty = _Columns(*np.zeros((_CLAIM_COLUMNS, 0)))
-        columns = _Columns(
-            *(np.concatenate(one) for one in zip(*(self._columns or [empty]), strict=True))
-        )
-        scored = ~np.isnan(columns.approved)
-        places = np.cumsum(scored) - 1  # of scored claims in the table
+        columns = self._join_columns()
+        scored = columns.scored
         labels = [one for one in self.labels if scored[one.row]]
         chances, covered = combine_chances(labels, rounds, self._claims)
         if labels and covered < _COVERED:
@@ -301,49 +314,53 @@ class _Reader:
                 f"the labels were drawn from {covered:.0%} of the window's claims; the others are "
                 "of another population"
             )
-        weights = np.array(self._weights)
-        items = columns.items.astype(np.intp)
+        left_out = ~scored
         return WindowData(
             period=self._period,
             system=system,
             cluster=self._cluster,
             runs=runs,
             judge=self._judge,
-            table=self._tabulate(columns, scored, items, weights, labels, places, chances),
+            table=self._tabulate(columns, labels, chances),
             labels=tuple(labels),
-            places=np.flatnonzero(scored),
+            scored=scored,
             run_claims=self._claims,
-            unscored=int((~scored).sum()),
-            unscored_weight=float(weights[items[~scored]].sum()),
-            not_judged=int((~scored & (columns.failed == 0)).sum()),
+            unscored=int(left_out.sum()),
+            unscored_weight=float(np.array(self._weights)[columns.items[left_out]].sum()),
+            not_judged=int((left_out & ~columns.failed).sum()),
             reasons=dict(self._reasons),
             barred=tuple(barred),
         )
 
+    def _join_columns(self) -> _Columns:
+        """Return the claims of all runs; those of each run are given up column by column."""
+        parts = [list(one) for one in zip(*self._columns, strict=True)]
+        self._columns.clear()
+        if not parts:
+            none = np.zeros(0, dtype=bool)
+            return _Columns(np.zeros(0, dtype=np.int32), none, none, np.zeros(0), none)
+        return _Columns(*(np.concatenate(parts.pop(0)) for _ in _Columns._fields))
+
     def _tabulate(
-        self,
-        columns: _Columns,
-        scored: NDArray[np.bool_],
-        items: NDArray[np.intp],
-        weights: Floats,
-        labels: Sequence[WindowLabel],
-        places: NDArray[np.intp],
-        chances: Floats,
+        self, columns: _Columns, labels: Sequence[WindowLabel], chances: Floats
     ) -> ClaimTable:
-        approved, confidences = columns.approved[scored] == 1, columns.confidences[scored]
+        scored = columns.scored
+        approved, confidences = columns.approved[scored], columns.confidences[scored]
         strata, names = assign_strata(approved, confidences)
-        sure = np.where(np.isnan(confidences), _UNKNOWN_CONFIDENCE, confidences)
-        inside = items[scored]
+        # Confidences become scores in their place: a year of them is large.
+        confidences[np.isnan(confidences)] = _UNKNOWN_CONFIDENCE
+        np.subtract(1, confidences, out=confidences, where=~approved)
+        items = columns.items[scored]
         return ClaimTable(
-            clusters=np.array(self._cluster_of, dtype=np.intp)[inside],
+            clusters=np.array(self._cluster_of)[items],
             names=np.array(list(self._clusters), dtype=object),
             strata=strata,
             stratum_names=names,
-            scores=np.where(approved, sure, 1 - sure),
+            scores=confidences,
             approved=approved,
-            weights=weights[inside],
-            rows=places[[one.row for one in labels]],
+            weights=np.array(self._weights)[items],
+            rows=np.searchsorted(np.flatnonzero(scored), [one.row for one in labels]),
             told=np.array([one.supported for one in labels], dtype=bool),
             chances=chances,
-            items=inside,
+            items=items,
         )

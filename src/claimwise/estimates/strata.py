@@ -9,13 +9,13 @@ from claimwise.labelling.draw import BANDS, OTHERS, find_cuts
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Numbers = NDArray[np.intp]
+Strata = NDArray[np.int8]
 
 SUPPORTED = "supported"
 _PLACES = 3  # of a confidence: finer ones part no claims that differ
 
 
-def assign_strata(approved: Flags, confidences: Floats) -> tuple[Numbers, tuple[str, ...]]:
+def assign_strata(approved: Flags, confidences: Floats) -> tuple[Strata, tuple[str, ...]]:
     """Return every claim's stratum, as its place among the names, and the names.
 
     Verdicts other than supported are taken together, as in small rounds: they differ little in what
@@ -23,7 +23,7 @@ def assign_strata(approved: Flags, confidences: Floats) -> tuple[Numbers, tuple[
     (`find_cuts`), so that the few doubtful claims don't share a band with many sure ones. Claims
     without a confidence (NaN) are a stratum of their verdict's own.
     """
-    found = np.zeros(len(approved), dtype=np.intp)
+    found = np.zeros(len(approved), dtype=np.int8)
     names: list[str] = []
     for kind, inside in ((SUPPORTED, approved), (OTHERS, ~approved)):
         unknown = inside & np.isnan(confidences)

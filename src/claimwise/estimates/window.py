@@ -30,7 +30,7 @@ from claimwise.report.format import pluralize
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Numbers = NDArray[np.intp]
+Numbers = NDArray[np.signedinteger]  # small ones for what every claim has
 Basis = Literal["corrected", "labels_only", "none"]
 
 LEAST_CLUSTERS: Final = 30
@@ -411,7 +411,8 @@ def correct_rate(table: ClaimTable, seed: int = 0) -> Influence:
     # A stratum's mean was fitted to its own labels: the root makes up for it.
     scale = np.sqrt(held / np.maximum(held - 1, 1))
     rest = stands * (sizes / known * scale)[at] * (off - errors[at]) / total
-    claims = predicted + errors[strata]
+    claims = predicted
+    claims += errors[strata]  # in their place: a year of claims is large
     claims[rows] += rest * total / weights[rows]
     parts = np.zeros(len(pooled.names))
     parts += np.bincount(pooled.clusters, weights * (claims - rate) / total, minlength=len(parts))
@@ -420,7 +421,7 @@ def correct_rate(table: ClaimTable, seed: int = 0) -> Influence:
 
 def _recalibrate(table: ClaimTable, seed: int) -> Floats:
     """Return every claim's probability of support by the labels of other folds of clusters."""
-    folds = deal_items(np.arange(len(table.names)), seed)[table.clusters]
+    folds = deal_items(np.arange(len(table.names)), seed).astype(np.int8)[table.clusters]
     at, stands = folds[table.rows], table.stands
     found = np.empty_like(table.scores)
     for fold in np.unique(folds):
