@@ -12,7 +12,7 @@ import pytest
 from claimwise.judges import built_in as judges
 from claimwise.llm import built_in as providers
 from claimwise.llm.batch_openai import OpenAIBatches
-from claimwise.llm.wire import WireReply
+from claimwise.llm.wire import Reading
 from claimwise.plugins import ClaimVerdict, Plugin, Problem, Provider, Scores, Source, Span
 from claimwise.readers import built_in as readers
 from claimwise.testing import check_judge, check_metric, check_provider, check_reader
@@ -199,9 +199,9 @@ class Wire:
 
     def read_body(self, content: bytes) -> Any:
         try:
-            return WireReply(text=msgspec.json.decode(content)["choices"][0]["message"]["content"])
+            return Reading(text=msgspec.json.decode(content)["choices"][0]["message"]["content"])
         except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError) as error:
-            return WireReply(code="bad_reply", detail=str(error))
+            return Reading(code="bad_reply", detail=str(error))
 
 
 class Forgetful(Wire):
@@ -211,12 +211,12 @@ class Forgetful(Wire):
 
 class Trusting(Wire):
     def read_body(self, content: bytes) -> Any:
-        return WireReply(text=msgspec.json.decode(content)["choices"][0]["message"]["content"])
+        return Reading(text=msgspec.json.decode(content)["choices"][0]["message"]["content"])
 
 
 class Lenient(Wire):
     def read_body(self, content: bytes) -> Any:
-        return WireReply(text="139 m")
+        return Reading(text="139 m")
 
 
 class Gratis(OpenAIBatches):

@@ -25,7 +25,7 @@ from claimwise.errors import ClaimwiseError, InputError, PluginError, Problem
 from claimwise.judges.outside import Judge, OutsideVerifier
 from claimwise.llm.addresses import is_loopback_origin, read_origin
 from claimwise.llm.providers import Destination, Endpoint, Provider, make_url
-from claimwise.llm.wire import WireReply
+from claimwise.llm.wire import Reading
 from claimwise.metrics import estimate_metric
 from claimwise.metrics.catalogue import parse_metric
 from claimwise.readers.outside import OutsideReader, Reader
@@ -231,7 +231,7 @@ def _check_wire(endpoint: Endpoint, reply: bytes, text: str) -> None:
 
 
 def _check_bad_reply(endpoint: Endpoint, content: bytes) -> None:
-    reading: WireReply = endpoint.wire.read_body(content)
+    reading: Reading = endpoint.wire.read_body(content)
     shown = repr(content[:20])
     _require(reading.code is not None, f"read_body took {shown} for a reply: {reading.text!r}")
     _require(

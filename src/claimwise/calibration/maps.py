@@ -64,7 +64,7 @@ class LabelledScores:
 
 
 def apply_map(chosen: ProbabilityMap, scores: Floats, rejected: Flags | None = None) -> Floats:
-    """Return the probabilities that a map gives scores; ``rejected`` as in :class:`LabelledScores`."""
+    """Return the probabilities that a map gives scores; ``rejected``: see `LabelledScores`."""
     if chosen.kind == "identity":
         return scores
     odds = chosen.slope * _log_odds(scores) + chosen.offset

@@ -31,7 +31,7 @@ from claimwise.llm.outcomes import RequestOutcome, make_failure, read_response
 from claimwise.llm.pricing import FREE, cost_tokens
 from claimwise.llm.providers import Endpoint, list_batching
 from claimwise.llm.replays import Replay, ReplyMemory
-from claimwise.llm.wire import WireReply, adapt_features
+from claimwise.llm.wire import Reading, adapt_features
 from claimwise.types.llm import BulkReplyCache, ListAsks, LlmCall, LlmFailure, LlmReply, Price
 from claimwise.types.progress import JudgeProgress, Watch
 
@@ -369,9 +369,7 @@ class BatchClient(LlmClient):
                 self._memory.fail(key, _make_failure(outcome))
         self._exchange.folder.remove(record)
 
-    def _make_reply(
-        self, key: str, prompt: str, reading: WireReply
-    ) -> tuple[str, LlmCall, LlmReply]:
+    def _make_reply(self, key: str, prompt: str, reading: Reading) -> tuple[str, LlmCall, LlmReply]:
         # The text of the call is in the key; the cache keeps its model and prompt.
         call = LlmCall(model=self.model, prompt=prompt, system="", user="")
         reply = LlmReply(text=reading.text, served_by=reading.served_by, usage=reading.usage)

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
-from claimwise.llm.wire import Wire, WireReply
+from claimwise.llm.wire import Wire, Reading
 from claimwise.types.llm import FailureCode
 
 _RETRIED = frozenset({408, 409, 425})
@@ -19,7 +19,7 @@ _FILTERED = ("content_filter", "content management policy")
 class RequestOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How one request ended."""
 
-    reading: WireReply
+    reading: Reading
     status: int = 0  # 0: there was no response
     again: bool = False  # it may fare better
     wait: float | None = None  # seconds, when the server said
@@ -31,7 +31,7 @@ def make_failure(
     code: FailureCode, detail: str, *, again: bool = False, sent: bool = False
 ) -> RequestOutcome:
     """Return the outcome of a request that got no response."""
-    return RequestOutcome(reading=WireReply(code=code, detail=detail), again=again, unsure=sent)
+    return RequestOutcome(reading=Reading(code=code, detail=detail), again=again, unsure=sent)
 
 
 def read_response(
@@ -58,7 +58,7 @@ def read_response(
     elif any(words in told for words in _FILTERED):
         code = "content_filter"
     return RequestOutcome(
-        reading=WireReply(code=code, detail=f"HTTP {status}: {told}"),
+        reading=Reading(code=code, detail=f"HTTP {status}: {told}"),
         status=status,
         again=again,
         wait=read_retry_after(headers) if again else None,

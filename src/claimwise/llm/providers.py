@@ -26,7 +26,7 @@ from claimwise.llm.batch_anthropic import AnthropicBatches
 from claimwise.llm.batch_api import BatchApi, BatchResult, BatchStatus
 from claimwise.llm.batch_openai import OpenAIBatches
 from claimwise.llm.batch_web import BatchWeb
-from claimwise.llm.wire import Features, LimitName, Wire, WireReply
+from claimwise.llm.wire import Features, LimitName, Wire, Reading
 from claimwise.registry import Entry, Plugin, find_entry, list_usable
 from claimwise.types.llm import LlmCall
 from claimwise.user_settings import KEYS_VARIABLE, describe_settings_file, read_user_settings
@@ -399,15 +399,15 @@ class _ForeignWire:
     def build_body(self, call: LlmCall, model: str, features: Features) -> dict[str, Any]:
         return self._entry.call(self._wire.build_body, call, model, features)
 
-    def read_body(self, content: bytes) -> WireReply:
+    def read_body(self, content: bytes) -> Reading:
         """Return what the wire reads; a fault in it costs this reply alone."""
         try:
             found: Any = self._entry.call(self._wire.read_body, content)
         except PluginError as error:
-            return WireReply(code="bad_reply", detail=str(error))
-        if not isinstance(found, WireReply):
+            return Reading(code="bad_reply", detail=str(error))
+        if not isinstance(found, Reading):
             told = f"the {self._entry} read a {type(found).__name__}, expected a Reading"
-            return WireReply(code="bad_reply", detail=told)
+            return Reading(code="bad_reply", detail=told)
         return found
 
 

@@ -10,7 +10,7 @@ import math
 
 import msgspec
 
-from claimwise.llm.wire import WireReply
+from claimwise.llm.wire import Reading
 from claimwise.types.llm import LlmCall
 
 
@@ -38,7 +38,7 @@ class TokenReply(msgspec.Struct, frozen=True, kw_only=True):
         return {}
 
 
-def pack_reply(call: LlmCall, reading: WireReply) -> str:
+def pack_reply(call: LlmCall, reading: Reading) -> str:
     """Return what is kept of a reply: its text, with probabilities where the call asks for them."""
     if not (call.extra or {}).get("logprobs"):
         return reading.text

@@ -28,7 +28,7 @@ class Features(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(name for name in names if not getattr(self, name))
 
 
-class WireReply(msgspec.Struct, frozen=True, kw_only=True):
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """A response body, read: the whole text, or the code of what is wrong with it."""
 
     text: str = ""
@@ -57,7 +57,7 @@ class Wire(Protocol):
         """Return the request body; ``model`` is the name that the server knows."""
         ...
 
-    def read_body(self, content: bytes) -> WireReply:
+    def read_body(self, content: bytes) -> Reading:
         """Read the body of a response with status 200."""
         ...
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from claimwise.llm.wire import Features, WireReply, read_count
+from claimwise.llm.wire import Features, Reading, read_count
 from claimwise.types.llm import FailureCode, LlmCall, Usage
 
 VERSION = "2023-06-01"
@@ -52,12 +52,12 @@ def build_body(call: LlmCall, model: str, features: Features) -> dict[str, Any]:
     return body
 
 
-def read_body(content: bytes) -> WireReply:
+def read_body(content: bytes) -> Reading:
     """Read the body of a response with status 200; blocks that are not text are left out."""
     try:
         found = _DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return WireReply(code="bad_reply", detail=f"not a message: {error}")
+        return Reading(code="bad_reply", detail=f"not a message: {error}")
     counted = found.usage or _Usage()
     usage = Usage(
         input_tokens=read_count(counted.input_tokens),
@@ -70,5 +70,5 @@ def read_body(content: bytes) -> WireReply:
         code = "bad_reply"
     if code is not None:
         told = f"stop_reason {found.stop_reason or 'missing'}"
-        return WireReply(code=code, detail=told, usage=usage, served_by=served_by)
-    return WireReply(text=text, served_by=served_by, usage=usage)
+        return Reading(code=code, detail=told, usage=usage, served_by=served_by)
+    return Reading(text=text, served_by=served_by, usage=usage)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from claimwise.llm.wire import Features, WireReply, read_count
+from claimwise.llm.wire import Features, Reading, read_count
 from claimwise.types.llm import FailureCode, LlmCall, Usage
 
 
@@ -57,12 +57,12 @@ def build_body(call: LlmCall, model: str, features: Features) -> dict[str, Any]:
     return body | {name: value for name, value in extra.items() if name not in left_out}
 
 
-def read_body(content: bytes) -> WireReply:
+def read_body(content: bytes) -> Reading:
     """Read the body of a response with status 200."""
     try:
         found = _DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return WireReply(code="bad_reply", detail=f"not a chat completion: {error}")
+        return Reading(code="bad_reply", detail=f"not a chat completion: {error}")
     counted = found.usage or _Usage()
     usage = Usage(
         input_tokens=read_count(counted.prompt_tokens),
@@ -70,7 +70,7 @@ def read_body(content: bytes) -> WireReply:
     )
     served_by = found.model or ""
     if not found.choices:
-        return WireReply(code="bad_reply", detail="a chat completion without a choice", usage=usage)
+        return Reading(code="bad_reply", detail="a chat completion without a choice", usage=usage)
     choice = found.choices[0]
     code = _FAILED.get(choice.finish_reason)
     if code is None and choice.message.refusal:
@@ -79,8 +79,8 @@ def read_body(content: bytes) -> WireReply:
         code = "bad_reply"
     if code is not None:
         told = f"finish_reason {choice.finish_reason or 'missing'}"
-        return WireReply(code=code, detail=told, usage=usage, served_by=served_by)
-    return WireReply(
+        return Reading(code=code, detail=told, usage=usage, served_by=served_by)
+    return Reading(
         text=choice.message.content or "",
         served_by=served_by,
         usage=usage,
