@@ -13,7 +13,7 @@ from claimwise.judges.outside import Judge
 from claimwise.llm.batch_api import BatchApi, BatchResult, BatchStatus, SentBatch
 from claimwise.llm.batch_web import BatchHttpError, BatchWeb
 from claimwise.llm.providers import Provider
-from claimwise.llm.wire import Features, Wire, read_count
+from claimwise.llm.wire import Features, Reading, Wire, read_count
 from claimwise.readers.outside import Reader, Record, RecordKind, Records
 from claimwise.registry import Plugin
 from claimwise.types.llm import Asker, LlmCall, LlmFailure, LlmReply, Usage

@@ -34,7 +34,8 @@ KAPPA = Figure(value=0.5, low=0.3, high=0.7)
 
 def make(kappa: Figure = KAPPA, **more: Any) -> Agreement:
     figures = AgreementFigures(claims=20, items=9, raw=Figure(value=0.7, low=0.5, high=0.8),
-                      fleiss=kappa, alpha=kappa, ac1=Figure(value=0.6, low=0.4, high=0.7))  # fmt: skip
+                      fleiss=kappa, alpha=kappa,
+                      ac1=Figure(value=0.6, low=0.4, high=0.7))  # fmt: skip
     verdicts = ("supported", "unlinked", "overreach", "contradicted", "stale")
     found = Agreement(
         run_id="r", runs=("r",), judgement="grounded", round_id=None, confidence=0.95,

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
-from claimwise.llm.wire import Wire, Reading
+from claimwise.llm.wire import Reading, Wire
 from claimwise.types.llm import FailureCode
 
 _RETRIED = frozenset({408, 409, 425})

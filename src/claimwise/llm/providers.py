@@ -26,7 +26,7 @@ from claimwise.llm.batch_anthropic import AnthropicBatches
 from claimwise.llm.batch_api import BatchApi, BatchResult, BatchStatus
 from claimwise.llm.batch_openai import OpenAIBatches
 from claimwise.llm.batch_web import BatchWeb
-from claimwise.llm.wire import Features, LimitName, Wire, Reading
+from claimwise.llm.wire import Features, LimitName, Reading, Wire
 from claimwise.registry import Entry, Plugin, find_entry, list_usable
 from claimwise.types.llm import LlmCall
 from claimwise.user_settings import KEYS_VARIABLE, describe_settings_file, read_user_settings
