@@ -38,11 +38,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from claimwise.calibration import stratified
-from claimwise.calibration.maps import Scored, apply_map, fit_map, measure_ece, sum_scored
+from claimwise.calibration.maps import LabelledScores, apply_map, fit_map, measure_ece, sum_scored
 from claimwise.calibration.stratified import StratumLabel, estimate_stratified
 from claimwise.labelling.draw import (
     DEFAULT_FLOOR,
-    Share,
+    StratumAllocation,
     allocate_sample,
     guess_spread,
     name_strata,
@@ -187,7 +187,9 @@ def draw_as_rounds_do(run: Run, size: int) -> tuple[list[str], dict[str, int]]:
     members: dict[str, list[Candidate]] = {}
     for name, claim in zip(names, claims, strict=True):
         members.setdefault(name, []).append(claim)
-    shares = {name: Share(len(held), guess_spread(held)) for name, held in members.items()}
+    shares = {
+        name: StratumAllocation(len(held), guess_spread(held)) for name, held in members.items()
+    }
     return names, allocate_sample(shares, size, DEFAULT_FLOOR)
 
 
@@ -351,7 +353,7 @@ def _summarize(intervals: list[Interval], truth: float, own_rates: Array) -> Mea
     )
 
 
-def simulate_scores(items: int, generator: Generator, *, right: bool = False) -> Scored:
+def simulate_scores(items: int, generator: Generator, *, right: bool = False) -> LabelledScores:
     """Draw claims whose scores are twice as sure as they should be, and a little too kind.
 
     Or that are exactly right.
@@ -361,7 +363,9 @@ def simulate_scores(items: int, generator: Generator, *, right: bool = False) ->
     true_odds = generator.normal(0.8, 1.0, len(codes)) + generator.normal(0, 0.7, items)[codes]
     supported = generator.random(len(codes)) < special.expit(true_odds)
     scores = special.expit(true_odds if right else 2 * true_odds + 0.6)
-    return Scored(scores=scores, supported=supported, weights=np.ones(len(codes)), items=codes)
+    return LabelledScores(
+        scores=scores, supported=supported, weights=np.ones(len(codes)), items=codes
+    )
 
 
 class ErrorOfScores(NamedTuple):

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from claimwise.calibration.maps import Scored
+from claimwise.calibration.maps import LabelledScores
 from claimwise.estimates.selection import draw_claims, find_chances, sharpen_scores
 from claimwise.estimates.strata import assign_strata
 from claimwise.estimates.window import ClaimTable, WindowEstimate, estimate_table
@@ -145,7 +145,7 @@ def make_table(
 
 
 def draw(
-    design: str, window: Window, labels: int, known: Scored | None, generator: Generator
+    design: str, window: Window, labels: int, known: LabelledScores | None, generator: Generator
 ) -> tuple[Numbers, Array]:
     """Draw claims to label; ``known`` are the labels of the window before."""
     count = len(window.items)
@@ -212,9 +212,9 @@ def measure_setting(setting: Setting, windows: int, seed: int) -> dict[str, dict
     return {method: tally.sum_up() for method, tally in told.items()}
 
 
-def keep_labels(window: Window, table: ClaimTable) -> Scored:
+def keep_labels(window: Window, table: ClaimTable) -> LabelledScores:
     """Return a window's labels as the next window's label-next knows them."""
-    return Scored(
+    return LabelledScores(
         scores=table.scores[table.rows],
         supported=table.told,
         weights=table.stands,

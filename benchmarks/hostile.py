@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from annotate_load import Plan, fill_store
-from claimwise.labelling.draw import Share, allocate_sample
+from claimwise.labelling.draw import StratumAllocation, allocate_sample
 from support.growth_cases import (
     CONTROL,
     MOST_EXCESS,
@@ -146,7 +146,7 @@ def read_apart(path: Path, reader: str) -> tuple[int, float]:
 
 def measure_floor() -> float:
     """Return how many times as long a floor of 10^18 takes as one of 20."""
-    shares = {f"stratum {n}": Share(1_000 * (n + 1), 0.1 + n / 30) for n in range(10)}
+    shares = {f"stratum {n}": StratumAllocation(1_000 * (n + 1), 0.1 + n / 30) for n in range(10)}
     least, most = (
         measure_cpu(lambda floor=floor: allocate_sample(shares, 1_000, floor))  # type: ignore[misc]
         for floor in (20, 10**18)

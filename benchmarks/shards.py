@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import claimwise
 from claimwise.checking.run import describe_verifier
 from claimwise.judges.judge import load_verifier
-from claimwise.shards.engines import Engine, ProcessEngine, RayEngine, verify_shard
+from claimwise.shards.engines import ProcessEngine, RayEngine, ShardEngine, verify_shard
 from claimwise.shards.judging import OfflineJudge
 from claimwise.shards.places import list_inputs
 from claimwise.shards.values import JobSettings, Shard
@@ -126,7 +126,7 @@ class Timed(NamedTuple):
         return 1000 * self.cpu / self.claims
 
 
-def verify(pattern: str, output: Path, engine: Engine) -> ShardsResult:
+def verify(pattern: str, output: Path, engine: ShardEngine) -> ShardsResult:
     with engine as opened:
         return verify_shards(
             [pattern], str(output), OfflineJudge("lexical"), load_verifier("lexical"), opened,

@@ -21,7 +21,7 @@ from claimwise.cli.main import LazyGroup, cli, run
 from claimwise.judges.card import Card, load_card
 from claimwise.metrics import load_metrics
 from claimwise.metrics.catalogue import list_metrics
-from claimwise.readers.problems import describe
+from claimwise.readers.problems import describe_type
 from claimwise.readers.records import NESTED
 from claimwise.report.format import join_words
 from claimwise.store.files import SqlFolder, list_views
@@ -72,7 +72,7 @@ def _field_lines(row_type: type[Row]) -> list[str]:
         hint = hints[field.name]
         meaning = next(note.description for note in hint.__metadata__ if note.description)
         need = "required" if field.required else ""
-        lines.append(f"| `{field.name}` | {need} | {describe(hint)} | {meaning} |")
+        lines.append(f"| `{field.name}` | {need} | {describe_type(hint)} | {meaning} |")
     return lines
 
 

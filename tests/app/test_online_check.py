@@ -17,7 +17,7 @@ from claimwise.checking.check import check_answer
 from claimwise.config import CheckSection, Config
 from claimwise.judges.judge import Verifier, load_verifier
 from claimwise.online_check.checker import (
-    Job,
+    CheckJob,
     OnlineChecker,
     OverloadedError,
     describe_job,
@@ -151,7 +151,7 @@ def make_checker(judge: HeldJudge) -> OnlineChecker:
 def test_what_is_not_judged_by_the_deadline_is_unscored_and_never_late() -> None:
     judge = HeldJudge()
     checker = make_checker(judge)
-    job = Job(AnswerToCheck(answer=ANSWER, sources=("x",)))
+    job = CheckJob(AnswerToCheck(answer=ANSWER, sources=("x",)))
     judge.let.release()  # the first claim alone
     worker = threading.Thread(target=checker._run, args=(job, inf))
     worker.start()

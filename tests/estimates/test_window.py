@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from claimwise.calibration.maps import Scored, apply_map, deal_items, fit_platt
+from claimwise.calibration.maps import LabelledScores, apply_map, deal_items, fit_platt
 from claimwise.estimates.selection import draw_claims, find_chances
 from claimwise.estimates.window import ClaimTable, WindowClaim, estimate_window
 
@@ -51,7 +51,7 @@ def predict_by_other_folds(claims: list[WindowClaim]) -> list[float]:
     for fold in set(folds.values()):
         known = [one for one in claims if one.label is not None and folds[one.cluster] != fold]
         curves[fold] = fit_platt(
-            Scored(
+            LabelledScores(
                 scores=np.array([one.score for one in known]),
                 supported=np.array([bool(one.label) for one in known]),
                 weights=np.array([one.weight / (one.inclusion or 1) for one in known]),

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from claimwise.errors import VerifierError
-from claimwise.judges.card import describe_agreement, load_card
+from claimwise.judges.card import describe_card_agreement, load_card
 from claimwise.judges.decide import NO_WORDS
 from claimwise.judges.judge import load_verifier
 from claimwise.judges.language import is_english
@@ -164,8 +164,8 @@ def test_the_card_says_how_far_the_tiers_agree_with_people() -> None:
     card = load_card()
     assert set(card.verifiers) <= set(BUILT_IN)
     for name in card.verifiers:
-        assert "balanced accuracy 0." in (describe_agreement(name) or "")
-    assert describe_agreement("oracle") is None
+        assert "balanced accuracy 0." in (describe_card_agreement(name) or "")
+    assert describe_card_agreement("oracle") is None
 
 
 WORDS = [

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from claimwise.checking.check import check_answer
 from claimwise.decompose import split_answer
-from claimwise.judges.card import describe_agreement
+from claimwise.judges.card import describe_card_agreement
 from claimwise.text import find_sentences
 from claimwise.types.verdicts import CheckRequest
 from judges.judged import judge_all, load_tier, make_source
@@ -69,7 +69,10 @@ def test_the_warning_has_the_same_words_however_many_claims_there_are() -> None:
 
 def test_the_accuracy_is_that_of_the_tier_that_judged() -> None:
     french = next(case for case in CASES if case.language == "French")
-    lexical, embedded = describe_agreement("lexical") or "", describe_agreement("embedded") or ""
+    lexical, embedded = (
+        describe_card_agreement("lexical") or "",
+        describe_card_agreement("embedded") or "",
+    )
     judge = load_tier("embedded")
     request = CheckRequest(answer=french.true, sources=(make_source(french.source),))
     checked = check_answer(request, judge)

@@ -14,7 +14,7 @@ from claimwise.cli.main import run
 from claimwise.errors import ClaimwiseError
 from claimwise.measuring.records import write_records
 from claimwise.measuring.report import describe_left_out, describe_read
-from claimwise.measuring.values import Reading
+from claimwise.measuring.values import InputSummary
 from claimwise.store import open_store
 
 DISHES = (
@@ -366,7 +366,7 @@ def test_measure_without_contexts_is_told() -> None:
     ],
 )
 def test_what_was_left_out_is_counted_in_english(dropped: dict[str, int], said: str) -> None:
-    reading = Reading(reader="table", recognised=(), answers=3, dropped=dropped, unread=())
+    reading = InputSummary(reader="table", recognised=(), answers=3, dropped=dropped, unread=())
     [line] = describe_left_out(reading)
     assert line.startswith(f"left out: {said}")
     assert describe_read(reading) == "Read 3 answers as table"

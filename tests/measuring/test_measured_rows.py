@@ -12,7 +12,7 @@ from claimwise.checking.run import verify_run
 from claimwise.errors import InputError
 from claimwise.measuring import measure as measuring
 from claimwise.measuring.measure import keep_run
-from claimwise.measuring.rows import MeasuredRun, list_rows, make_runs
+from claimwise.measuring.rows import SystemAnswers, list_rows, make_runs
 from claimwise.metrics import estimate_metric, load_metrics
 from claimwise.store import Store, open_store
 from claimwise.store.lookup import select_rows
@@ -36,7 +36,7 @@ def make_trace(answer: str = "Tea costs 2 euros.", **values: Any) -> Trace:
     return Trace(**{**given, **values})
 
 
-def make_run(*traces: Trace, **options: Any) -> MeasuredRun:
+def make_run(*traces: Trace, **options: Any) -> SystemAnswers:
     (run,) = make_runs(traces, "tea", now=NOW, **options)
     return run
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from claimwise.calibration.maps import (
-    Scored,
+    LabelledScores,
     _log_loss,
     apply_map,
     deal_items,
@@ -26,8 +26,10 @@ from claimwise.calibration.maps import (
 from claimwise.calibration.values import ProbabilityMap
 
 
-def make(scores: list[float], supported: list[int], items: list[int] | None = None) -> Scored:
-    return Scored(
+def make(
+    scores: list[float], supported: list[int], items: list[int] | None = None
+) -> LabelledScores:
+    return LabelledScores(
         scores=np.array(scores, dtype=float),
         supported=np.array(supported, dtype=bool),
         weights=np.ones(len(scores)),
@@ -35,12 +37,12 @@ def make(scores: list[float], supported: list[int], items: list[int] | None = No
     )
 
 
-def draw(claims: int, seed: int, *, sharpness: float = 2.0) -> Scored:
+def draw(claims: int, seed: int, *, sharpness: float = 2.0) -> LabelledScores:
     """Claims whose scores are surer than they should be."""
     generator = np.random.default_rng(seed)
     odds = generator.normal(0.7, 1.2, claims)
     supported = generator.random(claims) < special.expit(odds)
-    return Scored(
+    return LabelledScores(
         scores=special.expit(sharpness * odds),
         supported=supported,
         weights=np.ones(claims),
@@ -121,7 +123,7 @@ def test_isotonic_rises_for_scores_that_all_differ(seed: int, claims: int) -> No
         assert ((mapped > 0) & (mapped < 1)).all()
 
 
-def draw_three_ways(claims: int, seed: int) -> Scored:
+def draw_three_ways(claims: int, seed: int) -> LabelledScores:
     """An instrument whose probabilities are right, and that knows two verdicts beside supported.
 
     Of those it names the likelier one, so that its confidence may be a third where it is sure that
@@ -131,7 +133,7 @@ def draw_three_ways(claims: int, seed: int) -> Scored:
     shares = generator.dirichlet([2.0, 0.7, 0.7], claims)
     rejected = shares[:, 0] < 0.5
     scores = np.where(rejected, 1 - shares[:, 1:].max(axis=1), shares[:, 0])
-    return Scored(
+    return LabelledScores(
         scores=scores,
         supported=generator.random(claims) < shares[:, 0],
         weights=np.ones(claims),
@@ -213,7 +215,7 @@ def test_few_claims_have_no_isotonic_map() -> None:
     ],
     ids=["few claims", "one kind", "one item", "none"],
 )
-def test_too_little_to_fit(scored: Scored) -> None:
+def test_too_little_to_fit(scored: LabelledScores) -> None:
     assert fit_map(scored) is None
     assert find_thresholds(scored, 0.9) == ()
 

@@ -17,7 +17,7 @@ from claimwise.agreement.people import (
     is_prevalence_trap,
     measure_people,
 )
-from claimwise.agreement.values import Agreement, Figure, Figures
+from claimwise.agreement.values import Agreement, AgreementFigures, Figure
 from claimwise.errors import MetricError
 from claimwise.labelling.draw import draw_round
 from claimwise.labelling.rounds import add_guide, list_rounds
@@ -336,14 +336,16 @@ def test_one_verdict_throughout(store: Store) -> None:
 )
 def test_the_lower_end_decides(low: float | None, advice: str) -> None:
     kappa = Figure(value=0.9, low=low, high=None if low is None else 0.95)
-    figures = Figures(claims=9, items=9, raw=kappa, fleiss=kappa, alpha=kappa, ac1=kappa)
+    figures = AgreementFigures(claims=9, items=9, raw=kappa, fleiss=kappa, alpha=kappa, ac1=kappa)
     assert advise_on(figures) == advice
 
 
 def test_the_guide_is_blamed_only_when_kappa_is_surely_low() -> None:
     for high, advice in ((0.599, "fix the guide"), (0.6, "too few shared claims")):
         kappa = Figure(value=0.3, low=0.1, high=high)
-        figures = Figures(claims=9, items=9, raw=kappa, fleiss=kappa, alpha=kappa, ac1=kappa)
+        figures = AgreementFigures(
+            claims=9, items=9, raw=kappa, fleiss=kappa, alpha=kappa, ac1=kappa
+        )
         assert advise_on(figures) == advice
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from claimwise.calibration.queries import Sample
+from claimwise.calibration.queries import RoundSample
 from claimwise.calibration.weights import weigh_samples
 
 Flags = NDArray[np.bool_]
@@ -30,7 +30,7 @@ def key(number: int) -> tuple[str, str]:
 
 def draw_sample(
     strata: NDArray[np.str_], sizes: dict[str, int], free: Flags, generator: np.random.Generator
-) -> tuple[Sample, dict[int, float]]:
+) -> tuple[RoundSample, dict[int, float]]:
     """Draw from the free claims; return the sample, and each drawn claim's chance."""
     labelled: dict[tuple[str, str], str] = {}
     chances: dict[int, float] = {}
@@ -41,7 +41,7 @@ def draw_sample(
         chances |= dict.fromkeys(drawn.tolist(), len(drawn) / len(members))
     counted = {name: int(((strata == name) & free).sum()) for name in sizes}
     left_out = tuple(key(n) for n in np.flatnonzero(~free).tolist())
-    return Sample("r", counted, labelled, left_out), chances
+    return RoundSample("r", counted, labelled, left_out), chances
 
 
 def find_share(weights: dict[int, float]) -> float:
@@ -85,7 +85,9 @@ def test_weights_add_up_to_the_run() -> None:
 
 
 def test_one_round_weighs_by_what_was_labelled_not_by_what_was_drawn() -> None:
-    sample = Sample("r", {"a": 90, "b": 10}, {key(0): "a", key(1): "a", key(2): "b"}, (key(9),))
+    sample = RoundSample(
+        "r", {"a": 90, "b": 10}, {key(0): "a", key(1): "a", key(2): "b"}, (key(9),)
+    )
     assert weigh_samples([sample]) == {
         ("r", *key(0)): 45, ("r", *key(1)): 45, ("r", *key(2)): 10, ("r", *key(9)): 1
     }  # fmt: skip
@@ -93,8 +95,8 @@ def test_one_round_weighs_by_what_was_labelled_not_by_what_was_drawn() -> None:
 
 def test_a_claim_of_two_rounds_counts_once_with_the_average_of_its_weights() -> None:
     """Both rounds are worth two labels, so that each counts half."""
-    one = Sample("r", {"a": 10}, {key(0): "a", key(1): "a"}, ())
-    two = Sample("r", {"b": 10}, {key(0): "b", key(2): "b"}, ())
+    one = RoundSample("r", {"a": 10}, {key(0): "a", key(1): "a"}, ())
+    two = RoundSample("r", {"b": 10}, {key(0): "b", key(2): "b"}, ())
     assert weigh_samples([one, two]) == {
         ("r", *key(0)): 5, ("r", *key(1)): 2.5, ("r", *key(2)): 2.5
     }  # fmt: skip
@@ -102,28 +104,28 @@ def test_a_claim_of_two_rounds_counts_once_with_the_average_of_its_weights() -> 
 
 def test_rounds_share_by_what_their_labels_are_worth() -> None:
     """One label says as much as one, three as much as three, and unequal weights cost some."""
-    one = Sample("r", {"a": 10}, {key(0): "a"}, ())
-    three = Sample("r", {"a": 10}, {key(n): "a" for n in (1, 2, 3)}, ())
+    one = RoundSample("r", {"a": 10}, {key(0): "a"}, ())
+    three = RoundSample("r", {"a": 10}, {key(n): "a" for n in (1, 2, 3)}, ())
     assert weigh_samples([one, three]) == {("r", *key(n)): 2.5 for n in range(4)}
-    uneven = Sample("r", {"a": 9, "b": 1}, {key(1): "a", key(2): "b"}, ())
+    uneven = RoundSample("r", {"a": 9, "b": 1}, {key(1): "a", key(2): "b"}, ())
     worth = 100 / 82
     assert weigh_samples([one, uneven])["r", *key(1)] == pytest.approx(9 * worth / (1 + worth))
 
 
 def test_a_round_with_an_empty_stratum_waits() -> None:
-    whole = Sample("r", {"a": 10}, {key(0): "a"}, ())
-    begun = Sample("r", {"a": 5, "b": 5}, {key(1): "a"}, ())
+    whole = RoundSample("r", {"a": 10}, {key(0): "a"}, ())
+    begun = RoundSample("r", {"a": 5, "b": 5}, {key(1): "a"}, ())
     assert weigh_samples([whole, begun]) == {("r", *key(0)): 10, ("r", *key(1)): 0}
     assert weigh_samples([begun]) == {("r", *key(1)): 5}
-    skipped = Sample("r", {"a": 19, "b": 1}, {key(1): "a"}, ())
+    skipped = RoundSample("r", {"a": 19, "b": 1}, {key(1): "a"}, ())
     assert weigh_samples([whole, skipped])["r", *key(1)] == 9.5
-    unbegun = Sample("r", {"a": 10}, {}, ())
+    unbegun = RoundSample("r", {"a": 10}, {}, ())
     assert weigh_samples([unbegun]) == {}
 
 
 def test_runs_are_weighed_apart() -> None:
-    one = Sample("r", {"a": 10}, {key(0): "a"}, ())
-    other = Sample("s", {"a": 99}, {key(0): "a"}, ())
+    one = RoundSample("r", {"a": 10}, {key(0): "a"}, ())
+    other = RoundSample("s", {"a": 99}, {key(0): "a"}, ())
     assert weigh_samples([one, other]) == {("r", *key(0)): 10, ("s", *key(0)): 99}
 
 
@@ -140,7 +142,7 @@ def test_whatever_the_rounds_weights_add_up(rounds: list[list[tuple[int, int]]])
         names = [f"s{n}" for n, (count, _) in enumerate(strata) for _ in range(count)]
         counted = {f"s{n}": size for n, size in enumerate(sizes)}
         labelled = {key(n): name for n, name in enumerate(names)}
-        samples.append(Sample("r", counted, labelled, ()))
+        samples.append(RoundSample("r", counted, labelled, ()))
     weights = weigh_samples(samples)
     assert sum(weights.values()) == pytest.approx(200)
     assert all(weight > 0 for weight in weights.values())

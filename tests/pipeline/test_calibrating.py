@@ -18,8 +18,8 @@ from claimwise.calibration.queries import (
     read_calibration,
     read_samples,
 )
-from claimwise.calibration.report import describe_basis
-from claimwise.calibration.status import Standings, read_standings
+from claimwise.calibration.report import describe_calibration_basis
+from claimwise.calibration.status import CalibrationStatuses, read_calibration_statuses
 from claimwise.calibration.values import Calibrated, Calibration, TrustRule
 from claimwise.calibration.weights import weigh_samples
 from claimwise.errors import MetricError, StoreError
@@ -159,7 +159,7 @@ def test_slices_stand_worst_first_and_decide_for_their_items(store: Store) -> No
     assert [(one.slice["domain"], one.status) for one in found.slices] == [
         ("health", "not trusted"), ("law", "trusted"), ("sport", "unknown"),
     ]  # fmt: skip
-    standings = read_standings(store, NOW)
+    standings = read_calibration_statuses(store, NOW)
     for domain, standing in (("law", "trusted"), ("health", "not trusted"), ("sport", "unknown")):
         known = standings.find("verifier:v-1", "grounded", {"domain": domain})
         assert known is not None
@@ -180,7 +180,7 @@ def test_another_slice_can_take_trust_away(store: Store) -> None:
         *make_judged(30, wrong=2, first=60, domain="law", query_type="multi_hop"),
     )  # fmt: skip
     calibrate(store, by=("domain", "query_type"), rule=TrustRule(level=0.7, margin=0.5))
-    standings = read_standings(store, NOW)
+    standings = read_calibration_statuses(store, NOW)
     found = {
         kind: standings.find("verifier:v-1", "grounded", {"domain": "law", "query_type": kind})
         for kind in ("lookup", "multi_hop")
@@ -197,7 +197,7 @@ def test_it_expires_is_superseded_and_void(store: Store) -> None:
     later = NOW + timedelta(days=10)
     assert first.stand(later - timedelta(seconds=1)) == "trusted"
     assert first.stand(later) == "expired"
-    standings = read_standings(store, later)
+    standings = read_calibration_statuses(store, later)
     assert standings.describe("verifier:v-1") == "expired on 2026-11-25"
     assert standings.list_expired() == ["verifier:v-1"]
     second = calibrate_verifier(store, "v-1", now=later).overall
@@ -208,7 +208,7 @@ def test_it_expires_is_superseded_and_void(store: Store) -> None:
         assert list_calibrations(store) == [second]
         load(store, {**VERIFIER, **other}, update=True)
         assert list_calibrations(store) == []
-    assert read_standings(store, later).describe("verifier:v-1") is None
+    assert read_calibration_statuses(store, later).describe("verifier:v-1") is None
 
 
 @pytest.mark.each_engine
@@ -656,7 +656,7 @@ def test_a_round_with_whole_strata_unlabelled_waits_and_is_counted(store: Store)
     assert found.waiting > 0
     assert (found.claims, found.unweighted_labels) == (before.claims, 0)
     assert found.prevalence == before.prevalence
-    assert any("they wait" in line for line in describe_basis(found))
+    assert any("they wait" in line for line in describe_calibration_basis(found))
 
 
 def test_labels_that_came_later_with_an_earlier_date_push_nothing_out(store: Store) -> None:
@@ -711,7 +711,7 @@ def test_labels_of_one_run_correct_no_other(store: Store) -> None:
 
 
 def test_standings_of_nothing(store: Store) -> None:
-    standings = Standings([], NOW)
+    standings = CalibrationStatuses([], NOW)
     assert standings.describe("verifier:v-1") is None
     assert standings.find("verifier:v-1", "grounded", {}) is None
     assert standings.list_expired() == []
@@ -721,6 +721,6 @@ def test_an_overall_calibration_says_nothing_of_domains_that_it_has_not_seen(sto
     load(store, VERIFIER, source(), run(), *make_judged(40, domain="law"))
     one: Calibration = calibrate(store, by=()).overall
     assert one.domains == ("law",)
-    standings = read_standings(store, NOW)
+    standings = read_calibration_statuses(store, NOW)
     assert standings.find("verifier:v-1", "grounded", {"domain": "law"}) == ("trusted", one)
     assert standings.find("verifier:v-1", "grounded", {"domain": None}) is None

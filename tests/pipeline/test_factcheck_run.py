@@ -16,7 +16,7 @@ import pytest
 from claimwise.checking.engine import plan_run
 from claimwise.config import LlmSection
 from claimwise.errors import PromptError, StoreError
-from claimwise.fact_check.report import describe_run
+from claimwise.fact_check.report import describe_judged_run
 from claimwise.fact_check.run import ClosedBookRun, factcheck_run
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.llm.client import LlmClient, open_client
@@ -131,7 +131,7 @@ def test_labels_that_say_little_are_stored_as_unscored_with_what_was_said(store:
     details: dict[str, str] = dict(store.query("select reason, detail from unscored_claims"))
     assert details["changed_fact"] == "the judge's claim says 146 m, the answer 200 m"
     assert details["opinion"].startswith("the judge says true, but it reads like a value judgement")
-    told = list(describe_run(result))
+    told = list(describe_judged_run(result))
     assert "labelled and not counted: 1 compound, 1 opinion, 1 called_non_factual" in told
     [overall] = estimate_metric(store, load_metrics()["factual_precision"], "r").overall
     assert (overall.micro, overall.bound_low, overall.bound_high) == (0.0, 0.0, 0.8)

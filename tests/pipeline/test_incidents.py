@@ -14,7 +14,12 @@ from claimwise.errors import InputError, StoreError
 from claimwise.incidents import promotion
 from claimwise.incidents.duplicates import find_near
 from claimwise.incidents.promotion import make_trace, promote_trace
-from claimwise.incidents.queries import find_answer, list_queue, list_standings, read_incidents
+from claimwise.incidents.queries import (
+    find_answer,
+    list_incident_progress,
+    list_queue,
+    read_incidents,
+)
 from claimwise.incidents.values import ItemChoice, Promotion
 from claimwise.judges.judge import load_verifier
 from claimwise.metrics import load_metrics
@@ -105,11 +110,11 @@ def test_trace_becomes_a_draft_item_with_its_history(golden: Store) -> None:
 
 def test_gold_spans_make_it_ready_and_close_the_queue(golden: Store) -> None:
     promote(golden)
-    assert [s.state for s in list_standings(golden)] == ["needs spans"]
+    assert [s.state for s in list_incident_progress(golden)] == ["needs spans"]
     span = {"type": "gold_spans", "item_id": "balloon", "source_id": "balloon",
             "span_text": "80 euros", "required": True}  # fmt: skip
     load(golden, span)
-    assert [s.state for s in list_standings(golden)] == ["ready"]
+    assert [s.state for s in list_incident_progress(golden)] == ["ready"]
     assert list_queue(golden) == []
 
 

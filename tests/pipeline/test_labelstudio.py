@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from claimwise.errors import InputError
 from claimwise.labelling import labelstudio_files
-from claimwise.labelling.labelstudio import export_round, export_run, import_annotations
+from claimwise.labelling.labelstudio import export_round, export_run_tasks, import_annotations
 from claimwise.labelling.queue import (
     adjudicate,
     read_progress,
@@ -70,7 +70,7 @@ def write(folder: Path, document: Any) -> Path:
 
 
 def task_of(store: Store, claim: str = CLAIMS[1]) -> Task:
-    tasks = export_run(store, "r", "grounded").tasks
+    tasks = export_run_tasks(store, "r", "grounded").tasks
     return next(task for task in tasks if task["data"]["claim"] == claim)
 
 
@@ -156,8 +156,8 @@ def test_export_is_blind_unless_predictions_are_asked_for(filled: Store) -> None
     told = label("q0", CLAIMS[0], "contradicted", labeler="verifier:v", confidence=0.7,
                  source_id="tea", supporting_span="é is 2 €.", reason="SECRET")  # fmt: skip
     load(filled, told)
-    assert "verifier:v" not in json.dumps(export_run(filled, "r", "grounded").tasks)
-    made = export_run(filled, "r", "grounded", predictions=True)
+    assert "verifier:v" not in json.dumps(export_run_tasks(filled, "r", "grounded").tasks)
+    made = export_run_tasks(filled, "r", "grounded", predictions=True)
     (found,) = [p for task in made.tasks for p in task.get("predictions", [])]
     assert (found["model_version"], found["score"]) == ("verifier:v", 0.7)
     place = next(one for one in found["result"] if one["type"] == "labels")
@@ -169,7 +169,7 @@ def test_export_is_blind_unless_predictions_are_asked_for(filled: Store) -> None
 
 @pytest.mark.parametrize("judgement", ["grounded", "closed_book"])
 def test_config_names_what_tasks_hold(filled: Store, judgement: Any) -> None:
-    made = export_run(filled, "r", judgement)
+    made = export_run_tasks(filled, "r", judgement)
     tree = ElementTree.fromstring(made.config)
     names = {tag.get("name") for tag in tree.iter() if tag.get("name")}
     for tag in tree.iter():
@@ -401,7 +401,7 @@ def test_tasks_of_another_run_are_refused_though_the_claims_are_the_same(
     filled: Store, tmp_path: Path
 ) -> None:
     load(filled, run("other"), answer("q0", *CLAIMS, run_id="other"))
-    told = annotate(export_run(filled, "other", "grounded").tasks[0], verdict("unlinked"))
+    told = annotate(export_run_tasks(filled, "other", "grounded").tasks[0], verdict("unlinked"))
     with pytest.raises(InputError, match=r"of run 'other', expected a claim of run 'r': is --run"):
         bring(filled, tmp_path, told)
     assert count(filled) == 0

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from claimwise.calibration.calibrate import calibrate_verifier
 from claimwise.calibration.probabilities import (
-    find_basis,
+    find_probability_basis,
     list_probabilities,
     map_verdicts,
     measure_probabilities,
     score_verdict,
 )
 from claimwise.calibration.probability_text import describe_probabilities
-from claimwise.calibration.status import NEVER, Standings, read_standings
+from claimwise.calibration.status import NEVER, CalibrationStatuses, read_calibration_statuses
 from claimwise.calibration.values import Calibrated, ProbabilityMap, RunProbabilities
 from claimwise.checking.check import calibrate_result
 from claimwise.errors import StoreError
@@ -71,7 +71,7 @@ def filled(store: Store) -> Store:
 
 
 def find(store: Store, domain: str | None, *, labeler: str = NAME, now: datetime = NOW) -> MapBasis:
-    return find_basis(read_standings(store, now), labeler, domain)[0]
+    return find_probability_basis(read_calibration_statuses(store, now), labeler, domain)[0]
 
 
 def test_a_map_speaks_for_its_own_domain_alone(filled: Store) -> None:
@@ -108,9 +108,9 @@ def find_after(store: Store, now: datetime) -> MapBasis:
 
 def test_another_prompt_or_model_is_another_instrument(filled: Store) -> None:
     calibrate(filled)
-    standings = read_standings(filled, NOW)
-    assert find_basis(standings, NAME, "law", "p1")[0].why is None
-    basis, none = find_basis(standings, NAME, "law", "p2")
+    standings = read_calibration_statuses(filled, NOW)
+    assert find_probability_basis(standings, NAME, "law", "p1")[0].why is None
+    basis, none = find_probability_basis(standings, NAME, "law", "p2")
     assert none is None
     assert basis.why == "it was calibrated with another prompt or other settings"
     for other in ({"prompt_ver": "p2"}, {"model": "m2"}):
@@ -122,7 +122,7 @@ def test_a_map_of_closed_book_verdicts_speaks_for_no_grounded_one(filled: Store)
     """Nobody fits one today; a store that holds one must not mislead."""
     found = replace(calibrate(filled).overall, judgement="closed_book")
     assert found.fit is not None
-    standings = Standings([found], NOW)
+    standings = CalibrationStatuses([found], NOW)
     assert standings.find_map(NAME, "law") == (None, NEVER)
     assert not standings.knows(NAME)
     assert standings.list_mapped() == []
@@ -142,14 +142,14 @@ def test_a_map_of_an_earlier_version_is_not_used(filled: Store) -> None:
             {"detail": json.dumps(document), "name": name},
         )])  # fmt: skip
     assert find(filled, "law").why == "its map is of an earlier version of claimwise"
-    assert read_standings(filled, NOW).list_mapped() == []
-    assert read_standings(filled, NOW).knows(NAME)
+    assert read_calibration_statuses(filled, NOW).list_mapped() == []
+    assert read_calibration_statuses(filled, NOW).knows(NAME)
 
 
 @pytest.mark.each_engine
 def test_the_latest_verdict_counts_and_one_taken_back_does_not(filled: Store) -> None:
     calibrate(filled)
-    standings = read_standings(filled, NOW)
+    standings = read_calibration_statuses(filled, NOW)
     load(filled, label("i0", "claim 1", "contradicted", labeler=NAME, confidence=0.5,
                        labeled_at="2026-03-01T00:00:00Z"))  # fmt: skip
 
@@ -169,7 +169,7 @@ def test_the_latest_verdict_counts_and_one_taken_back_does_not(filled: Store) ->
 
 def test_means_of_a_run_are_means_of_its_claims(filled: Store) -> None:
     calibrate(filled)
-    standings = read_standings(filled, NOW)
+    standings = read_calibration_statuses(filled, NOW)
     rows = {one.basis.domain: one for one in measure_probabilities(filled, "r", NAME, standings)}
     law, health = rows["law"], rows["health"]
     assert (law.verdicts, health.verdicts, law.without_confidence) == (120, 8, 0)
@@ -185,7 +185,7 @@ def test_means_of_a_run_are_means_of_its_claims(filled: Store) -> None:
 def test_a_verdict_is_mapped_as_it_was_fitted(filled: Store) -> None:
     """What a map takes off for verdicts other than supported is taken off those, and no other."""
     calibrate(filled)
-    found = find_basis(read_standings(filled, NOW), NAME, "law")[1]
+    found = find_probability_basis(read_calibration_statuses(filled, NOW), NAME, "law")[1]
     assert found is not None
     assert found.fit is not None
     curve = ProbabilityMap(kind="platt", slope=1.0, offset=0.5, drop=2.0)
@@ -201,7 +201,7 @@ def test_a_verdict_is_mapped_as_it_was_fitted(filled: Store) -> None:
 def test_labels_stay_as_they_are(filled: Store) -> None:
     before = filled.query("select * from labels order by 1, 2, 3, labeler")
     calibrate(filled)
-    list(list_probabilities(filled, read_standings(filled, NOW)))
+    list(list_probabilities(filled, read_calibration_statuses(filled, NOW)))
     assert filled.query("select * from labels order by 1, 2, 3, labeler") == before
 
 
@@ -209,7 +209,7 @@ def test_verdicts_without_a_confidence_are_counted(filled: Store) -> None:
     calibrate(filled)
     load(filled, item("n", domain="law"), answer("n", "x"),
          label("n", "x", "unlinked", labeler=NAME))  # fmt: skip
-    standings = read_standings(filled, NOW)
+    standings = read_calibration_statuses(filled, NOW)
     law = next(one for one in measure_probabilities(filled, "r", NAME, standings)
                if one.basis.domain == "law")  # fmt: skip
     assert (law.verdicts, law.without_confidence) == (120, 1)
@@ -260,7 +260,7 @@ def read_first(path: Path, item_id: str) -> dict[str, str]:
 
 def test_a_checked_answer_gets_both_and_keeps_its_verdicts(filled: Store) -> None:
     calibrate(filled)
-    standings = read_standings(filled, NOW)
+    standings = read_calibration_statuses(filled, NOW)
     claim = AnswerClaim(text="x", start=0, end=1, wording="x")
     result = CheckResult(
         answer="x", verifier=NAME,
@@ -271,12 +271,12 @@ def test_a_checked_answer_gets_both_and_keeps_its_verdicts(filled: Store) -> Non
         ),
     )  # fmt: skip
     found = calibrate_result(result, standings, "law")
-    found_map = find_basis(standings, NAME, "law")[1]
+    found_map = find_probability_basis(standings, NAME, "law")[1]
     expected = map_verdicts(found_map, [("supported", 0.9), ("contradicted", 0.9)])
     assert [one.calibrated for one in found.claims] == [*expected, None]
     assert [replace(one, calibrated=None) for one in found.claims] == list(result.claims)
     assert calibrate_result(result, standings, "health").claims == result.claims
-    assert calibrate_result(result, Standings([], NOW), "law") == result
+    assert calibrate_result(result, CalibrationStatuses([], NOW), "law") == result
     silent = replace(result, claims=(ClaimVerdict(claim=claim, verdict="supported"),))
     assert calibrate_result(silent, standings, "law") == silent
 
@@ -300,7 +300,7 @@ def test_means_weigh_domains_by_their_verdicts() -> None:
 
 def test_lines_name_domains_only_where_they_differ(filled: Store) -> None:
     calibrate(filled)
-    rows = measure_probabilities(filled, "r", NAME, read_standings(filled, NOW))
+    rows = measure_probabilities(filled, "r", NAME, read_calibration_statuses(filled, NOW))
     told = describe_probabilities(rows)
     assert len(told) == 2
     assert (
@@ -308,6 +308,6 @@ def test_lines_name_domains_only_where_they_differ(filled: Store) -> None:
     )
     assert "in law are calibrated on 120 labelled claims of r (2026-11-15; " in told[1]
     calibrate(filled, now=NOW + timedelta(days=1), by=())
-    later = read_standings(filled, NOW + timedelta(days=1))
+    later = read_calibration_statuses(filled, NOW + timedelta(days=1))
     [line] = describe_probabilities(measure_probabilities(filled, "r", NAME, later))
     assert "probabilities of support are calibrated on 128 labelled claims" in line

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from claimwise.errors import ClaimwiseError
 from claimwise.labelling.draw import (
     DEFAULT_FLOOR,
-    Share,
+    StratumAllocation,
     allocate_sample,
     draw_round,
     name_strata,
@@ -84,14 +84,22 @@ def test_claims_alike_share_a_stratum(pairs: list[tuple[str | None, float | None
 
 
 def test_allocation_is_neymans_but_for_a_fifth() -> None:
-    shares = {"sure": Share(1000, 0.1), "doubtful": Share(1000, 0.5), "few": Share(5, 0.5)}
+    shares = {
+        "sure": StratumAllocation(1000, 0.1),
+        "doubtful": StratumAllocation(1000, 0.5),
+        "few": StratumAllocation(5, 0.5),
+    }
     assert allocate_sample(shares, 305, 20) == {"sure": 70, "doubtful": 230, "few": 5}
 
 
 def test_strata_do_not_swamp_the_allocation() -> None:
     """Fifteen strata of 20 labels each were more than a sample of 200: it was nearly even."""
-    shares = {f"rare {n}": Share(30, 0.3) for n in range(12)}
-    shares |= {"sure": Share(1500, 0.1), "unsure": Share(300, 0.3), "doubtful": Share(100, 0.5)}
+    shares = {f"rare {n}": StratumAllocation(30, 0.3) for n in range(12)}
+    shares |= {
+        "sure": StratumAllocation(1500, 0.1),
+        "unsure": StratumAllocation(300, 0.3),
+        "doubtful": StratumAllocation(100, 0.5),
+    }
     chosen = allocate_sample(shares, 200, DEFAULT_FLOOR)
     even = 100 / sum(share.claims for share in shares.values())
     assert chosen["doubtful"] / 200 > 2 * even
@@ -99,37 +107,41 @@ def test_strata_do_not_swamp_the_allocation() -> None:
 
 
 def test_floor_lifts_small_shares() -> None:
-    shares = {"sure": Share(1000, 0.001), "doubtful": Share(1000, 0.5)}
+    shares = {"sure": StratumAllocation(1000, 0.001), "doubtful": StratumAllocation(1000, 0.5)}
     assert allocate_sample(shares, 100, 20) == {"sure": 20, "doubtful": 80}
 
 
 def test_floors_are_lowered_alike_when_the_size_is_small() -> None:
-    shares = {name: Share(100, 0.5) for name in "abcd"}
+    shares = {name: StratumAllocation(100, 0.5) for name in "abcd"}
     assert allocate_sample(shares, 10, 20) == {"a": 3, "b": 3, "c": 2, "d": 2}
 
 
 def test_a_floor_beyond_all_claims_costs_no_more_than_another() -> None:
-    shares = {"a": Share(100, 0.5), "b": Share(100, 0.2), "c": Share(2, 0.5)}
+    shares = {
+        "a": StratumAllocation(100, 0.5),
+        "b": StratumAllocation(100, 0.2),
+        "c": StratumAllocation(2, 0.5),
+    }
     chosen: dict[str, int] = {}
     count_steps(lambda: chosen.update(allocate_sample(shares, 10, 10**18)), most=50_000)
     assert chosen == allocate_sample(shares, 10, 4) == {"a": 4, "b": 4, "c": 2}
 
 
 def test_everything_is_drawn_when_the_size_is_large() -> None:
-    shares = {"a": Share(3, 0.5), "b": Share(4, 0.2)}
+    shares = {"a": StratumAllocation(3, 0.5), "b": StratumAllocation(4, 0.2)}
     for size in (None, 7, 100):
         assert allocate_sample(shares, size, 20) == {"a": 3, "b": 4}
 
 
 def test_fewer_claims_than_strata_are_refused() -> None:
     with pytest.raises(ClaimwiseError, match=r"at least 2, one claim per stratum \(a, b\), not 1"):
-        allocate_sample({"a": Share(3, 0.5), "b": Share(4, 0.2)}, 1, 20)
+        allocate_sample({"a": StratumAllocation(3, 0.5), "b": StratumAllocation(4, 0.2)}, 1, 20)
 
 
 @given(
     st.dictionaries(
         st.text("abcdefgh", min_size=1, max_size=2),
-        st.builds(Share, st.integers(1, 500), st.floats(0.2, 0.5)),
+        st.builds(StratumAllocation, st.integers(1, 500), st.floats(0.2, 0.5)),
         min_size=1,
         max_size=8,
     ),
@@ -137,7 +149,7 @@ def test_fewer_claims_than_strata_are_refused() -> None:
     st.integers(1, 600),
 )
 def test_allocation_adds_up_within_its_borders(
-    shares: dict[str, Share], part: float, floor: int
+    shares: dict[str, StratumAllocation], part: float, floor: int
 ) -> None:
     total = sum(share.claims for share in shares.values())
     size = max(len(shares), math.ceil(part * total))

@@ -19,9 +19,9 @@ from claimwise.agreement.report import (
 )
 from claimwise.agreement.values import (
     Agreement,
+    AgreementFigures,
     DisputedClaim,
     Figure,
-    Figures,
     PairFigures,
     SliceFigures,
     VerdictFigures,
@@ -33,8 +33,9 @@ KAPPA = Figure(value=0.5, low=0.3, high=0.7)
 
 
 def make(kappa: Figure = KAPPA, **more: Any) -> Agreement:
-    figures = Figures(claims=20, items=9, raw=Figure(value=0.7, low=0.5, high=0.8), fleiss=kappa,
-                      alpha=kappa, ac1=Figure(value=0.6, low=0.4, high=0.7))  # fmt: skip
+    figures = AgreementFigures(claims=20, items=9, raw=Figure(value=0.7, low=0.5, high=0.8),
+                      fleiss=kappa, alpha=kappa,
+                      ac1=Figure(value=0.6, low=0.4, high=0.7))  # fmt: skip
     verdicts = ("supported", "unlinked", "overreach", "contradicted", "stale")
     found = Agreement(
         run_id="r", runs=("r",), judgement="grounded", round_id=None, confidence=0.95,
@@ -108,7 +109,9 @@ def test_figures_are_never_cut(width: int, encoding: str) -> None:
 
 
 def test_nothing_shown_is_nan_and_missing_parts_have_reasons() -> None:
-    empty = Figures(claims=0, items=0, raw=UNKNOWN, fleiss=UNKNOWN, alpha=UNKNOWN, ac1=UNKNOWN)
+    empty = AgreementFigures(
+        claims=0, items=0, raw=UNKNOWN, fleiss=UNKNOWN, alpha=UNKNOWN, ac1=UNKNOWN
+    )
     found = make(UNKNOWN, overall=empty, cohen=UNKNOWN, pairs=(), labelers={}, guides={})
     for text in (say(found), render_agreement_markdown(found)):
         assert "nan" not in text.lower()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from claimwise.judges.judge import load_verifier
-from claimwise.shards.engines import Engine, HereEngine
+from claimwise.shards.engines import HereEngine, ShardEngine
 from claimwise.shards.judging import OfflineJudge
 from claimwise.shards.verify import ShardsResult, verify_shards
 from claimwise.store import Store, open_store
@@ -57,7 +57,7 @@ def make_files(folder: Path, files: int, answers: int) -> str:
 
 
 def verify(
-    pattern: str, output: Path | str, engine: Engine | None = None, **options: Any
+    pattern: str, output: Path | str, engine: ShardEngine | None = None, **options: Any
 ) -> ShardsResult:
     """Verify files by counting words, the quickest judge."""
     name = options.pop("judge", "overlap")

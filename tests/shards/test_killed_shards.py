@@ -17,7 +17,7 @@ import pytest
 
 import claimwise
 from claimwise.cli.main import run
-from claimwise.shards.engines import Engine, ProcessEngine, RayEngine
+from claimwise.shards.engines import ProcessEngine, RayEngine, ShardEngine
 from claimwise.store import open_store
 from claimwise.transfer import export_store
 from shards.shard_files import Verdicts, make_files, read_output, verify
@@ -71,7 +71,9 @@ def read_command(pid: int) -> str:
         return ""
 
 
-def check_finished(pattern: str, output: Path, expected: Verdicts, engine: Engine | None) -> None:
+def check_finished(
+    pattern: str, output: Path, expected: Verdicts, engine: ShardEngine | None
+) -> None:
     """Finish a job: what was done is not done again, and all is as if nobody had been killed."""
     before = count_done(output)
     assert 0 < before < FILES

@@ -35,10 +35,10 @@ from claimwise.labelling.queue import (
     read_round,
     read_skip,
     read_task,
+    retract_decision,
     save_label,
     skip_task,
     take_task,
-    undo_decision,
     undo_label,
     undo_skip,
 )
@@ -720,17 +720,17 @@ def test_a_decision_is_undone_by_who_made_it_and_what_stood_before_stands_again(
     seen = DecisionKey(labeler="eve", labeled_at=first.labeled_at)
     second = adjudicate(filled, task_id, "eve", choices[1], LATER, replaces=seen)
     with pytest.raises(RefusedError, match="eve decided this claim; give your own"):
-        undo_decision(filled, task_id, "ana", LATER)
-    assert undo_decision(filled, task_id, "eve", LATER) == second
+        retract_decision(filled, task_id, "ana", LATER)
+    assert retract_decision(filled, task_id, "eve", LATER) == second
     _, found = read_dispute(filled, task_id)
     assert found.decided == first
-    assert undo_decision(filled, task_id, "eve", LATER) == first
+    assert retract_decision(filled, task_id, "eve", LATER) == first
     _, found = read_dispute(filled, task_id)
     assert (found.decided, len(found.labels)) == (None, 2)
     now = filled.query("select state, labeler from annotation_slots order by task_id, slot")
     assert now == slots, "what the decision closed is open again"
     with pytest.raises(RefusedError, match="no decision to undo"):
-        undo_decision(filled, task_id, "eve", LATER)
+        retract_decision(filled, task_id, "eve", LATER)
     assert filled.audit() == []
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from claimwise.errors import InputError, RefusedError
 from claimwise.labelling.rules import rule_choice
-from claimwise.labelling.tasks import list_claims
+from claimwise.labelling.tasks import list_asked_claims
 from claimwise.labelling.values import Choice
 from claimwise.store import Store
 from claimwise.store.breaches import count_breaches
@@ -88,7 +88,7 @@ def choose(store: Store, label: dict[str, Any]) -> Choice:
 
 
 def rule(store: Store, label: dict[str, Any]) -> None:
-    claims = {one.claim_text: one for one in list_claims(store, "r1", "grounded")}
+    claims = {one.claim_text: one for one in list_asked_claims(store, "r1", "grounded")}
     rule_choice(store, claims[label.get("claim_text", CLAIM)], choose(store, label))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from claimwise.checking.queries import Judging, count_verdicts, list_compared
+from claimwise.checking.queries import JudgingScope, count_verdicts, list_compared
 from claimwise.errors import InputError
 from claimwise.incidents.queries import list_queue
 from claimwise.metrics import find_metric, load_metrics
@@ -87,11 +87,11 @@ def test_agreement_and_contested_share_ignore_retracted_labels(voted: Store) -> 
 
 def test_retracted_verdict_of_a_verifier_is_not_counted(voted: Store) -> None:
     load(voted, label("q", CLAIM, "stale", labeler="verifier:v#2", labeled_at=DAY.format(4)))
-    first = Judging(run=find_run(voted, "r"), labeler="verifier:v")
+    first = JudgingScope(run=find_run(voted, "r"), labeler="verifier:v")
     assert [claim.verdicts for claim in list_compared(voted, first)] == [2]
     retract(voted, "verifier:v#2", 4)
     assert list_compared(voted, first) == []
-    judging = Judging(run=find_run(voted, "r"), labeler="verifier:v#2")
+    judging = JudgingScope(run=find_run(voted, "r"), labeler="verifier:v#2")
     assert count_verdicts(voted, judging) == {}
 
 

@@ -17,7 +17,7 @@ from claimwise.store import Store, open_store
 from claimwise.store.corpora import choose_corpus
 from claimwise.text.ids import make_content_id
 from claimwise.traffic.funnel import read_funnel
-from claimwise.traffic.ingest import ingest, read_settings
+from claimwise.traffic.ingest import ingest, read_traffic_settings
 from claimwise.traffic.judging import judge_traffic
 from claimwise.traffic.redaction import Redactor
 from claimwise.traffic.retention import DELETED, delete_texts
@@ -86,7 +86,7 @@ def test_first_rule_that_fits_decides() -> None:
 def test_traffic_is_stored_once_counted_whole_judged_and_forgotten(
     store: Store, tmp_path: Path
 ) -> None:
-    half, whole = (read_settings(project(tmp_path), rate=rate) for rate in (0.5, 0.9))
+    half, whole = (read_traffic_settings(project(tmp_path), rate=rate) for rate in (0.5, 0.9))
     traces = [make(n) for n in range(30)]
     broken = Problem(path="t.jsonl", line=7, field=None, found="trace x: no answer in it",
                      expected="")  # fmt: skip
@@ -154,7 +154,7 @@ def test_answer_keeps_what_its_trace_says(store: Store, tmp_path: Path) -> None:
     )
     made = ingest(
         store,
-        read_settings(project(tmp_path)),
+        read_traffic_settings(project(tmp_path)),
         [
             make(1, properties=versions, passages=passages),
             make(2, happened_at=NOW.replace(tzinfo=UTC) + timedelta(days=3)),
@@ -201,10 +201,10 @@ def test_bad_answers_are_counted_by_name_and_leave_the_others_alone(
     )
     section = RedactSection(function="own_redaction:hide")
     with pytest.raises(ClaimwiseError, match="would run code on the word of the project's file"):
-        read_settings(project(tmp_path, redact=section))
+        read_traffic_settings(project(tmp_path, redact=section))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAIMWISE_TRUSTED_FOLDERS", str(tmp_path))
-        settings = read_settings(project(tmp_path, redact=section))
+        settings = read_traffic_settings(project(tmp_path, redact=section))
     taken = make_content_id("t1", "bot", "trace-6")
     store.load([Placed(Item(item_id=taken, query="Why?", source_corpus_ver="v1"), 0, 1)], ["i"])
     found = ingest(
@@ -258,7 +258,7 @@ def test_secret_is_replaced_by_its_kind_and_harmless_text_stays(kind: str) -> No
 def test_fields_are_dropped_and_own_patterns_apply(store: Store, tmp_path: Path) -> None:
     section = RedactSection(builtin=("email",), patterns={"order": r"ORD-\d+"},
                             drop=("question", "actions", "conversation"))  # fmt: skip
-    ingest(store, read_settings(project(tmp_path, redact=section)),
+    ingest(store, read_traffic_settings(project(tmp_path, redact=section)),
            [make(1, answer="ORD-77 for a@b.example; call +49 30 1234567")], now=NOW)  # fmt: skip
     [(answer, question, cluster)] = store.query(
         "select a.answer_text, i.query, i.cluster_id from answers as a join eval_items as i "

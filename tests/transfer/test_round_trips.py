@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.measuring.gather import read_answers
+from claimwise.measuring.gather import read_measured_files
 from claimwise.store import Store, open_store
 from claimwise.transfer import export_run
 from claimwise.types.traces import Trace
@@ -36,7 +36,7 @@ def awkward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def test_export_is_read_again(name: str, awkward: Store, tmp_path: Path) -> None:
     target, form, reader = FILES[name]
     export_run(awkward, "r", target, tmp_path / name, form=form)
-    found = read_answers([tmp_path / name])
+    found = read_measured_files([tmp_path / name])
     assert found.reader == reader
     answers = [trace for trace in found.traces if not trace.failure]
     assert [trace.question for trace in answers] == [HOSTILE, *["How tall is it?"] * 2]
@@ -57,6 +57,6 @@ def list_texts(trace: Trace) -> list[str | None] | None:
 
 def test_table_of_ragas_is_read_again(awkward: Store, tmp_path: Path) -> None:
     export_run(awkward, "r", "ragas", tmp_path / "rows.csv")
-    found = read_answers([tmp_path / "rows.csv"])
+    found = read_measured_files([tmp_path / "rows.csv"])
     assert found.reader == "ragas"
     assert list_texts(found.traces[0]) == ["The tower is 139 m tall.", "Dogs may come in."]

@@ -465,7 +465,7 @@ def create_device(store: Store, name: str) -> str:
     return f"{device}.{_sign_device(name, device, kept)}"
 
 
-def name_source(store: Store, name: str, address: str, cookie: str) -> str:
+def name_failure_source(store: Store, name: str, address: str, cookie: str) -> str:
     """Return what the failures of a name are counted by: its known browser, else the address.
 
     Guesses of others never count against a browser that the account has logged in with, whatever
@@ -509,7 +509,7 @@ def count_failures(store: Store, name: str, source: str, now: datetime) -> float
     From a limit on 5 s, doubled by each further failure, up to a minute. Three counts of the last
     15 minutes have limits. One name from one source: 5. One address, any name: 50, as many people
     may share it. One name from anywhere: 20, and not for an address that the account logged in
-    from lately. A browser that the account knows (:func:`name_source`) has only the first.
+    from lately. A browser that the account knows (:func:`name_failure_source`) has only the first.
     """
     params = {"account": name, "address": source, "since": now - _WINDOW}
     pair, pair_last, near, near_last, far, far_last = store.query(_SQL["count_failures"], params)[0]

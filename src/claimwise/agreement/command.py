@@ -14,7 +14,6 @@ from claimwise.agreement.report import (
 )
 from claimwise.agreement.rules import make_rule_finder
 from claimwise.command.options import (
-    choose_run,
     cluster_option,
     console,
     current_project,
@@ -22,6 +21,7 @@ from claimwise.command.options import (
     open_project_store,
     print_json,
     read_columns,
+    resolve_run,
     store_option,
     warn_of_shared,
 )
@@ -97,7 +97,7 @@ def choose_labels(
 ) -> tuple[tuple[str, ...], Judgement]:
     """Return the runs and the kind of labels: a round's own, where one is named."""
     if round_id is None:
-        chosen = tuple(runs) or (choose_run(store, None),)
+        chosen = tuple(runs) or (resolve_run(store, None),)
         return chosen, "closed_book" if closed_book else "grounded"
     found = read_round(store, round_id)
     other = [run_id for run_id in runs if run_id != found.run_id]

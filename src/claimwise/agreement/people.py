@@ -33,9 +33,9 @@ from claimwise.agreement.coefficients import (
 )
 from claimwise.agreement.values import (
     Agreement,
+    AgreementFigures,
     DisputedClaim,
     Figure,
-    Figures,
     PairFigures,
     SliceFigures,
     VerdictFigures,
@@ -44,7 +44,7 @@ from claimwise.agreement.values import (
 from claimwise.errors import MetricError, describe_unknown
 from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import SliceKey, write_slice
-from claimwise.metrics.estimate import check_run
+from claimwise.metrics.estimate import refuse_unknown_run
 from claimwise.metrics.intervals import simultaneous_confidence
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
@@ -98,7 +98,7 @@ class _Unit:
         return self.run_id, self.item_id, self.claim_id
 
 
-def advise_on(figures: Figures) -> Advice:
+def advise_on(figures: AgreementFigures) -> Advice:
     """Say what a kappa is good for, by its interval.
 
     Below 0.6 people read the guide differently often enough to change what is measured with their
@@ -114,7 +114,7 @@ def advise_on(figures: Figures) -> Advice:
     return "usable" if low < STRONG else "strong"
 
 
-def is_prevalence_trap(figures: Figures) -> bool:
+def is_prevalence_trap(figures: AgreementFigures) -> bool:
     """Tell whether kappa may be low although people agree: one verdict is given nearly always.
 
     Then raw agreement is high and AC1, which does not suffer from it, too.
@@ -158,7 +158,7 @@ def measure_people(
     """
     runs = (run_id,) if isinstance(run_id, str) else tuple(dict.fromkeys(run_id))
     for one_run in runs:
-        check_run(store, one_run)
+        refuse_unknown_run(store, one_run)
     by = tuple(dict.fromkeys(by))
     rounds = _read_rounds(store, runs, judgement)
     columns = by if _GUIDE in by else (*by, _GUIDE)
@@ -196,9 +196,9 @@ def measure_people(
     )
 
 
-def measure_figures(ratings: Ratings, confidence: float = 0.95) -> Figures:
+def measure_figures(ratings: Ratings, confidence: float = 0.95) -> AgreementFigures:
     """Measure everything that is said of a set of claims."""
-    return Figures(
+    return AgreementFigures(
         claims=len(ratings.labels),
         items=ratings.item_count,
         raw=measure_raw(ratings, confidence),

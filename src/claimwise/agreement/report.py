@@ -41,7 +41,7 @@ _MOST_CLAIMS: Final = 5
 _MOST_SLICES: Final = 15
 
 
-class Sheet(NamedTuple):
+class TitledTable(NamedTuple):
     """A table with its title; ``text`` are the columns of words, ``notes`` what stands below."""
 
     title: str
@@ -155,7 +155,7 @@ def name_pair(pair: VerdictPair) -> str:
     return f"{name_in_words(pair.one)} or {name_in_words(pair.other)}"
 
 
-def list_tables(agreement: Agreement) -> list[Sheet]:
+def list_tables(agreement: Agreement) -> list[TitledTable]:
     """Return everything but the disputed claims as tables, what matters most first."""
     sheets = [_list_figures(agreement), _list_verdicts(agreement)]
     if agreement.overall.claims:
@@ -165,7 +165,7 @@ def list_tables(agreement: Agreement) -> list[Sheet]:
     return sheets
 
 
-def _list_figures(agreement: Agreement) -> Sheet:
+def _list_figures(agreement: Agreement) -> TitledTable:
     figures = agreement.overall
     named = {
         "raw agreement": figures.raw,
@@ -174,7 +174,7 @@ def _list_figures(agreement: Agreement) -> Sheet:
         "Cohen's kappa (mean)": agreement.cohen,
         "Gwet's AC1": figures.ac1,
     }
-    return Sheet(
+    return TitledTable(
         "Figures",
         ("figure", "value", _INTERVAL),
         [[name, *_show(figure)] for name, figure in named.items()],
@@ -182,8 +182,8 @@ def _list_figures(agreement: Agreement) -> Sheet:
     )
 
 
-def _list_verdicts(agreement: Agreement) -> Sheet:
-    return Sheet(
+def _list_verdicts(agreement: Agreement) -> TitledTable:
+    return TitledTable(
         "By verdict",
         ("verdict", "labels", "share", "kappa", _INTERVAL, "same", _INTERVAL),
         [
@@ -200,8 +200,8 @@ def _list_verdicts(agreement: Agreement) -> Sheet:
     )
 
 
-def _list_people(agreement: Agreement) -> Sheet:
-    return Sheet(
+def _list_people(agreement: Agreement) -> TitledTable:
+    return TitledTable(
         "Pairs of people, the lowest kappa first",
         ("people", "claims", "raw", _INTERVAL, "Cohen's kappa", _INTERVAL),
         [
@@ -217,10 +217,10 @@ def _list_people(agreement: Agreement) -> Sheet:
     )
 
 
-def _list_matrix(agreement: Agreement) -> Sheet:
+def _list_matrix(agreement: Agreement) -> TitledTable:
     names = [name_in_words(verdict) for verdict in CHOICES[agreement.judgement]]
     size = range(len(names))
-    return Sheet(
+    return TitledTable(
         MATRIX_TITLE,
         ("", *names),
         [
@@ -231,7 +231,7 @@ def _list_matrix(agreement: Agreement) -> Sheet:
     )
 
 
-def _list_slices(agreement: Agreement) -> Sheet:
+def _list_slices(agreement: Agreement) -> TitledTable:
     shown = agreement.slices[:_MOST_SLICES]
     left = len(agreement.slices) - len(shown)
     notes = [*_collect_notes(one.figures.fleiss for one in shown)]
@@ -239,7 +239,7 @@ def _list_slices(agreement: Agreement) -> Sheet:
         notes.append("! below the whole, whichever of the slices one looks at")
     if left:
         notes.append(f"{left:,} more: claimwise agreement --format json")
-    return Sheet(
+    return TitledTable(
         "Slices, the lowest kappa first",
         ("slice", "", "claims", "items", "raw", "Fleiss' kappa", _INTERVAL, "AC1"),
         [
@@ -272,7 +272,7 @@ def _collect_notes(figures: Iterable[Figure]) -> tuple[str, ...]:
     return tuple(f"— {why}" for why in dict.fromkeys(f.why for f in figures if f.why))
 
 
-def describe_claim(claim: DisputedClaim) -> str:
+def describe_disputed_claim(claim: DisputedClaim) -> str:
     """Say in one line what people said of a claim."""
     said = ", ".join(f"{clean(name)} {name_in_words(verdict)}" for name, verdict in claim.labels)
     decided = f"; decided: {name_in_words(claim.decided)}" if claim.decided else "; not decided"
@@ -306,14 +306,14 @@ def print_agreement(agreement: Agreement, console: Console) -> None:
     for pair in agreement.disagreements:
         writer.say(describe_pair(pair), indent=2)
         for claim in pair.claims[:_MOST_CLAIMS]:
-            writer.say(describe_claim(claim), "dim", indent=4)
+            writer.say(describe_disputed_claim(claim), "dim", indent=4)
         if len(pair.claims) > _MOST_CLAIMS:
             writer.say(f"and {len(pair.claims) - _MOST_CLAIMS:,} more", "dim", indent=4)
     writer.skip()
     writer.say(READING, "dim")
 
 
-def _print_sheet(writer: Writer, sheet: Sheet) -> None:
+def _print_sheet(writer: Writer, sheet: TitledTable) -> None:
     writer.skip()
     writer.say(sheet.title, "bold")
     columns = [
@@ -365,12 +365,12 @@ def render_agreement_markdown(agreement: Agreement) -> str:
     for pair in agreement.disagreements:
         parts += [
             f"### {escape(describe_pair(pair))}",
-            write_bullets(escape(describe_claim(claim)) for claim in pair.claims),
+            write_bullets(escape(describe_disputed_claim(claim)) for claim in pair.claims),
         ]
     return "\n\n".join(part for part in [*parts, READING] if part) + "\n"
 
 
-def _write_sheet(sheet: Sheet) -> str:
+def _write_sheet(sheet: TitledTable) -> str:
     notes = "\n\n".join(escape(note) for note in sheet.notes)
     table = write_table(sheet.headers, sheet.rows, text=sheet.text)
     return f"## {sheet.title}\n\n{table}" + (f"\n\n{notes}" if notes else "")

@@ -16,7 +16,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     why: str | None = None
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class AgreementFigures(msgspec.Struct, frozen=True, kw_only=True):
     """What is said of any set of claims with two labels or more."""
 
     claims: int
@@ -56,7 +56,7 @@ class SliceFigures(msgspec.Struct, frozen=True, kw_only=True):
     """A slice; it stands out when its kappa is below the whole's whatever slice one looks at."""
 
     slice: dict[str, str | None]
-    figures: Figures
+    figures: AgreementFigures
     stands_out: bool = False
 
 
@@ -97,7 +97,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     guides: dict[str, int]  # labels by each version of the guide
     one_label: int
     several_labels: int
-    overall: Figures
+    overall: AgreementFigures
     cohen: Figure  # the mean over pairs, weighted by shared claims
     verdicts: tuple[VerdictFigures, ...]
     pairs: tuple[PairFigures, ...]

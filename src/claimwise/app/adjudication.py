@@ -148,7 +148,7 @@ def undo_decision(call: Call) -> Response:
     """Take back what this adjudicator decided; the dispute is open again."""
     task_id = call.path["task_id"]
     with call.store.write():
-        taken = queue.undo_decision(call.store, task_id, call.name, call.now)
+        taken = queue.retract_decision(call.store, task_id, call.name, call.now)
         call.audit("undo decision", task_id, taken.verdict)
     return call.json({"undone": taken.verdict})
 

@@ -27,7 +27,7 @@ from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.calibration.correction_text import show_figure
 from claimwise.errors import MetricError
 from claimwise.labelling.guide import find_guide, show_rules
-from claimwise.metrics import check_run
+from claimwise.metrics import refuse_unknown_run
 from claimwise.report.format import name_in_words, show_count
 from claimwise.store import Store
 from claimwise.store.runs import list_run_ids
@@ -79,7 +79,7 @@ def show_agreement(call: Call) -> Response:
     """Show how far people agree on a run's claims, of one kind of labels or one round."""
     run_id, round_id = call.path["run_id"], call.query.get("round")
     try:
-        check_run(call.store, run_id)
+        refuse_unknown_run(call.store, run_id)
     except MetricError as error:
         raise Refusal(404, str(error)) from error
     wanted = _want_page(call, run_id, round_id)

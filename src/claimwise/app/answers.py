@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 from claimwise.app.claims import look_of
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.calibration.queries import list_calibrations
-from claimwise.calibration.values import Standing
+from claimwise.calibration.values import CalibrationStatus
 from claimwise.claims.answers import AnswerKey, read_answer
 from claimwise.claims.values import UNSCORED
 from claimwise.incidents.one_click import promote_answer
@@ -78,7 +78,7 @@ def _write_link(run_id: str, key: AnswerKey, kept: str) -> str:
     return f"/answers?{urlencode({**fields, 'list': kept} if kept else fields)}"
 
 
-def _list_standings(call: Call) -> dict[tuple[str, str], tuple[Standing, str]]:
+def _list_standings(call: Call) -> dict[tuple[str, str], tuple[CalibrationStatus, str]]:
     """Return where each judge stands, and the link to it, by judge and way of judging."""
     return {
         (one.labeler, one.judgement): (one.stand(call.now), one.calibration_id)

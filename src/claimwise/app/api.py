@@ -34,7 +34,7 @@ from claimwise.online_check.values import CheckCall, CheckReply
 from claimwise.traffic import otlp
 from claimwise.traffic.assembly import Assembler
 from claimwise.traffic.inbox import Inbox, InboxFullError
-from claimwise.traffic.ingest import read_settings
+from claimwise.traffic.ingest import read_traffic_settings
 from claimwise.traffic.judging import judge_traffic
 from claimwise.traffic.otlp import OtlpError
 
@@ -58,7 +58,7 @@ class Api:
 
     def __init__(self, pool: StorePool, project: Project, clock: Callable[[], datetime]) -> None:
         traffic, check = project.config.traffic, project.config.check
-        settings = read_settings(project)
+        settings = read_traffic_settings(project)
         self._pool = pool
         self._clock = clock
         self._redactor = settings.redactor
@@ -200,7 +200,7 @@ class Api:
         kind = request.headers.get("content-type", "")
         if self._inbox.is_full:
             raise InboxFullError("More spans are waiting than can be kept; send them again later.")
-        body = await read_body(request, otlp.BODY_BYTES)
+        body = await read_request_body(request, otlp.BODY_BYTES)
         encoding = request.headers.get("content-encoding")
         loop = asyncio.get_running_loop()
         reading = loop.run_in_executor(self._readers, self._read_spans, body, encoding, kind)
@@ -216,13 +216,13 @@ class Api:
 
     def _read_spans(self, body: bytes, encoding: str | None, kind: str) -> otlp.Received:
         unpacked = otlp.unpack(body, encoding)
-        return otlp.read_request(otlp.decode(unpacked, kind), self._redactor)
+        return otlp.read_request(otlp.decode_request(unpacked, kind), self._redactor)
 
     # Checks.
 
     async def _check_answers(self, request: Request) -> WebResponse:
         key = await self._admit(request, "check")
-        body = await read_body(request, CHECK_BYTES)
+        body = await read_request_body(request, CHECK_BYTES)
         call = read_call(body)
         per_minute = key.requests_per_minute or self._check.requests_per_minute
         wait = self._limits.take(key.key_id, per_minute, len(call.answers))
@@ -278,7 +278,7 @@ class _Judging:
                 requests.log(f"error: judging traffic: {type(error).__name__}: {error}")
 
 
-async def read_body(request: Request, most: int) -> bytes:
+async def read_request_body(request: Request, most: int) -> bytes:
     """Return a request's body.
 
     Raises:

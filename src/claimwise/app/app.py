@@ -49,7 +49,7 @@ from claimwise.app import (
     shares,
     sql,
 )
-from claimwise.app.api import Api, read_body
+from claimwise.app.api import Api, read_request_body
 from claimwise.app.pool import StorePool
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.config import Project
@@ -179,7 +179,7 @@ def _make_endpoint(
 ) -> Callable[[Request], Awaitable[WebResponse]]:
     async def endpoint(request: Request) -> WebResponse:
         try:
-            body = await read_body(request, security.BODY_LIMIT)
+            body = await read_request_body(request, security.BODY_LIMIT)
         except Refusal as refusal:
             _log_refusal(_read_peer(request.scope), _describe_request(request.scope), refusal)
             return _to_web(_show_refusal(refusal, as_json=_wants_json(request)))

@@ -14,7 +14,7 @@ from claimwise.calibration.queries import list_calibrations, list_measurable, re
 from claimwise.calibration.report import (
     READING,
     describe_baseline,
-    describe_basis,
+    describe_calibration_basis,
     describe_map,
     describe_people,
     describe_rule,
@@ -24,7 +24,7 @@ from claimwise.calibration.report import (
     tabulate_matrix,
     tabulate_verdicts,
 )
-from claimwise.calibration.values import Calibration, Standing
+from claimwise.calibration.values import Calibration, CalibrationStatus
 from claimwise.errors import ClaimwiseError, StoreBusyError, StoreReplacedError
 from claimwise.report.changes import name_slice
 from claimwise.report.format import clean, show_count
@@ -41,7 +41,7 @@ class _Row(NamedTuple):
 
     link: str
     slice: str
-    standing: Standing
+    standing: CalibrationStatus
     until: str
     balanced: str
     kappa: str
@@ -106,7 +106,7 @@ def show_calibration(call: Call) -> Response:
         colour=_colour(standing),
         until=found.expires_at.date().isoformat(),
         superseded=found.calibration_id not in current,
-        basis=describe_basis(found),
+        basis=describe_calibration_basis(found),
         baseline=describe_baseline(found),
         lines=[describe_map(found.fit), *map(describe_threshold, found.thresholds)],
         reading=READING,
@@ -166,7 +166,7 @@ def _row(call: Call, one: Calibration) -> _Row:
     )
 
 
-def _colour(standing: Standing) -> str:
+def _colour(standing: CalibrationStatus) -> str:
     return {"trusted": "good", "not trusted": "bad"}.get(standing, "warn")
 
 

@@ -24,9 +24,9 @@ from claimwise.app.runs import (
 )
 from claimwise.app.summaries import answer_ship, want_summary
 from claimwise.calibration.queries import list_calibrations, name_calibrated_slice
-from claimwise.calibration.values import Standing
+from claimwise.calibration.values import CalibrationStatus
 from claimwise.config import Project
-from claimwise.incidents.queries import list_queue, list_standings
+from claimwise.incidents.queries import list_incident_progress, list_queue
 from claimwise.labelling.desk import count_disputes
 from claimwise.labelling.queue import list_rounds, read_progress
 from claimwise.labelling.values import Progress, Round
@@ -53,7 +53,7 @@ class CalibrationTile(NamedTuple):
     calibration_id: str
     labeler: str
     where: str
-    standing: Standing
+    standing: CalibrationStatus
     until: str
 
 
@@ -239,7 +239,7 @@ def _list_calibrations(call: Call) -> list[CalibrationTile]:
 
 
 def _count_waiting(call: Call) -> Waiting:
-    standings = list_standings(call.store)
+    standings = list_incident_progress(call.store)
     return Waiting(
         incidents=len(standings),
         need_spans=sum(one.state == "needs spans" for one in standings),

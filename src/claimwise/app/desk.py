@@ -16,7 +16,7 @@ from claimwise.labelling.desk import (
     RoundCount,
     count_round,
     read_own_progress,
-    read_start,
+    read_run_start,
 )
 from claimwise.labelling.guide import find_guide, show_rules
 from claimwise.labelling.queue import (
@@ -103,7 +103,7 @@ def embed_json(value: object) -> str:
 
 def find_stale(store: Store, run_id: str, sources: Iterable[TaskSource]) -> dict[str, str]:
     """Return the sources that no longer held when a run began, with the reason."""
-    as_of = read_start(store, run_id).date()
+    as_of = read_run_start(store, run_id).date()
     return {
         source.source_id: explain_stale(source) for source in sources if is_stale(source, as_of)
     }

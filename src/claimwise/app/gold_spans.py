@@ -28,11 +28,11 @@ from claimwise.labelling.golden import (
     KindCount,
     NewItem,
     count_kinds,
-    find_item,
-    list_items,
+    find_golden_item,
     list_span_documents,
-    make_item,
+    make_golden_item,
     place_spans,
+    search_items,
 )
 from claimwise.labelling.values import TaskSource
 from claimwise.types.rows import Item
@@ -62,7 +62,7 @@ class Documents(Struct, frozen=True, kw_only=True):
 def show_golden_set(call: Call) -> Response:
     """Show the shares of each kind, the items that wait for spans, and all items by search."""
     words = " ".join(call.query.get("q", "").split())[:_LONGEST_SEARCH]
-    found = list_items(call.store, words, after=call.query.get("after", ""), most=_PAGE + 1)
+    found = search_items(call.store, words, after=call.query.get("after", ""), most=_PAGE + 1)
     kinds = count_kinds(call.store)
     return call.render(
         "gold_list.html",
@@ -128,7 +128,7 @@ def show_entry(call: Call) -> Response:
     save = f"/api/gold-spans/{quote(entry.entry_id, safe='')}"
     return _show_page(
         call, offered, save, corpus_ver=entry.corpus_ver,
-        mode="entry", values={"item": find_item(call.store, entry.item_id), "entry": entry},
+        mode="entry", values={"item": find_golden_item(call.store, entry.item_id), "entry": entry},
     )  # fmt: skip
 
 
@@ -202,9 +202,9 @@ def take_correction(call: Call) -> Response:
 def take_item(call: Call) -> Response:
     """Add an item with its spans, by the rules of an import."""
     new = call.read_json(NewItem)
-    rows = make_item(new, call.project.query_types)
+    rows = make_golden_item(new, call.project.query_types)
     item_id = rows[0].row.item_id  # type: ignore[attr-defined]
-    if find_item(call.store, item_id) is not None:
+    if find_golden_item(call.store, item_id) is not None:
         raise Refusal(409, "This question is in the golden set already, for the same documents.")
     call.store.load(rows, ["item"], then=lambda: call.audit("item made", item_id, new.query_type))
     return call.json(
@@ -213,7 +213,7 @@ def take_item(call: Call) -> Response:
 
 
 def _find_item(call: Call) -> Item:
-    item = find_item(call.store, call.path["item_id"])
+    item = find_golden_item(call.store, call.path["item_id"])
     if item is None:
         raise Refusal(404, "There is no such item.")
     return item

@@ -14,7 +14,7 @@ from claimwise.accounts.queries import (
     create_session,
     end_session,
     forget_failures,
-    name_source,
+    name_failure_source,
     read_invite,
     record_failure,
     use_invite,
@@ -56,7 +56,7 @@ def _try_password(call: Call, name: str, password: str) -> Account | None:
     Raises:
         Refusal: there were too many wrong ones; this one was not tried.
     """
-    source = name_source(call.store, name, call.address, call.device)
+    source = name_failure_source(call.store, name, call.address, call.device)
     wait = math.ceil(record_failure(call.store, name, source, call.now))
     if wait > 0:
         raise Refusal(

@@ -15,10 +15,10 @@ from claimwise.claims.values import UNSUPPORTED
 from claimwise.monitoring.explain import describe_alarm
 from claimwise.monitoring.judge_watch import WEEK
 from claimwise.monitoring.prometheus import MEDIA_TYPE, write_metrics
-from claimwise.monitoring.queries import list_alarms, list_systems, read_points
+from claimwise.monitoring.queries import list_alarms, list_traffic_systems, read_points
 from claimwise.monitoring.report import list_days
 from claimwise.monitoring.runbook import find_worst
-from claimwise.monitoring.values import DAILY, TITLES, WEEKLY, WHOLE, Alarm, Point
+from claimwise.monitoring.values import DAILY, TITLES, WEEKLY, WHOLE, Alarm, MonitorPoint
 from claimwise.monitoring.weekly import VERSION
 from claimwise.report import format as form
 from claimwise.store import Store
@@ -30,10 +30,10 @@ _MOST_CLAIMS: Final = 10
 class WeekRow(NamedTuple):
     """A week in the table: its point, its own link, and its versions."""
 
-    point: Point
+    point: MonitorPoint
     name: str
     link: str
-    versions: list[Point]
+    versions: list[MonitorPoint]
 
 
 class StreamRow(NamedTuple):
@@ -48,7 +48,7 @@ class StreamRow(NamedTuple):
 
 def show_monitor(call: Call) -> Response:
     """Show a system's live traffic: the one that is asked for, or the first."""
-    systems = list(list_systems(call.store))
+    systems = list(list_traffic_systems(call.store))
     asked = call.query.get("system", "")
     if asked and asked not in systems:
         raise Refusal(404, "There is no traffic of such a system.")
@@ -81,8 +81,8 @@ def show_monitor(call: Call) -> Response:
     )
 
 
-def _list_weeks(system: str, points: Sequence[Point]) -> list[WeekRow]:
-    by_week: dict[datetime, list[Point]] = {}
+def _list_weeks(system: str, points: Sequence[MonitorPoint]) -> list[WeekRow]:
+    by_week: dict[datetime, list[MonitorPoint]] = {}
     for point in points:
         if point.signal == WEEKLY:
             by_week.setdefault(point.window_from, []).append(point)
@@ -133,7 +133,7 @@ def _mark_weeks(weeks: Sequence[WeekRow], alarms: Sequence[Alarm]) -> list[WeekM
     return marks
 
 
-def _describe_figures(point: Point) -> str:
+def _describe_figures(point: MonitorPoint) -> str:
     found = point.evidence
     if point.value is None:
         return "no rate"
@@ -141,7 +141,7 @@ def _describe_figures(point: Point) -> str:
     return f"{form.show_percent(point.value)} ({span}), {found.basis.replace('_', ' ')}"
 
 
-def _find_limit(points: Sequence[Point]) -> Limit | None:
+def _find_limit(points: Sequence[MonitorPoint]) -> Limit | None:
     """Return below what days count as evidence of a drop: the latest baseline less a point."""
     for signal in ("rate", "judge_rate"):
         known = [p for p in points if p.key == (signal, WHOLE) and p.evidence.baseline is not None]
@@ -153,7 +153,7 @@ def _find_limit(points: Sequence[Point]) -> Limit | None:
     return None
 
 
-def _list_streams(points: Sequence[Point]) -> list[StreamRow]:
+def _list_streams(points: Sequence[MonitorPoint]) -> list[StreamRow]:
     """Return how near every figure is to an alarm, the nearest first."""
     latest = {p.key: p for p in points if p.statistic is not None and p.evidence.threshold}
     rows = [

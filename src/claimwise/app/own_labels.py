@@ -21,13 +21,13 @@ from claimwise.labelling.answers import (
     label_answer,
     list_answer_claims,
     list_answer_runs,
-    read_answer,
+    read_labelled_answer,
     read_own_label,
 )
 from claimwise.labelling.guide import read_guide
 from claimwise.labelling.queue import label_claim
 from claimwise.labelling.rounds import add_guide
-from claimwise.labelling.tasks import StoredClaim, find_claim, read_standing, show_claim
+from claimwise.labelling.tasks import StoredClaim, find_claim, read_claim_labels, show_claim
 from claimwise.labelling.values import Choice, Round
 
 _MOST_RUNS = 30
@@ -58,7 +58,7 @@ def choose_answers(call: Call) -> Response:
     return call.render("label_answers.html", runs=runs, words=words)
 
 
-def show_answer(call: Call) -> Response:
+def show_answer_form(call: Call) -> Response:
     """Show an answer beside its gold answer: the one asked for, else the next not labelled."""
     run_id = call.path["run_id"]
     place = _read_place(call.query) or find_next_answer(call.store, run_id, call.name)
@@ -111,7 +111,7 @@ def _read_place(fields: dict[str, str]) -> AnswerPlace | None:
 def _find_answer(call: Call, run_id: str, place: AnswerPlace) -> AnswerToLabel:
     found = None
     if "\x00" not in run_id + place.item_id:
-        found = read_answer(call.store, run_id, place)
+        found = read_labelled_answer(call.store, run_id, place)
     if found is None:
         raise Refusal(404, "There is no such answer.")
     return found
@@ -122,7 +122,7 @@ def show_claim_desk(call: Call) -> Response:
     names = ("run", "item", "claim")
     claim = _find_claim(call, ClaimKey(*(call.query.get(name, "") for name in names)))
     guide = read_guide("grounded", folder=call.project.folder)
-    mine = read_standing(call.store, claim).of(call.name)
+    mine = read_claim_labels(call.store, claim).of(call.name)
     task = show_claim(call.store, claim, guide.version, mine)
     data: dict[str, Any] = {
         "task": task,
@@ -164,7 +164,7 @@ def _find_claim(call: Call, key: ClaimKey) -> StoredClaim:
 
 ROUTES = (
     PageRoute("GET", "/label-answers", choose_answers, "labeler"),
-    PageRoute("GET", "/label-answers/{run_id:path}", show_answer, "labeler"),
+    PageRoute("GET", "/label-answers/{run_id:path}", show_answer_form, "labeler"),
     PageRoute("POST", "/label-answers/{run_id:path}", take_answer, "labeler"),
     PageRoute("GET", "/label-claim", show_claim_desk, "labeler"),
     PageRoute("POST", "/api/claims/label", take_claim, "labeler"),

@@ -8,7 +8,7 @@ from typing import TypeVar
 from claimwise.app.desk import find_requested_round
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.errors import ClaimwiseError, RefusedError, StoreBusyError, StoreReplacedError
-from claimwise.labelling.desk import find_runs
+from claimwise.labelling.desk import search_runs
 from claimwise.labelling.draw import DEFAULT_FLOOR, draw_round
 from claimwise.labelling.guide import read_guide
 from claimwise.labelling.rounds import (
@@ -80,7 +80,7 @@ def show_round(call: Call) -> Response:
 def send_runs(call: Call) -> Response:
     """Send the runs that hold the words asked for, the latest first."""
     words = " ".join(call.query.get("q", "").split())[:_LONGEST_SEARCH]
-    return call.json({"runs": find_runs(call.store, words, _MOST_RUNS)})
+    return call.json({"runs": search_runs(call.store, words, _MOST_RUNS)})
 
 
 def end_round(call: Call) -> Response:
@@ -157,7 +157,7 @@ def _show(call: Call, filled: dict[str, str], *, problem: str | None = None) -> 
             (one, read_progress(call.store, one.round_id, call.now))
             for one in list_rounds(call.store)
         ],
-        runs=find_runs(call.store, "", _MOST_RUNS),
+        runs=search_runs(call.store, "", _MOST_RUNS),
         filled=filled,
         problem=problem,
     )

@@ -27,9 +27,9 @@ from claimwise.calibration.queries import (
     Key,
     LabelledClaims,
     RegisteredJudge,
-    Sample,
+    RoundSample,
     add_calibrations,
-    find_instrument,
+    find_registered_judge,
     list_baselines,
     name_calibrated_slice,
     read_all_domains,
@@ -41,7 +41,7 @@ from claimwise.calibration.trust import decide_trust
 from claimwise.calibration.values import Baseline, Calibrated, Calibration, JudgedClaim, TrustRule
 from claimwise.calibration.weights import weigh_samples
 from claimwise.errors import MetricError
-from claimwise.metrics import check_run
+from claimwise.metrics import refuse_unknown_run
 from claimwise.metrics.clusters import map_clusters
 from claimwise.store import Store
 from claimwise.types.results import Weights
@@ -80,8 +80,8 @@ def calibrate_verifier(
     """
     with store.snapshot():
         for run_id in runs:
-            check_run(store, run_id)
-        instrument = find_instrument(store, name)
+            refuse_unknown_run(store, run_id)
+        instrument = find_registered_judge(store, name)
         samples = read_samples(store, judgement)
         labelled = weigh_labelled(read_judged(store, instrument.labeler, judgement, runs), samples)
         _refuse_nothing(instrument, labelled, judgement)
@@ -136,7 +136,7 @@ def _refuse_nothing(
     )
 
 
-def weigh_labelled(labelled: LabelledClaims, samples: Sequence[Sample]) -> LabelledClaims:
+def weigh_labelled(labelled: LabelledClaims, samples: Sequence[RoundSample]) -> LabelledClaims:
     """Give every claim of a run with rounds the weight that those say, and no other.
 
     Claims without any weight wait; those that no round knows stand for themselves.
@@ -161,7 +161,7 @@ def _read_baseline(
     labeler: str,
     judgement: Judgement,
     runs: Sequence[str],
-    samples: Sequence[Sample],
+    samples: Sequence[RoundSample],
 ) -> _Overlap | None:
     """Return what the word-overlap baseline says of labelled claims; None when it said nothing."""
     names = list_baselines(store)

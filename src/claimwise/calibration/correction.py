@@ -13,11 +13,11 @@ from claimwise.agreement.values import Figure
 from claimwise.calibration.measure import SUPPORTED
 from claimwise.calibration.queries import (
     DrawnRound,
-    Sample,
+    RoundSample,
     count_verdicts_by_item,
     list_rounds_of,
     read_sample,
-    read_told,
+    read_verdict_pairs,
 )
 from claimwise.calibration.stratified import StratumLabel, estimate_stratified
 from claimwise.calibration.values import CorrectedRate
@@ -37,7 +37,7 @@ class _Begun(NamedTuple):
     """A round as far as people have labelled it."""
 
     drawn: DrawnRound
-    sample: Sample
+    sample: RoundSample
 
     @property
     def labels(self) -> int:
@@ -138,7 +138,7 @@ def _correct(
     given = count_verdicts_by_item(store, drawn.run_id, drawn.labeler or "", judgement)
     claims = {item: float(sum(held.values())) for item, held in given.items()}
     verdicts = _add_up(given, counting)
-    told = read_told(store, drawn.run_id, drawn.labeler or "", judgement)
+    told = read_verdict_pairs(store, drawn.run_id, drawn.labeler or "", judgement)
     sizes = {**sample.strata, BEFORE: len(sample.left_out)}
     strata = {**dict.fromkeys(sample.left_out, BEFORE), **sample.labelled}
     labels = [

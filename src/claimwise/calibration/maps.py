@@ -38,7 +38,7 @@ _STEPS: Final = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scored:
+class LabelledScores:
     """Scores of claims, whether people call them supported, their weights and their items.
 
     ``rejected`` are claims that the instrument calls something else than supported. Of those a
@@ -52,9 +52,9 @@ class Scored:
     items: NDArray[np.intp]
     rejected: Flags | None = None  # None: scores are all that is known
 
-    def take(self, rows: Flags) -> Scored:
+    def take(self, rows: Flags) -> LabelledScores:
         """Return some of the claims."""
-        return Scored(
+        return LabelledScores(
             scores=self.scores[rows],
             supported=self.supported[rows],
             weights=self.weights[rows],
@@ -64,7 +64,7 @@ class Scored:
 
 
 def apply_map(chosen: ProbabilityMap, scores: Floats, rejected: Flags | None = None) -> Floats:
-    """Return the probabilities that a map gives scores; ``rejected`` as in :class:`Scored`."""
+    """Return the probabilities that a map gives scores; ``rejected``: see `LabelledScores`."""
     if chosen.kind == "identity":
         return scores
     odds = chosen.slope * _log_odds(scores) + chosen.offset
@@ -77,7 +77,7 @@ def apply_map(chosen: ProbabilityMap, scores: Floats, rejected: Flags | None = N
     return found
 
 
-def fit_map(scored: Scored, seed: int = 0) -> MapFit | None:
+def fit_map(scored: LabelledScores, seed: int = 0) -> MapFit | None:
     """Fit a map, and say what it does for items that it has not seen.
 
     Of Platt's map, an isotonic one (from 200 claims on) and the scores as they are, the one with
@@ -105,7 +105,9 @@ def fit_map(scored: Scored, seed: int = 0) -> MapFit | None:
     )
 
 
-def find_thresholds(scored: Scored, precision: float, seed: int = 0) -> tuple[Threshold, ...]:
+def find_thresholds(
+    scored: LabelledScores, precision: float, seed: int = 0
+) -> tuple[Threshold, ...]:
     """Return the score that separates best, and the least one that reaches a precision.
 
     Both are chosen on all claims; what they give is measured on items that were held out while
@@ -134,7 +136,7 @@ def find_thresholds(scored: Scored, precision: float, seed: int = 0) -> tuple[Th
     return tuple(found)
 
 
-def is_enough(scored: Scored) -> bool:
+def is_enough(scored: LabelledScores) -> bool:
     """Tell whether there is enough to fit anything on."""
     return (
         len(scored.scores) >= LEAST_CLAIMS
@@ -152,18 +154,18 @@ def deal_items(items: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
     return folds[codes]
 
 
-def measure_ece(scored: Scored, mapped: Floats) -> float:
+def measure_ece(scored: LabelledScores, mapped: Floats) -> float:
     """Return the expected calibration error, less what chance adds (`measure_errors`)."""
     return measure_error(sum_scored(scored, mapped))
 
 
-def sum_scored(scored: Scored, mapped: Floats) -> Floats:
+def sum_scored(scored: LabelledScores, mapped: Floats) -> Floats:
     """Return what every item adds to the bins of the calibration error."""
     _, items = np.unique(scored.items, return_inverse=True)
     return sum_bins(mapped, scored.supported, scored.weights, items)
 
 
-def fit_platt(scored: Scored) -> ProbabilityMap:
+def fit_platt(scored: LabelledScores) -> ProbabilityMap:
     """Fit a logistic curve over the log-odds of the scores, by Newton's method.
 
     Verdicts other than supported have a curve of their own, lower by ``drop`` and otherwise alike:
@@ -186,7 +188,7 @@ def fit_platt(scored: Scored) -> ProbabilityMap:
         del columns[wrong[0]]
 
 
-def fit_isotonic(scored: Scored) -> ProbabilityMap:
+def fit_isotonic(scored: LabelledScores) -> ProbabilityMap:
     """Fit the rising curve that is nearest to the labels, by pooling adjacent violators.
 
     Equal scores are one place. Every level is pulled towards the overall share by one claim, so
@@ -233,14 +235,14 @@ def _pool(levels: Sequence[_Level], unit: float, share: float) -> list[_Level]:
     return found
 
 
-def _keep_scores(scored: Scored) -> ProbabilityMap:
+def _keep_scores(scored: LabelledScores) -> ProbabilityMap:
     return ProbabilityMap(kind="identity", drop=0.0)
 
 
 _FITTERS: Final = {"identity": _keep_scores, "platt": fit_platt, "isotonic": fit_isotonic}
 
 
-def _cross_fit(kind: str, scored: Scored, folds: NDArray[np.intp]) -> Floats:
+def _cross_fit(kind: str, scored: LabelledScores, folds: NDArray[np.intp]) -> Floats:
     mapped = np.empty_like(scored.scores)
     for fold in np.unique(folds):
         out = folds == fold
@@ -250,7 +252,7 @@ def _cross_fit(kind: str, scored: Scored, folds: NDArray[np.intp]) -> Floats:
     return mapped
 
 
-def _log_loss(scored: Scored, mapped: Floats) -> float:
+def _log_loss(scored: LabelledScores, mapped: Floats) -> float:
     safe = np.clip(mapped, _NEAREST, 1 - _NEAREST)
     losses = -np.log(np.where(scored.supported, safe, 1 - safe))
     return float(np.average(losses, weights=scored.weights))
@@ -261,7 +263,7 @@ def _log_odds(scores: Floats) -> Floats:
     return found
 
 
-def _soften(scored: Scored) -> Floats:
+def _soften(scored: LabelledScores) -> Floats:
     yes = int(scored.supported.sum())
     no = len(scored.supported) - yes
     return np.where(scored.supported, (yes + 1) / (yes + 2), 1 / (no + 2))
@@ -283,7 +285,7 @@ def _climb(places: Floats, targets: Floats, weights: Floats) -> Floats:
     return found
 
 
-def _separate(scored: Scored) -> float:
+def _separate(scored: LabelledScores) -> float:
     """Return the threshold with the highest balanced accuracy, in the middle of its gap."""
     order = np.argsort(scored.scores, kind="stable")
     scores, supported = scored.scores[order], scored.supported[order]
@@ -302,7 +304,7 @@ def _separate(scored: Scored) -> float:
     return float((scores[best - 1] + scores[best]) / 2)
 
 
-def _reach_precision(scored: Scored, precision: float) -> float | None:
+def _reach_precision(scored: LabelledScores, precision: float) -> float | None:
     """Return the least score from which on enough claims are supported; None when there is none."""
     order = np.argsort(-scored.scores, kind="stable")
     weights = scored.weights[order]
@@ -313,7 +315,7 @@ def _reach_precision(scored: Scored, precision: float) -> float | None:
     return float(scores[enough[-1]]) if enough.size else None
 
 
-def _hold_out_separation(scored: Scored, folds: NDArray[np.intp]) -> float | None:
+def _hold_out_separation(scored: LabelledScores, folds: NDArray[np.intp]) -> float | None:
     judged = np.zeros(len(scored.scores), dtype=bool)
     for fold in np.unique(folds):
         out = folds == fold
@@ -323,7 +325,9 @@ def _hold_out_separation(scored: Scored, folds: NDArray[np.intp]) -> float | Non
     return float(np.mean([weights[right & of].sum() / weights[of].sum() for right, of in sides]))
 
 
-def _hold_out_precision(scored: Scored, folds: NDArray[np.intp], precision: float) -> float | None:
+def _hold_out_precision(
+    scored: LabelledScores, folds: NDArray[np.intp], precision: float
+) -> float | None:
     judged = np.zeros(len(scored.scores), dtype=bool)
     for fold in np.unique(folds):
         out = folds == fold

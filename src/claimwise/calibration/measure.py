@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from claimwise.agreement.coefficients import find_kappas, measure_fleiss, measure_tables, rate_units
 from claimwise.agreement.values import Figure
-from claimwise.calibration.maps import Scored, sum_scored
+from claimwise.calibration.maps import LabelledScores, sum_scored
 from claimwise.calibration.values import Bin, JudgedClaim, PeopleAgreement, VerdictAccuracy
 from claimwise.metrics.calibration_error import (
     BINS,
@@ -86,11 +86,11 @@ class ClaimArrays:
         return self._find_supported(self.told)
 
     @property
-    def scored(self) -> Scored:
+    def scored(self) -> LabelledScores:
         """The claims that have a confidence, with their scores."""
         scores = np.where(self.says, self.confidences, 1 - self.confidences)
         known = ~np.isnan(scores)
-        whole = Scored(
+        whole = LabelledScores(
             scores=scores,
             supported=self.holds,
             weights=self.weights,

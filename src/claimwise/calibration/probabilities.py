@@ -15,7 +15,7 @@ import numpy as np
 from claimwise.calibration.maps import apply_map
 from claimwise.calibration.measure import SUPPORTED
 from claimwise.calibration.queries import GivenScore, ScoredLabel, read_given, read_scores
-from claimwise.calibration.status import Standings
+from claimwise.calibration.status import CalibrationStatuses
 from claimwise.calibration.values import Calibration, Probability, RunProbabilities
 from claimwise.store import Store
 from claimwise.types.verdicts import MapBasis
@@ -30,8 +30,8 @@ def score_verdict(verdict: str, confidence: float) -> float:
     return confidence if verdict == SUPPORTED["grounded"] else 1 - confidence
 
 
-def find_basis(
-    standings: Standings, labeler: str, domain: str | None, prompt_ver: str | None = None
+def find_probability_basis(
+    standings: CalibrationStatuses, labeler: str, domain: str | None, prompt_ver: str | None = None
 ) -> tuple[MapBasis, Calibration | None]:
     """Return whose map an instrument's probabilities go through, in words and itself; or why none.
 
@@ -78,7 +78,7 @@ def measure_probabilities(
     store: Store,
     run_id: str,
     labeler: str,
-    standings: Standings,
+    standings: CalibrationStatuses,
     prompt_ver: str | None = None,
 ) -> tuple[RunProbabilities, ...]:
     """Measure how sure an instrument is of a run's claims, domain by domain, raw and calibrated.
@@ -91,7 +91,7 @@ def measure_probabilities(
         domains[given.domain].append(given)
     found = []
     for domain, rows in domains.items():
-        basis, calibration = find_basis(standings, labeler, domain, prompt_ver)
+        basis, calibration = find_probability_basis(standings, labeler, domain, prompt_ver)
         sure = [(one.verdict, c) for one in rows if (c := one.confidence) is not None]
         counts = [one.verdicts for one in rows if one.confidence is not None]
         mapped = [one for one in map_verdicts(calibration, sure) if one is not None]
@@ -107,7 +107,7 @@ def measure_probabilities(
     return tuple(found)
 
 
-def list_probabilities(store: Store, standings: Standings) -> Iterator[Probability]:
+def list_probabilities(store: Store, standings: CalibrationStatuses) -> Iterator[Probability]:
     """Yield the probability of every label that an instrument with a map gave, raw and calibrated.
 
     The rows of a run are read at once; where a domain has no map there is no calibrated value.
@@ -119,7 +119,7 @@ def list_probabilities(store: Store, standings: Standings) -> Iterator[Probabili
             for row in read_given(store, run_id, labeler):
                 domains[row.domain].append(row)
             for domain, rows in domains.items():
-                used = find_basis(standings, labeler, domain)[1]
+                used = find_probability_basis(standings, labeler, domain)[1]
                 mapped = map_verdicts(used, [(row.verdict, row.confidence) for row in rows])
                 for row, value in zip(rows, mapped, strict=True):
                     yield Probability(

@@ -53,7 +53,7 @@ class DrawnRound(NamedTuple):
     chosen: dict[str, int]  # how many of them were drawn
 
 
-class Sample(NamedTuple):
+class RoundSample(NamedTuple):
     """A round as a sample of its run: what was drawn from, and what people have labelled in it."""
 
     run_id: str
@@ -82,7 +82,7 @@ class ScoredLabel(NamedTuple):
     domain: str | None
 
 
-def find_instrument(store: Store, name: str) -> RegisteredJudge:
+def find_registered_judge(store: Store, name: str) -> RegisteredJudge:
     """Return the instrument that a name, or an unambiguous part of one, means.
 
     Raises:
@@ -228,7 +228,7 @@ def list_rounds_of(store: Store, run_id: str, judgement: Judgement) -> list[Draw
     return list(found.values())
 
 
-def read_samples(store: Store, judgement: Judgement) -> list[Sample]:
+def read_samples(store: Store, judgement: Judgement) -> list[RoundSample]:
     """Return all rounds in which people have labelled a claim, as samples of their runs.
 
     Exported files hold no rounds.
@@ -245,11 +245,13 @@ def read_samples(store: Store, judgement: Judgement) -> list[Sample]:
     return [sample for sample in samples if sample.labelled]
 
 
-def read_sample(store: Store, drawn: DrawnRound, judgement: Judgement) -> Sample:
+def read_sample(store: Store, drawn: DrawnRound, judgement: Judgement) -> RoundSample:
     """Return a round as a sample: the claims that people labelled in it, and those left out."""
     rows = store.query(_SQL.for_judgement("drawn", judgement), {"round_id": drawn.round_id})
     labelled = {(item_id, claim_id): stratum for item_id, claim_id, stratum in rows}
-    return Sample(drawn.run_id, drawn.strata, labelled, _list_left_out(store, drawn, judgement))
+    return RoundSample(
+        drawn.run_id, drawn.strata, labelled, _list_left_out(store, drawn, judgement)
+    )
 
 
 def _list_left_out(
@@ -270,7 +272,7 @@ def _list_left_out(
     return found[: max(0, asked - sum(drawn.strata.values()))]
 
 
-def read_told(
+def read_verdict_pairs(
     store: Store, run_id: str, labeler: str, judgement: Judgement
 ) -> dict[tuple[str, str], tuple[str, str | None]]:
     """Return what people decided of a run's claims, and what an instrument says; by item, claim."""

@@ -32,7 +32,7 @@ READING: Final = (
 )
 
 
-class Table(NamedTuple):
+class FigureTable(NamedTuple):
     """A table in words: what it shows, its headers and its rows; the first columns are text."""
 
     title: str
@@ -47,7 +47,7 @@ def describe_status(one: Calibration) -> str:
     return f"{one.status} until {until}: {clean(one.reason)}"
 
 
-def describe_basis(one: Calibration) -> list[str]:
+def describe_calibration_basis(one: Calibration) -> list[str]:
     """Say what a calibration rests on, and what is missing from it."""
     runs = ", ".join(map(clean, one.runs))
     lines = [
@@ -150,7 +150,7 @@ def describe_rule(one: Calibration) -> str:
     )
 
 
-def tabulate(found: Calibrated) -> list[Table]:
+def tabulate(found: Calibrated) -> list[FigureTable]:
     """Return all tables of a calibration, in the order of the page."""
     one = found.overall
     tables = [tabulate_slices(found), tabulate_figures(one), tabulate_verdicts(one)]
@@ -158,9 +158,9 @@ def tabulate(found: Calibrated) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def tabulate_slices(found: Calibrated) -> Table:
+def tabulate_slices(found: Calibrated) -> FigureTable:
     """Return the slices, worst first."""
-    return Table(
+    return FigureTable(
         "Slices, worst first",
         ("slice", "status", "balanced accuracy", "kappa", "people's kappa", "claims", "unscored"),
         [
@@ -179,7 +179,7 @@ def tabulate_slices(found: Calibrated) -> Table:
     )
 
 
-def tabulate_figures(one: Calibration) -> Table:
+def tabulate_figures(one: Calibration) -> FigureTable:
     """Return the figures of all claims."""
     figures = {
         "balanced accuracy": one.balanced_accuracy,
@@ -191,10 +191,10 @@ def tabulate_figures(one: Calibration) -> Table:
         "share people call supported": one.prevalence,
     }
     rows = [[name, show_figure(figure)] for name, figure in figures.items()]
-    return Table("Figures of all claims", ("figure", "value"), rows, text=2)
+    return FigureTable("Figures of all claims", ("figure", "value"), rows, text=2)
 
 
-def tabulate_verdicts(one: Calibration) -> Table:
+def tabulate_verdicts(one: Calibration) -> FigureTable:
     """Return precision and recall of every verdict."""
     rows = [
         [
@@ -207,20 +207,20 @@ def tabulate_verdicts(one: Calibration) -> Table:
         for row in one.verdicts
     ]
     headers = ("verdict", "it said", "people said", "precision", "recall")
-    return Table("Verdict by verdict", headers, rows)
+    return FigureTable("Verdict by verdict", headers, rows)
 
 
-def tabulate_matrix(one: Calibration) -> Table:
+def tabulate_matrix(one: Calibration) -> FigureTable:
     """Return the confusion matrix: rows are the instrument's verdicts, columns the people's."""
     rows = [
         [said, *(show_count(count) for count in given.values())]
         for said, given in one.matrix.items()
     ]
     headers = ("it said \\ people said", *one.matrix)
-    return Table("Claims by both verdicts", headers, rows if one.claims else [])
+    return FigureTable("Claims by both verdicts", headers, rows if one.claims else [])
 
 
-def tabulate_bins(one: Calibration) -> Table:
+def tabulate_bins(one: Calibration) -> FigureTable:
     """Return the reliability table."""
     rows = [
         [
@@ -234,7 +234,7 @@ def tabulate_bins(one: Calibration) -> Table:
     title = "Reliability: scores and the share that people call supported"
     if one.without_confidence:
         title += f" ({pluralize(one.without_confidence, 'claim')} without a confidence left out)"
-    return Table(title, ("score", "claims", "mean score", "supported"), rows)
+    return FigureTable(title, ("score", "claims", "mean score", "supported"), rows)
 
 
 def print_calibrated(found: Calibrated, console: Console) -> None:
@@ -263,11 +263,11 @@ def print_calibrated(found: Calibrated, console: Console) -> None:
 
 
 def _describe_whole(one: Calibration) -> list[str]:
-    lines = [*describe_basis(one), describe_people(one), describe_baseline(one)]
+    lines = [*describe_calibration_basis(one), describe_people(one), describe_baseline(one)]
     return [line for line in lines if line]
 
 
-def _put(writer: Writer, table: Table) -> None:
+def _put(writer: Writer, table: FigureTable) -> None:
     writer.put_columns([
         Column(header=header, cells=[row[number] for row in table.rows],
                right=number >= table.text, least=None if number else 10)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from claimwise.calibration.queries import list_calibrations, name_calibrated_slice
-from claimwise.calibration.values import Calibration, Standing
+from claimwise.calibration.values import Calibration, CalibrationStatus
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 
@@ -15,7 +15,7 @@ NEVER = "it was never calibrated in this store"
 _DOMAIN = "domain"
 
 
-class Standings:
+class CalibrationStatuses:
     """The calibrations of all instruments as they stand at one moment."""
 
     def __init__(self, calibrations: Iterable[Calibration], now: datetime) -> None:
@@ -30,7 +30,7 @@ class Standings:
 
     def find(
         self, labeler: str, judgement: Judgement, values: Mapping[str, str | None]
-    ) -> tuple[Standing, Calibration] | None:
+    ) -> tuple[CalibrationStatus, Calibration] | None:
         """Return how an instrument stands for an item, and the calibration that says so.
 
         The calibration of the item's domain counts; without one that of all claims, if it rests
@@ -105,9 +105,11 @@ class Standings:
         return sorted(expired)
 
 
-def read_standings(store: Store, now: datetime | None = None) -> Standings:
+def read_calibration_statuses(store: Store, now: datetime | None = None) -> CalibrationStatuses:
     """Return how all instruments of a store stand, now or at a time (UTC, without zone)."""
-    return Standings(list_calibrations(store), now or datetime.now(UTC).replace(tzinfo=None))
+    return CalibrationStatuses(
+        list_calibrations(store), now or datetime.now(UTC).replace(tzinfo=None)
+    )
 
 
 def _choose(known: Sequence[Calibration], domain: str | None) -> Calibration | None:

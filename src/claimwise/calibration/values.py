@@ -13,7 +13,7 @@ from claimwise.types.rows import Judgement, Row
 from claimwise.types.verdicts import MapBasis
 
 Status = Literal["trusted", "not trusted", "unknown"]
-Standing = Literal["trusted", "not trusted", "unknown", "expired"]
+CalibrationStatus = Literal["trusted", "not trusted", "unknown", "expired"]
 
 OVERALL = "overall"
 
@@ -164,7 +164,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
     waiting: int = 0  # claims of rounds that are not far enough to count
     cluster: str | None = None  # what items belong to, in its intervals, where somebody said so
 
-    def stand(self, now: datetime) -> Standing:
+    def stand(self, now: datetime) -> CalibrationStatus:
         """Return the status, or that the day has passed."""
         return "expired" if now >= self.expires_at else self.status
 

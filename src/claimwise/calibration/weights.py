@@ -20,20 +20,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from claimwise.calibration.queries import Key, Sample
+from claimwise.calibration.queries import Key, RoundSample
 
 # A stratum of a few claims that everybody skips must not keep a round waiting for ever.
 _NEGLIGIBLE: Final = 0.05
 
 
-def weigh_samples(samples: Iterable[Sample]) -> dict[Key, float]:
+def weigh_samples(samples: Iterable[RoundSample]) -> dict[Key, float]:
     """Return the weight of every claim that rounds account for, by all rounds of its run.
 
     Rounds share in proportion to what their labels are worth (Kish). One that says nothing of over
     a twentieth of its claims, as nobody has labelled any of their strata, waits until somebody
     has, unless all are like that: what was labelled in it alone has the weight 0.
     """
-    by_run: dict[str, list[Sample]] = defaultdict(list)
+    by_run: dict[str, list[RoundSample]] = defaultdict(list)
     for sample in samples:
         if sample.labelled:
             by_run[sample.run_id].append(sample)
@@ -48,14 +48,14 @@ def weigh_samples(samples: Iterable[Sample]) -> dict[Key, float]:
     return dict(found)
 
 
-def is_whole(sample: Sample) -> bool:
+def is_whole(sample: RoundSample) -> bool:
     """Tell whether nearly all claims of a round are in strata with a label: others wait."""
     labelled = set(sample.labelled.values())
     unknown = sum(claims for name, claims in sample.strata.items() if name not in labelled)
     return unknown <= _NEGLIGIBLE * (sum(sample.strata.values()) + len(sample.left_out))
 
 
-def _weigh(sample: Sample) -> dict[tuple[str, str], float]:
+def _weigh(sample: RoundSample) -> dict[tuple[str, str], float]:
     """Return the weights of one round: drawn claims by their strata, left-out ones 1 each."""
     counts = Counter(sample.labelled.values())
     return {

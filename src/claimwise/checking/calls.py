@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from claimwise.checking.check import judge_claims, judge_pieces
-from claimwise.checking.tasks import Job, bind_job
+from claimwise.checking.tasks import AnswerJob, bind_job
 from claimwise.types.llm import LlmCall
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from claimwise.judges.grounded import GroundedJudge
 
 
-def plan_job(job: Job, judge: GroundedJudge) -> list[LlmCall]:
+def plan_job(job: AnswerJob, judge: GroundedJudge) -> list[LlmCall]:
     """Return the calls that judging one stored answer would make."""
     return plan_answer(bind_job(job), job.request, judge, known=job.claims is not None)
 

@@ -26,7 +26,7 @@ from claimwise.types.rows import ActionEntry, Source
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, CheckResult, ClaimVerdict
 
 if TYPE_CHECKING:
-    from claimwise.calibration.status import Standings
+    from claimwise.calibration.status import CalibrationStatuses
 
 Sources: TypeAlias = str | Path | Mapping[str, str] | Sequence[str | Path | Source]
 Actions: TypeAlias = Sequence[str | ActionEntry]
@@ -119,19 +119,22 @@ def _describe_agreement(verifier: Verifier, verdicts: Sequence[ClaimVerdict]) ->
 
 
 def calibrate_result(
-    result: CheckResult, standings: Standings, domain: str | None, prompt_ver: str | None = None
+    result: CheckResult,
+    standings: CalibrationStatuses,
+    domain: str | None,
+    prompt_ver: str | None = None,
 ) -> CheckResult:
     """Add what the instrument's calibration makes of its probabilities; verdicts stay.
 
     An instrument that was never calibrated, or gives no confidence, leaves the result as it is.
     """
     # Loaded when needed: a check without a store should not wait for it.
-    from claimwise.calibration.probabilities import find_basis, map_verdicts
+    from claimwise.calibration.probabilities import find_probability_basis, map_verdicts
 
     sure = any(one.confidence is not None for one in result.claims)
     if not sure or not standings.knows(result.verifier):
         return result
-    basis, found = find_basis(standings, result.verifier, domain, prompt_ver)
+    basis, found = find_probability_basis(standings, result.verifier, domain, prompt_ver)
     claims = [
         replace(one, calibrated=map_verdicts(found, [(one.verdict, one.confidence)])[0])
         if one.verdict is not None and one.confidence is not None

@@ -39,7 +39,7 @@ from claimwise.store import Store
 from claimwise.types.verdicts import CheckRequest, CheckResult
 
 if TYPE_CHECKING:
-    from claimwise.calibration.status import Standings
+    from claimwise.calibration.status import CalibrationStatuses
 
 COULD_NOT_RUN = 1
 FAILED = 2
@@ -186,11 +186,11 @@ def _calibrate(
     return calibrate_result(checked.result, standings, domain, checked.prompt_ver), []
 
 
-def _read_standings(store: Store) -> Standings:
+def _read_standings(store: Store) -> CalibrationStatuses:
     # Loaded when needed: a check without a store should not wait for it.
-    from claimwise.calibration.status import read_standings
+    from claimwise.calibration.status import read_calibration_statuses
 
-    return read_standings(store)
+    return read_calibration_statuses(store)
 
 
 def _check_with_judge(

@@ -36,7 +36,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from claimwise.checking.queries import (
     AnswerKey,
-    Judging,
+    JudgingScope,
     RepeatedClaim,
     State,
     begin_judging,
@@ -114,7 +114,7 @@ class RunJudge(Protocol[S_co]):
         """The judge as a labeler."""
         ...
 
-    def open_session(self, store: Store, judging: Judging) -> S_co:
+    def open_session(self, store: Store, judging: JudgingScope) -> S_co:
         """Begin a round."""
         ...
 
@@ -175,7 +175,7 @@ class JudgedRun(NamedTuple, Generic[S_co]):
     """The result, and the session of every round: the first round's, which decides, comes last."""
 
     result: RunResult
-    judging: Judging  # of the first round
+    judging: JudgingScope  # of the first round
     sessions: list[S_co]
 
     @property
@@ -273,7 +273,7 @@ class RunRound(Generic[S_co]):
     def __init__(
         self,
         judge: RunJudge[S_co],
-        judging: Judging,
+        judging: JudgingScope,
         session: S_co,
         states: list[tuple[AnswerKey, State]],
     ) -> None:
@@ -403,7 +403,7 @@ def _list_changes(known: Labeler, row: Labeler) -> list[str]:
     ]
 
 
-def _count_flips(store: Store, judging: Judging, rounds: int) -> Flips:
+def _count_flips(store: Store, judging: JudgingScope, rounds: int) -> Flips:
     compared = list_compared(store, judging)
     flipped = tuple(claim for claim in compared if claim.verdicts > 1)
     return Flips(rounds=rounds, compared=len(compared), flipped=len(flipped), claims=flipped)
@@ -442,7 +442,7 @@ class _Tally:
 class _Writer:
     """Gathers the rows of whole answers and writes them every second or so."""
 
-    def __init__(self, store: Store, judging: Judging) -> None:
+    def __init__(self, store: Store, judging: JudgingScope) -> None:
         self.added: Counter[str] = Counter()
         self._store = store
         self._judging = judging

@@ -29,7 +29,7 @@ class SourcePiece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class DocumentEvidence:
     """One document: whole, as the verifier sees it, and how the two belong together."""
 
     document: Source
@@ -51,14 +51,14 @@ class Evidence:
         return None if found < 0 else found
 
 
-def show_whole(document: Source) -> Evidence:
+def show_whole(document: Source) -> DocumentEvidence:
     """Return a document as it stands."""
-    return Evidence(document, document, (SourcePiece(0, len(document.source_text), 0),))
+    return DocumentEvidence(document, document, (SourcePiece(0, len(document.source_text), 0),))
 
 
 def gather_passages(
     contexts: Sequence[Context], documents: Mapping[str, Source]
-) -> tuple[Evidence, ...]:
+) -> tuple[DocumentEvidence, ...]:
     """Return the passages that a system was given, by document, in the order of retrieval."""
     by_document: dict[str, list[Context]] = defaultdict(list)
     for context in contexts:
@@ -70,7 +70,7 @@ def gather_passages(
     )
 
 
-def _join_passages(document: Source, passages: Sequence[Context]) -> Evidence:
+def _join_passages(document: Source, passages: Sequence[Context]) -> DocumentEvidence:
     text = document.source_text
     placed: list[tuple[int, int]] = []
     reworded: dict[str, None] = {}
@@ -87,7 +87,7 @@ def _join_passages(document: Source, passages: Sequence[Context]) -> Evidence:
         pieces.append(SourcePiece(length, length + len(part), place))
         length += len(part) + len(_BETWEEN)
     shown = replace(document, source_text=_BETWEEN.join(part for part, _ in parts))
-    return Evidence(document, shown, tuple(pieces))
+    return DocumentEvidence(document, shown, tuple(pieces))
 
 
 def _find_place(text: str, passage: Context) -> int | None:

@@ -64,7 +64,7 @@ class StoredAnswer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judging:
+class JudgingScope:
     """Who judges which run, how, and from when on a label counts as given."""
 
     run: Run
@@ -97,7 +97,7 @@ class Judging:
 
 def begin_judging(
     store: Store, run_id: str, labeler: str, judgement: Judgement = "grounded", *, again: bool
-) -> Judging:
+) -> JudgingScope:
     """Return who judges what; ``again`` says that no label given so far counts as given.
 
     Such an attempt begins now, and after everything that the labeler has said of the run, which
@@ -106,7 +106,7 @@ def begin_judging(
     Raises:
         StoreError: there is no such run, or its labels leave no later time.
     """
-    judging = Judging(run=find_run(store, run_id), labeler=labeler, judgement=judgement)
+    judging = JudgingScope(run=find_run(store, run_id), labeler=labeler, judgement=judgement)
     if not again:
         return judging
     last = store.query(_SQL.for_judgement("last_time", judgement), judging.params)[0][0]
@@ -122,13 +122,13 @@ def begin_judging(
     return replace(judging, since=since)
 
 
-def list_answers(store: Store, judging: Judging) -> list[tuple[AnswerKey, State]]:
+def list_answers(store: Store, judging: JudgingScope) -> list[tuple[AnswerKey, State]]:
     """Return all answers of a run in order, each with what is left to do."""
     rows = store.query(_SQL.for_judgement("answers", judging.judgement), judging.params)
     return [(AnswerKey(row[0], row[1]), row[2]) for row in rows]
 
 
-def read_answers(store: Store, judging: Judging, first: str, last: str) -> list[StoredAnswer]:
+def read_answers(store: Store, judging: JudgingScope, first: str, last: str) -> list[StoredAnswer]:
     """Return the answers to the items from ``first`` to ``last`` that the system gave."""
     between = {**judging.params, "first": first, "last": last}
     claims = _group(_read_between(store, Claim, between))
@@ -225,7 +225,7 @@ def find_labeler(store: Store, labeler: str) -> Labeler | None:
     return found[0] if found else None
 
 
-def has_labels(store: Store, judging: Judging) -> bool:
+def has_labels(store: Store, judging: JudgingScope) -> bool:
     """Tell whether a labeler has labelled anything, in any run."""
     sql = _SQL.for_judgement("any_label", judging.judgement)
     return bool(store.query(sql, judging.params))
@@ -237,7 +237,7 @@ def update_labeler(store: Store, row: Labeler) -> None:
     store.execute_all([(_SQL.for_judgement("update_labeler"), params)])
 
 
-def list_older(store: Store, judging: Judging) -> list[tuple[str, int]]:
+def list_older(store: Store, judging: JudgingScope) -> list[tuple[str, int]]:
     """Return the runs with claims that a labeler last judged before ``since``, and how many."""
     sql = _SQL.for_judgement("older", judging.judgement)
     return [(row[0], row[1]) for row in store.query(sql, judging.params)]
@@ -252,7 +252,7 @@ class RepeatedClaim(NamedTuple):
     verdicts: int
 
 
-def list_compared(store: Store, judging: Judging) -> list[RepeatedClaim]:
+def list_compared(store: Store, judging: JudgingScope) -> list[RepeatedClaim]:
     """Return the claims of a run that at least two rounds of a judge scored.
 
     Rounds are labelers of one name, the later ones with a number behind it: ``judge:…#2``.
@@ -261,19 +261,21 @@ def list_compared(store: Store, judging: Judging) -> list[RepeatedClaim]:
     return [RepeatedClaim(*row) for row in store.query(sql, judging.params)]
 
 
-def is_overtaken(store: Store, judging: Judging) -> bool:
+def is_overtaken(store: Store, judging: JudgingScope) -> bool:
     """Tell whether a later round of a judge has labels that would decide before the first's."""
     sql = _SQL.for_judgement("overtaken", judging.judgement)
     return bool(store.query(sql, judging.params))
 
 
-def count_reason(store: Store, judging: Judging, reason: str) -> int:
+def count_reason(store: Store, judging: JudgingScope, reason: str) -> int:
     """Return how many claims of the run the labeler's latest label gives this reason for."""
     sql = _SQL.for_judgement("silent", judging.judgement)
     return int(store.query(sql, {**judging.params, "reason": reason})[0][0])
 
 
-def count_stages(store: Store, judging: Judging, closed_book: str, corpus: str) -> dict[str, int]:
+def count_stages(
+    store: Store, judging: JudgingScope, closed_book: str, corpus: str
+) -> dict[str, int]:
     """Return how many claims of the run each of a cascade's stages settled."""
     sql = _SQL.for_judgement("stages", judging.judgement)
     params = {**judging.params, "closed_book": closed_book, "corpus": corpus}
@@ -281,7 +283,7 @@ def count_stages(store: Store, judging: Judging, closed_book: str, corpus: str) 
 
 
 def list_left_over(
-    store: Store, judging: Judging, reason: str
+    store: Store, judging: JudgingScope, reason: str
 ) -> list[tuple[str, str, str, str | None]]:
     """Return the claims left without a label for a reason: item, id, text, and the detail."""
     sql = _SQL.for_judgement("left_over", judging.judgement)
@@ -289,12 +291,12 @@ def list_left_over(
     return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
-def count_verdicts(store: Store, judging: Judging) -> dict[str, int]:
+def count_verdicts(store: Store, judging: JudgingScope) -> dict[str, int]:
     """Return how many claims of the run the labeler gave each verdict, by its latest labels."""
     return dict(store.query(_SQL.for_judgement("verdicts", judging.judgement), judging.params))
 
 
-def count_unscored(store: Store, judging: Judging) -> dict[str, int]:
+def count_unscored(store: Store, judging: JudgingScope) -> dict[str, int]:
     """Return how many claims of the run the labeler left without a verdict, by reason."""
     return dict(
         sorted(store.query(_SQL.for_judgement("unscored", judging.judgement), judging.params))

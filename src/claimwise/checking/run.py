@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, cast
 
 from claimwise.checking.calls import plan_job
 from claimwise.checking.engine import Flips, RunJudge, RunResult, judge_run
-from claimwise.checking.queries import AnswerKey, Judging
+from claimwise.checking.queries import AnswerKey, JudgingScope
 from claimwise.checking.tasks import (
+    AnswerJob,
     Basis,
-    Job,
     JudgeTask,
     Labels,
     SeenAnswers,
@@ -155,7 +155,7 @@ class GroundedRun:
         """The verifier as a labeler."""
         return describe_verifier(self.verifier)
 
-    def open_session(self, store: Store, judging: Judging) -> GroundedSession:
+    def open_session(self, store: Store, judging: JudgingScope) -> GroundedSession:
         """Begin a round. A process of its own loads a verifier by name, or gets the one given."""
         sent = self.verifier.name if isinstance(self._given, str) else self._given
         return GroundedSession(TaskReader(store, judging), judging, self.verifier, sent)
@@ -180,7 +180,7 @@ class GroundedSession:
     """One round: answers with their evidence go in, verdicts with spans come out."""
 
     def __init__(
-        self, reader: TaskReader, judging: Judging, verifier: Verifier, sent: str | Verifier
+        self, reader: TaskReader, judging: JudgingScope, verifier: Verifier, sent: str | Verifier
     ) -> None:
         self.seen = SeenAnswers()
         self._reader = reader
@@ -205,11 +205,11 @@ class GroundedSession:
         self.seen.add(work, outcome)
         return self._labels.make_rows(work, outcome, at)
 
-    def pack(self, work: JudgeTask) -> Job:
+    def pack(self, work: JudgeTask) -> AnswerJob:
         """Return what another process needs of it."""
         return work.job
 
-    def make_worker(self) -> Callable[[Job], TaskOutcome]:
+    def make_worker(self) -> Callable[[AnswerJob], TaskOutcome]:
         """Return what judges in another process."""
         return _Worker(self._sent)
 
@@ -220,7 +220,7 @@ class _Worker:
     def __init__(self, verifier: str | Verifier) -> None:
         self._verifier = verifier
 
-    def __call__(self, job: Job) -> TaskOutcome:
+    def __call__(self, job: AnswerJob) -> TaskOutcome:
         if isinstance(self._verifier, str):
             self._verifier = load_verifier(self._verifier)
         return run_job(job, self._verifier)

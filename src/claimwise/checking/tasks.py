@@ -11,11 +11,11 @@ from math import isnan
 from typing import Literal, NamedTuple
 
 from claimwise.checking.check import judge_claims, judge_pieces
-from claimwise.checking.evidence import Evidence, gather_passages, show_whole
+from claimwise.checking.evidence import DocumentEvidence, gather_passages, show_whole
 from claimwise.checking.marks import bind_marks, read_target
 from claimwise.checking.queries import (
     AnswerKey,
-    Judging,
+    JudgingScope,
     StoredAnswer,
     find_document,
     keeps_log,
@@ -45,7 +45,7 @@ _QUOTE = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class AnswerJob:
     """What is sent to a verifier: an answer, its claims when they are known, its evidence."""
 
     request: CheckRequest
@@ -60,9 +60,9 @@ class JudgeTask:
     """A job, and what it takes to store its outcome."""
 
     key: AnswerKey
-    job: Job
+    job: AnswerJob
     claim_ids: tuple[str, ...] | None  # of stored claims; None: the answer is still to be split
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[DocumentEvidence, ...]
     basis: Basis
 
 
@@ -86,14 +86,14 @@ class SeenAnswers:
         self.warnings.update(set(outcome.warnings))
 
 
-def run_job(job: Job, verifier: Verifier) -> TaskOutcome:
+def run_job(job: AnswerJob, verifier: Verifier) -> TaskOutcome:
     """Split the answer unless its claims are known, and judge them."""
     judge = judge_claims if job.claims is not None else judge_pieces
     bound = bind_job(job)
     return TaskOutcome(*judge(bound, job.request, verifier, unscored=job.unscored))
 
 
-def bind_job(job: Job) -> list[AnswerClaim]:
+def bind_job(job: AnswerJob) -> list[AnswerClaim]:
     """Return a job's claims, split where they are not known, with what their markers stand for."""
     claims = job.claims
     if claims is None:
@@ -110,7 +110,7 @@ class TaskReader:
     been found, not what was.
     """
 
-    def __init__(self, store: Store, judging: Judging) -> None:
+    def __init__(self, store: Store, judging: JudgingScope) -> None:
         self._store = store
         self._judging = judging
         self._cited: dict[str, Source | None] = {}
@@ -120,7 +120,7 @@ class TaskReader:
         return keeps_log(self._store, self._judging.run)
 
     @cached_property
-    def _corpus(self) -> tuple[Evidence, ...]:
+    def _corpus(self) -> tuple[DocumentEvidence, ...]:
         documents = read_run_corpus(
             self._store,
             self._judging.run,
@@ -172,7 +172,7 @@ class TaskReader:
             actions=answer.actions if answer.actions or self._logged else None,
             as_of=self._judging.day,
         )
-        job = Job(
+        job = AnswerJob(
             request=request,
             claims=claims,
             numbered=tuple(context.source_id for context in answer.contexts),
@@ -186,7 +186,7 @@ class TaskReader:
         answer: StoredAnswer,
         claims: Sequence[AnswerClaim] | None,
         documents: dict[str, Source],
-    ) -> tuple[tuple[Evidence, ...], Basis]:
+    ) -> tuple[tuple[DocumentEvidence, ...], Basis]:
         if answer.contexts or answer.context_count == 0:
             return gather_passages(answer.contexts, documents), "contexts"
         if self._corpus:
@@ -213,7 +213,7 @@ class ClaimReader(TaskReader):
         answer: StoredAnswer,
         claims: Sequence[AnswerClaim] | None,
         documents: dict[str, Source],
-    ) -> tuple[tuple[Evidence, ...], Basis]:
+    ) -> tuple[tuple[DocumentEvidence, ...], Basis]:
         return (), "searched"
 
 
@@ -244,7 +244,9 @@ class Labels:
     A claim gets a label or a failure, never both; what makes no claim gets neither.
     """
 
-    def __init__(self, judging: Judging, reader: TaskReader, names: Sequence[str] = ()) -> None:
+    def __init__(
+        self, judging: JudgingScope, reader: TaskReader, names: Sequence[str] = ()
+    ) -> None:
         self._run_id = judging.run.run_id
         self._labeler = judging.labeler
         self._reader = reader

@@ -30,10 +30,10 @@ from claimwise.command.judge import (
     print_call_plan,
 )
 from claimwise.command.options import (
-    choose_run,
     current_project,
     open_project_store,
     print_json,
+    resolve_run,
 )
 from claimwise.command.progress import show_progress
 from claimwise.errors import StoreError, make_printable
@@ -65,7 +65,7 @@ def verify_stored(
         _verify_with_judge(run_id, judging, grounding, again=again, store=store, form=form)
         return
     with open_project_store(current_project(), store) as opened:
-        chosen = choose_run(opened, run_id)
+        chosen = resolve_run(opened, run_id)
         with show_progress() as watch:
             result = verify_run(opened, chosen, verifier, jobs=jobs, again=again, watch=watch)
         if result.agreement is None:
@@ -91,7 +91,7 @@ def _verify_with_judge(
         open_project_store(project, store) as opened,
         open_judge_client(judging, project, store) as client,
     ):
-        chosen = choose_run(opened, run_id)
+        chosen = resolve_run(opened, run_id)
         judge = make_judge(client, judging, grounding)
         if judging.dry_run:
             run = GroundedRun(judge)
@@ -133,10 +133,10 @@ def _measure(store: Store, result: VerifyResult) -> tuple[RunProbabilities, ...]
     The verdicts are stored by now: a calibration that can't be read is a warning.
     """
     from claimwise.calibration.probabilities import measure_probabilities
-    from claimwise.calibration.status import read_standings
+    from claimwise.calibration.status import read_calibration_statuses
 
     try:
-        standings = read_standings(store)
+        standings = read_calibration_statuses(store)
     except StoreError as error:
         click.echo(f"warning: probabilities are not calibrated: {error}", err=True)
         return ()

@@ -28,7 +28,7 @@ class AnswerKey(NamedTuple):
     sample: int
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class GivenVerdict(Struct, frozen=True, kw_only=True):
     """A verdict that someone gave a claim, or the reason why a judge could not."""
 
     claim_id: str
@@ -59,7 +59,7 @@ class Excerpt(NamedTuple):
     after: str
 
 
-class AnswerClaim(Struct, frozen=True, kw_only=True):
+class ClaimHistory(Struct, frozen=True, kw_only=True):
     """A claim of an answer, and all that was said of it, the latest first."""
 
     number: int
@@ -71,8 +71,8 @@ class AnswerClaim(Struct, frozen=True, kw_only=True):
     verdict: str | None
     unscored: str | None
     dispute: int
-    history: tuple[Said, ...]
-    deciding: Said | None
+    history: tuple[GivenVerdict, ...]
+    deciding: GivenVerdict | None
     excerpt: Excerpt | None
 
     @property
@@ -87,8 +87,8 @@ class Segment(NamedTuple):
     """A stretch of a text: the claims that it belongs to, and those that end with it."""
 
     text: str
-    claims: tuple[AnswerClaim, ...]
-    ending: tuple[AnswerClaim, ...]
+    claims: tuple[ClaimHistory, ...]
+    ending: tuple[ClaimHistory, ...]
 
 
 class AnswerSource(NamedTuple):
@@ -100,7 +100,7 @@ class AnswerSource(NamedTuple):
     retrieved: bool
     segments: list[Segment]  # the claims are those whose verdicts rest on them
     cut: bool  # only a part of it is shown
-    claims: list[AnswerClaim]
+    claims: list[ClaimHistory]
 
 
 class AnswerFacts(Struct, frozen=True, kw_only=True):
@@ -136,9 +136,9 @@ class AnswerView(NamedTuple):
 
     facts: AnswerFacts
     judgement: Judgement
-    claims: list[AnswerClaim]
+    claims: list[ClaimHistory]
     segments: list[Segment]
-    unplaced: list[AnswerClaim]
+    unplaced: list[ClaimHistory]
     sources: list[AnswerSource]
     cases: list[MadeCase]
     previous: AnswerKey | None
@@ -183,8 +183,8 @@ def _find_neighbour(store: Store, query: str, key: dict[str, Any]) -> AnswerKey 
 
 def _read_claims(
     store: Store, key: dict[str, Any], judgement: Judgement, texts: dict[str, str | None]
-) -> list[AnswerClaim]:
-    said: dict[str, list[Said]] = {}
+) -> list[ClaimHistory]:
+    said: dict[str, list[GivenVerdict]] = {}
     for one in sorted(_read_history(store, key), key=lambda one: one.at, reverse=True):
         said.setdefault(one.claim_id, []).append(one)
     claims = []
@@ -194,7 +194,7 @@ def _read_claims(
         history = tuple(said.get(claim_id, ()))
         deciding = _find_deciding(history, judgement)
         claims.append(
-            AnswerClaim(
+            ClaimHistory(
                 number=number,
                 claim_id=claim_id,
                 claim_text=text,
@@ -212,7 +212,7 @@ def _read_claims(
     return claims
 
 
-def _read_history(store: Store, key: dict[str, Any]) -> Iterator[Said]:
+def _read_history(store: Store, key: dict[str, Any]) -> Iterator[GivenVerdict]:
     names = (
         "claim_id", "at", "verdict", "label_kind", "labeler", "confidence", "evidence",
         "evidence_start", "source_id", "covered_text", "reason", "guide_version", "model",
@@ -222,13 +222,13 @@ def _read_history(store: Store, key: dict[str, Any]) -> Iterator[Said]:
     for judgement in judgements:
         for row in store.query(_SQL.for_judgement("answer_labels", judgement), key):
             values = dict(zip(names, row, strict=True), judgement=judgement)
-            yield msgspec.convert(values, Said, strict=False)
+            yield msgspec.convert(values, GivenVerdict, strict=False)
     tried = ("claim_id", "at", "judgement", "labeler", "failed", "reason", "model", "prompt_ver")
     for row in store.query(_SQL["answer_failures"], key):
-        yield msgspec.convert(dict(zip(tried, row, strict=True)), Said, strict=False)
+        yield msgspec.convert(dict(zip(tried, row, strict=True)), GivenVerdict, strict=False)
 
 
-def _find_deciding(history: Sequence[Said], judgement: Judgement) -> Said | None:
+def _find_deciding(history: Sequence[GivenVerdict], judgement: Judgement) -> GivenVerdict | None:
     """Return the label that decides, by the rule of deciding_labels: kind, latest, name."""
     standing = [
         one
@@ -243,12 +243,12 @@ def _find_deciding(history: Sequence[Said], judgement: Judgement) -> Said | None
 # Places in the answer.
 
 
-def _is_placed(claim: AnswerClaim, answer: str) -> bool:
+def _is_placed(claim: ClaimHistory, answer: str) -> bool:
     start, end = claim.start, claim.end
     return start is not None and end is not None and 0 <= start < end <= len(answer)
 
 
-def _cut_segments(text: str, spans: Sequence[tuple[int, int, AnswerClaim]]) -> list[Segment]:
+def _cut_segments(text: str, spans: Sequence[tuple[int, int, ClaimHistory]]) -> list[Segment]:
     """Cut a text into stretches that belong to the same claims; claims may overlap."""
     edges = sorted({0, len(text), *(edge for start, end, _ in spans for edge in (start, end))})
     return [
@@ -264,7 +264,7 @@ def _cut_segments(text: str, spans: Sequence[tuple[int, int, AnswerClaim]]) -> l
 # Places in the sources.
 
 
-def _find_span(said: Said, text: str) -> tuple[int, int] | None:
+def _find_span(said: GivenVerdict, text: str) -> tuple[int, int] | None:
     """Return where the evidence stands in its source; None where it is not there."""
     if not said.evidence:
         return None
@@ -274,7 +274,7 @@ def _find_span(said: Said, text: str) -> tuple[int, int] | None:
     return None if start < 0 else (start, start + len(said.evidence))
 
 
-def _cut_excerpt(said: Said, texts: dict[str, str | None]) -> Excerpt | None:
+def _cut_excerpt(said: GivenVerdict, texts: dict[str, str | None]) -> Excerpt | None:
     text = texts.get(said.source_id or "")
     span = _find_span(said, text) if text else None
     if text is None or span is None:
@@ -288,7 +288,7 @@ def _cut_excerpt(said: Said, texts: dict[str, str | None]) -> Excerpt | None:
     return Excerpt(before, text[start:end], after)
 
 
-def _make_source(row: tuple[Any, ...], claims: Sequence[AnswerClaim]) -> AnswerSource:
+def _make_source(row: tuple[Any, ...], claims: Sequence[ClaimHistory]) -> AnswerSource:
     source_id, _, title, url, source_text, given = row
     text = (source_text or given or "")[:_MOST_TEXT]
     resting = [one for one in claims if one.deciding and one.deciding.source_id == source_id]

@@ -19,13 +19,13 @@ from claimwise.claims.report import (
 )
 from claimwise.claims.values import VERDICT_NAMES
 from claimwise.command.options import (
-    choose_run,
     console,
     current_project,
     format_option,
     open_project_store,
     print_json,
     read_columns,
+    resolve_run,
     store_option,
     write_output,
 )
@@ -101,7 +101,7 @@ def command(
     if limit is None and form == "text":
         limit = _SHOWN
     with open_project_store(current_project(), store) as opened, opened.snapshot():
-        chosen = choose_run(opened, run_id)
+        chosen = resolve_run(opened, run_id)
         judgement: Judgement = "closed_book" if closed_book else choose_judgement(opened, chosen)
         rows = list_claims(
             opened,

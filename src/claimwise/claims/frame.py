@@ -53,7 +53,7 @@ class ClaimsFrame:
 
     def __init__(self, rows: Sequence[ClaimRow]) -> None:
         self._rows = [flatten_claim(row) for row in rows]
-        self.columns = list_columns(self._rows)
+        self.columns = list_frame_columns(self._rows)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -132,7 +132,7 @@ def flatten_claim(row: ClaimRow) -> dict[str, Any]:
     return own | taken
 
 
-def list_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
+def list_frame_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Return the columns of flattened claims: the claim's own, then groups by name."""
     found = {name for row in rows for name in row}
     return [*_OWN_COLUMNS, *sorted(found.difference(_OWN_COLUMNS))]

@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec import Struct
 from rich.console import Console
 
-from claimwise.claims.frame import flatten_claim, list_columns
+from claimwise.claims.frame import flatten_claim, list_frame_columns
 from claimwise.claims.values import UNSCORED, ClaimRow
 from claimwise.report.columns import Writer
 from claimwise.report.format import clean, clean_value, pluralize
@@ -83,7 +83,7 @@ def _list_notes(row: ClaimRow) -> Iterable[str]:
         yield "disputed"
 
 
-def describe_counts(listed: ClaimList) -> str:
+def describe_verdict_counts(listed: ClaimList) -> str:
     """Say how many claims a run has, by verdict."""
     total = pluralize(sum(listed.counts.values()), "claim")
     found = ", ".join(f"{number:,} {_say(verdict)}" for verdict, number in listed.counts.items())
@@ -97,7 +97,7 @@ def _say(verdict: str) -> str:
 def print_claims(listed: ClaimList, console: Console) -> None:
     """Print claims, each with its verdict, evidence and reason."""
     writer = Writer(console)
-    writer.say(describe_counts(listed), "bold")
+    writer.say(describe_verdict_counts(listed), "bold")
     if not listed.claims:
         writer.say("No claim matches." if listed.counts else "This run has no claims yet.")
     numbers = count(1)
@@ -149,7 +149,7 @@ def to_claims_document(listed: ClaimList) -> dict[str, Any]:
 def write_claims_csv(rows: Sequence[ClaimRow]) -> str:
     """Return claims as CSV, one line per claim; no cell is a formula to a spreadsheet."""
     flat = [flatten_claim(row) for row in rows]
-    columns = list_columns(flat)
+    columns = list_frame_columns(flat)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -182,7 +182,7 @@ body{{margin:1.5rem auto;padding:0 1rem;max-width:48rem;background:Canvas;color:
 
 def render_claims_html(listed: ClaimList) -> str:
     """Return one self-contained page: every claim with its evidence and its marked answer."""
-    parts = [f"<p>{escape(describe_counts(listed))}</p>"]
+    parts = [f"<p>{escape(describe_verdict_counts(listed))}</p>"]
     if not listed.claims:
         parts.append("<p>No claim matches.</p>")
     if listed.more:

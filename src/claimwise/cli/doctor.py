@@ -12,7 +12,7 @@ from typing import Literal
 
 import click
 
-from claimwise.calibration.status import read_standings
+from claimwise.calibration.status import read_calibration_statuses
 from claimwise.command.options import (
     current_project,
     format_option,
@@ -51,7 +51,7 @@ _MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """One thing that doctor looked at."""
 
     state: Literal["ok", "advice", "fault"]
@@ -83,12 +83,12 @@ def command(ctx: click.Context, store: str | None, deep: bool, form: str) -> Non
         ctx.exit(1)
 
 
-def _look_at_installation() -> Finding:
+def _look_at_installation() -> DoctorFinding:
     usable = list_extras()
     extras = ", ".join(name for name, there in usable.items() if there)
     missing = ", ".join(name for name, there in usable.items() if not there)
     left_out = f" (not installed: {missing})" if missing else ""
-    return Finding(
+    return DoctorFinding(
         "ok",
         f"claimwise {version('claimwise')}, Python {platform.python_version()}, "
         f"extras: {extras or 'none'}{left_out}",
@@ -111,83 +111,92 @@ def _normalise(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _look_at_project(store: str | None, *, deep: bool) -> list[Finding]:
+def _look_at_project(store: str | None, *, deep: bool) -> list[DoctorFinding]:
     findings = []
     try:
         project = current_project()
         check_settings(project.settings)
-        findings.append(Finding("ok", f"settings of {project.folder.resolve()}"))
+        findings.append(DoctorFinding("ok", f"settings of {project.folder.resolve()}"))
         metrics = load_metrics(project.metrics_folder, project.citations)
-        findings.append(Finding("ok", f"{len(metrics)} metrics"))
+        findings.append(DoctorFinding("ok", f"{len(metrics)} metrics"))
         with open_project_store(project, store) as opened:
             findings += _look_at_store(opened)
             if deep:
                 findings += _look_at_kept(opened)
             findings += _look_at_golden_set(opened, project, metrics)
     except ClaimwiseError as error:
-        findings.append(Finding("fault", str(error)))
+        findings.append(DoctorFinding("fault", str(error)))
     return findings
 
 
-def _look_at_store(store: Store) -> list[Finding]:
+def _look_at_store(store: Store) -> list[DoctorFinding]:
     rows = store.count_rows()
     filled = ", ".join(f"{count:,} {table}" for table, count in rows.items() if count)
     findings = [
-        Finding("ok", f"store {store.place} ({store.engine_name}, schema {store.schema_version})"),
-        Finding("ok", f"rows: {filled or 'none yet'}"),
+        DoctorFinding(
+            "ok", f"store {store.place} ({store.engine_name}, schema {store.schema_version})"
+        ),
+        DoctorFinding("ok", f"rows: {filled or 'none yet'}"),
     ]
     missing = store.missing_views()
     if missing:
-        return [*findings, *(Finding("fault", f"the view {name} is gone") for name in missing)]
+        return [
+            *findings,
+            *(DoctorFinding("fault", f"the view {name} is gone") for name in missing),
+        ]
     broken = [
-        Finding("fault", f"{table}.{found.field}: found {found.found}, expected {found.expected}")
+        DoctorFinding(
+            "fault", f"{table}.{found.field}: found {found.found}, expected {found.expected}"
+        )
         for table, found in store.audit()
     ]
-    findings += broken or [Finding("ok", "every stored row keeps the rules")]
+    findings += broken or [DoctorFinding("ok", "every stored row keeps the rules")]
     against_guide = store.count_labels_against_guide()
     if against_guide:
-        findings.append(Finding("advice", describe_stored_breaches(against_guide)))
+        findings.append(DoctorFinding("advice", describe_stored_breaches(against_guide)))
     for what, sql in _ADVICE.items():
         count = store.query(sql)[0][0]
         if count:
-            findings.append(Finding("advice", f"{count:,} {what}"))
+            findings.append(DoctorFinding("advice", f"{count:,} {what}"))
     if store.engine_name == "sqlite" and Path(store.place).stat().st_mode & stat.S_IRWXO:
         shown = f"{store.place} can be read by every user of this machine"
-        findings.append(Finding("advice", f"{shown}: chmod o-rwx {store.place}"))
+        findings.append(DoctorFinding("advice", f"{shown}: chmod o-rwx {store.place}"))
     near = describe_near_questions(store)
     if near:
-        findings.append(Finding("advice", near))
+        findings.append(DoctorFinding("advice", near))
     findings += _look_at_label_times(store)
-    for labeler in read_standings(store).list_expired():
+    for labeler in read_calibration_statuses(store).list_expired():
         findings.append(
-            Finding("advice", f"the calibration of {labeler} has expired: claimwise calibrate")
+            DoctorFinding(
+                "advice", f"the calibration of {labeler} has expired: claimwise calibrate"
+            )
         )
     return findings
 
 
-def _look_at_kept(store: Store) -> list[Finding]:
+def _look_at_kept(store: Store) -> list[DoctorFinding]:
     """Work out again which labels decide, and what the Claims page lists; correct what differs."""
     differing = {table: count for table, count in store.settle().items() if count}
     if not differing:
-        return [Finding("ok", "each claim is decided by the label that the rule names")]
+        return [DoctorFinding("ok", "each claim is decided by the label that the rule names")]
     shown = ", ".join(f"{count:,} rows of {table}" for table, count in differing.items())
     fix = "now corrected" if store.writable else "export the store again"
     what = f"{shown} did not say which label decides, as if written with triggers off: {fix}"
-    return [Finding("fault", what)]
+    return [DoctorFinding("fault", what)]
 
 
 def _look_at_golden_set(
     store: Store, project: Project, metrics: dict[str, Metric]
-) -> list[Finding]:
+) -> list[DoctorFinding]:
     shares = describe_golden_set(store)
     if shares is None:
         return []
     metric, by = metrics["faithfulness"], project.config.metrics.by
     advice = advise_golden_set(store, metric, by, project.settings)
-    return [Finding("ok", shares), *(Finding("advice", what) for what in advice)]
+    return [DoctorFinding("ok", shares), *(DoctorFinding("advice", what) for what in advice)]
 
 
-def _look_at_label_times(store: Store) -> list[Finding]:
+def _look_at_label_times(store: Store) -> list[DoctorFinding]:
     """List labels that are dated ahead of now, which imports refuse and older versions took."""
     found = []
     for view, labelled in _LABELS.items():
@@ -198,7 +207,11 @@ def _look_at_label_times(store: Store) -> list[Finding]:
         )
         for labeler, of, item_id, run_id, labeled_at in rows:
             told = f"{labeler}'s label of {of} (item {item_id}, run {run_id}) is dated {labeled_at}"
-            found.append(Finding("advice", f"{told}, ahead of now: no later label outranks it"))
+            found.append(
+                DoctorFinding("advice", f"{told}, ahead of now: no later label outranks it")
+            )
     if found:
-        found.append(Finding("advice", "import label_retractions to take back labels of claims"))
+        found.append(
+            DoctorFinding("advice", "import label_retractions to take back labels of claims")
+        )
     return found

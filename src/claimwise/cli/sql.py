@@ -15,7 +15,7 @@ from claimwise.command.options import (
     print_table,
     store_option,
 )
-from claimwise.metrics import check_run, find_metric, load_metrics
+from claimwise.metrics import find_metric, load_metrics, refuse_unknown_run
 from claimwise.metrics.counting import write_counted
 from claimwise.store import list_views
 from claimwise.text.formulas import guard_cell
@@ -48,7 +48,7 @@ def command(name: str, run_id: str | None, store: str | None, form: str) -> None
         return
     params = {"run_id": run_id}
     with open_project_store(project, store) as opened:
-        check_run(opened, run_id)
+        refuse_unknown_run(opened, run_id)
         columns, rows = opened.describe(sql, params), opened.query(sql, params)
     _print_rows(columns, [list(row) for row in rows], form)
 

@@ -190,7 +190,7 @@ def ask_store(read: Callable[[Store], T], store: str | None) -> tuple[T | None, 
         return None, str(error)
 
 
-def choose_run(store: Store, run_id: str | None) -> str:
+def resolve_run(store: Store, run_id: str | None) -> str:
     """Return the run that was asked for, or the latest."""
     if run_id is not None:
         return run_id

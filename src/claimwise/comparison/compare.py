@@ -20,8 +20,8 @@ from claimwise.calibration.headline_change import find_headline_change
 from claimwise.comparison.queries import (
     RunPair,
     read_actions,
+    read_item_questions,
     read_judged_claims,
-    read_questions,
 )
 from claimwise.comparison.values import (
     Change,
@@ -41,7 +41,7 @@ from claimwise.metrics.intervals import FEW_ITEMS, simultaneous_confidence
 from claimwise.metrics.judge_agreement import list_judges
 from claimwise.metrics.paired import compare_items, split_change
 from claimwise.metrics.pairing import PairedItems, pair_items
-from claimwise.metrics.run_judges import InstrumentChange, find_instruments, find_label_views
+from claimwise.metrics.run_judges import JudgesChange, find_label_views, find_run_judges
 from claimwise.metrics.weights import ItemCounting, ItemWeights, describe_unweighted, read_weights
 from claimwise.store import Store
 from claimwise.store.runs import count_asked
@@ -90,7 +90,7 @@ def compare_runs(
         store, metrics, changes, runs, bases, shared, counting.weights, most_moved
     )
     instruments = {
-        metric.title: find_instruments(store, metric, runs.ids, labels_of(bases, metric))
+        metric.title: find_run_judges(store, metric, runs.ids, labels_of(bases, metric))
         for metric, change in zip(metrics, changes, strict=True)
         if change.is_measured
     }
@@ -380,7 +380,7 @@ def _find_moved(
         key=lambda n: (-abs(parts[n]), names[n]),
     )[:most]
     closed_book = find_label_views(metric) == ["deciding_closed_book_labels"]
-    questions = read_questions(store, [names[n] for n in order])
+    questions = read_item_questions(store, [names[n] for n in order])
     moved = tuple(
         _show_item(
             names[n],
@@ -477,7 +477,7 @@ def _show_action(store: Store, run: Run, item_id: str) -> str | None:
 
 def _find_warnings(
     runs: RunPair,
-    instruments: Mapping[str, InstrumentChange],
+    instruments: Mapping[str, JudgesChange],
     asked: Sequence[Mapping[str, int]],
     shared: set[str],
 ) -> Iterable[str]:

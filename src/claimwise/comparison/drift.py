@@ -46,9 +46,9 @@ from claimwise.metrics.estimate import check_labeler, check_settings
 from claimwise.metrics.judge_agreement import list_judges
 from claimwise.metrics.pairing import PairedItems, find_strays, pair_items
 from claimwise.metrics.run_judges import (
-    InstrumentChange,
-    find_instruments,
+    JudgesChange,
     find_label_views,
+    find_run_judges,
     read_overlap,
 )
 from claimwise.metrics.weights import ItemWeights, read_weights, scale_factors
@@ -73,7 +73,7 @@ class _Facts:
     # Corpus versions without a stored document.
     unstored: tuple[str, ...]
     labels: Sequence[str | Narrowing]  # whose labels count in either run
-    instruments: InstrumentChange
+    instruments: JudgesChange
     needs_labels: bool
     clusters: Mapping[str, str]  # what items belong to that are not independent
     # What items count for in the base and in the new run; None: all alike.
@@ -188,7 +188,7 @@ def _gather_facts(
         unlinked=shared - find_linked_items(store, runs) if differ else set(),
         unstored=tuple(v for v in versions if not has_documents(store, v)) if differ else (),
         labels=labels_of(bases, metric),
-        instruments=find_instruments(store, metric, runs.ids, labels_of(bases, metric)),
+        instruments=find_run_judges(store, metric, runs.ids, labels_of(bases, metric)),
         needs_labels=bool(find_label_views(metric)),
         clusters=map_clusters(store, [run.run_id for run in reversed(runs)], settings.cluster),
         weights=(

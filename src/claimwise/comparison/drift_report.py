@@ -87,7 +87,7 @@ def describe_items(drift: Drift) -> Iterator[str]:
         yield f"{describe_judge(judge)}."
 
 
-def describe_settings(drift: Drift) -> str:
+def describe_drift_settings(drift: Drift) -> str:
     """Say in one line how the figures were made."""
     confidence = show_confidence(drift.settings.confidence)
     return (
@@ -138,7 +138,7 @@ def print_drifts(drifts: Sequence[Drift], console: Console) -> None:
     for run in (first.base, first.new):
         known = " · ".join(f"{field} {value}" for field, value in describe_side(run))
         writer.say(f"{clean(run['run_id'])}: {known}")
-    writer.say(describe_settings(first), "dim")
+    writer.say(describe_drift_settings(first), "dim")
     for drift in drifts:
         _print_drift(writer, drift)
     writer.skip()
@@ -186,7 +186,7 @@ def render_drifts_markdown(drifts: Sequence[Drift]) -> str:
     """Write the movement of one rate or several as GitHub-flavoured Markdown."""
     first = drifts[0]
     base, new = (escape(run["run_id"] or "") for run in (first.base, first.new))
-    parts = [f"# Drift from {base} to {new}", escape(describe_settings(first))]
+    parts = [f"# Drift from {base} to {new}", escape(describe_drift_settings(first))]
     for drift in drifts:
         parts += [
             f"## {escape(describe_movement(drift))}",

@@ -84,14 +84,14 @@ def _describe_need(row: PlanRow, plan: Plan, change: str) -> str:
     )
 
 
-def list_notes(plan: Plan) -> list[str]:
+def list_assumptions(plan: Plan) -> list[str]:
     """Return what is assumed, each once, with the letter that rows carry."""
     texts = dict.fromkeys(text for row in (*plan.overall, *plan.slices) for text in row.assumed)
     return list(texts)
 
 
 def _rows(plan: Plan) -> list[list[str]]:
-    notes = list_notes(plan)
+    notes = list_assumptions(plan)
     return [_row(row, notes) for row in (*plan.overall, *plan.slices)]
 
 
@@ -133,14 +133,15 @@ def print_plan(plan: Plan, console: Console) -> None:
                right=0 < n < len(_HEADERS) - 1, least=None if n else 8)
         for n in shown
     ])  # fmt: skip
-    for number, text in enumerate(list_notes(plan)):
+    for number, text in enumerate(list_assumptions(plan)):
         writer.say(f"{_mark(number)}  assumed: {clean(text)}", "dim", indent=2)
 
 
 def render_plan_markdown(plan: Plan) -> str:
     """Write a plan as GitHub-flavoured Markdown."""
     notes = [
-        f"({_mark(number)}) assumed: {escape(text)}" for number, text in enumerate(list_notes(plan))
+        f"({_mark(number)}) assumed: {escape(text)}"
+        for number, text in enumerate(list_assumptions(plan))
     ]
     parts = [
         f"# Plan: {escape(plan.title)}",

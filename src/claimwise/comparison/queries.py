@@ -109,7 +109,7 @@ def read_actions(store: Store, run_id: str, item_id: str) -> list[Record]:
     return store.query(_SQL["answers"], {"run_id": run_id, "item_id": item_id})
 
 
-def read_questions(store: Store, item_ids: list[str]) -> dict[str, str]:
+def read_item_questions(store: Store, item_ids: list[str]) -> dict[str, str]:
     """Return the questions of some items; empty where a metric counts by something else."""
     sql = "select query from eval_items where item_id = :item_id"
     found = {i: store.query(sql, {"item_id": i}) for i in item_ids}

@@ -81,7 +81,7 @@ def describe_clear(comparison: Comparison) -> list[tuple[str, list[str]]]:
     for word in ("worse", "better"):
         lines = [
             f"{name_rate(metric, row)}, {name_slice(row.slice, without=metric.series)}: "
-            f"{describe_change(row)}"
+            f"{describe_metric_change(row)}"
             for metric in comparison.metrics
             for row in (*metric.overall, *metric.slices)
             if row.direction == word
@@ -90,7 +90,7 @@ def describe_clear(comparison: Comparison) -> list[tuple[str, list[str]]]:
     return found
 
 
-def describe_change(row: Change) -> str:
+def describe_metric_change(row: Change) -> str:
     """Write a change with its rates and interval."""
     if row.change is None:
         return f"{MISSING} ({show_rate(row.base)} to {show_rate(row.new)})"
@@ -128,7 +128,7 @@ def _list_ids(comparison: Comparison) -> list[str | None]:
     return [run["run_id"] for run in (comparison.base, comparison.new)]
 
 
-def describe_judges(comparison: Comparison) -> list[str]:
+def describe_compared_judges(comparison: Comparison) -> list[str]:
     """Say of every judge what it is, which figures rest on it, and how far it can be trusted."""
     measured = [metric for metric in comparison.metrics if metric.is_measured]
     return [
@@ -146,7 +146,7 @@ def describe_judges(comparison: Comparison) -> list[str]:
 
 def list_first_lines(comparison: Comparison) -> list[tuple[str, str]]:
     """List what stands before every table: the headlines, and the judges of all figures."""
-    judges = [("Judge", text) for text in describe_judges(comparison)]
+    judges = [("Judge", text) for text in describe_compared_judges(comparison)]
     return [*describe_headlines(comparison), *judges]
 
 
@@ -173,7 +173,7 @@ def _describe_bases(sides: Sequence[tuple[Headline, str | None]]) -> str:
     )
 
 
-def describe_judged(metric: MetricChange) -> str:
+def describe_metric_judges(metric: MetricChange) -> str:
     """Say which judges' verdicts a metric counts in either run; nothing where it counts none."""
     sides = [
         " and ".join(map(clean, judges)) or "people"
@@ -194,7 +194,7 @@ def describe_sides(comparison: Comparison) -> list[str]:
     return [describe_one_sided(run, ids) for run, ids in pairs if ids]
 
 
-def describe_unmeasured(comparison: Comparison) -> str:
+def describe_missing_rates(comparison: Comparison) -> str:
     """List the metrics that one of the runs has no rate of; empty when there are none."""
     names = [name_in_words(metric.title) for metric in comparison.metrics if not metric.is_measured]
     return ", ".join(names)
@@ -212,7 +212,7 @@ def _share(hits: float, units: float) -> str:
     return f"{show_count(hits)} of {show_count(units)}"
 
 
-def reproduce(comparison: Comparison) -> str:
+def reproduce_comparison(comparison: Comparison) -> str:
     """Return the command that gives the comparison again."""
     runs = (comparison.base["run_id"] or "", comparison.new["run_id"] or "")
     names = " ".join(f"--metric {metric.metric}" for metric in comparison.metrics)
@@ -306,7 +306,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     for metric in comparison.metrics:
         if metric.is_measured:
             _print_metric(writer, metric)
-    missing = describe_unmeasured(comparison)
+    missing = describe_missing_rates(comparison)
     if missing:
         writer.skip()
         writer.say(f"Not measured in both runs: {missing}")
@@ -319,8 +319,8 @@ def _print_metric(writer: Writer, metric: MetricChange) -> None:
     rows = _rows(metric)
     writer.skip()
     writer.say(clean(metric.title), "bold")
-    if describe_judged(metric):
-        writer.say(describe_judged(metric), indent=2)
+    if describe_metric_judges(metric):
+        writer.say(describe_metric_judges(metric), indent=2)
     styles = [_STYLES[row.direction] for row in rows]
     figures = _figures(metric, rows)
     if writer.width < _NARROW:
@@ -359,11 +359,13 @@ def _print_moved(writer: Writer, comparison: Comparison) -> None:
         ]  # fmt: skip
         grid.add_row(*(writer.text(head, "dim") for head in heads))
         for pair in item.claims:
-            grid.add_row(*(writer.text(describe_claim(claim) if claim else "") for claim in pair))
+            grid.add_row(
+                *(writer.text(describe_shown_claim(claim) if claim else "") for claim in pair)
+            )
         writer.put(grid)
 
 
-def describe_claim(claim: ShownClaim) -> str:
+def describe_shown_claim(claim: ShownClaim) -> str:
     """Write a claim with its verdict and its evidence on one line."""
     sign = _SIGNS.get(claim.verdict or "", "?")
     word = clean(claim.verdict) if claim.verdict else f"not scored ({clean(claim.reason)})"
@@ -400,8 +402,8 @@ def render_comparison_markdown(comparison: Comparison) -> str:
         ]),
         *_write_clear(comparison),
         *(part for m in comparison.metrics if m.is_measured for part in _write_metric(m)),
-        f"Not measured in both runs: {escape(describe_unmeasured(comparison))}"
-        if describe_unmeasured(comparison)
+        f"Not measured in both runs: {escape(describe_missing_rates(comparison))}"
+        if describe_missing_rates(comparison)
         else "",
         *_write_moved(comparison),
         READING,
@@ -419,8 +421,8 @@ def _write_metric(metric: MetricChange) -> Iterator[str]:
     figures = _figures(metric, rows)
     cells = list(zip(*(figure.cells for figure in figures), strict=True))
     yield f"## {escape(metric.title)}"
-    if describe_judged(metric):
-        yield escape(describe_judged(metric))
+    if describe_metric_judges(metric):
+        yield escape(describe_metric_judges(metric))
     yield write_table(
         [figure.header for figure in figures],
         cells,
@@ -441,7 +443,7 @@ def _write_moved(comparison: Comparison) -> Iterator[str]:
             for run, action in ((comparison.base, item.base_action),
                                 (comparison.new, item.new_action))
         ]  # fmt: skip
-        rows = [[describe_claim(c) if c else "" for c in pair] for pair in item.claims]
+        rows = [[describe_shown_claim(c) if c else "" for c in pair] for pair in item.claims]
         yield write_table(heads, rows, text=(0, 1))
 
 
@@ -462,14 +464,14 @@ class _Page:
 
     READING = READING
     first_lines = staticmethod(list_first_lines)
-    judged = staticmethod(describe_judged)
+    judged = staticmethod(describe_metric_judges)
     clear = staticmethod(describe_clear)
     setting = staticmethod(describe_setting)
     sides = staticmethod(describe_sides)
-    unmeasured = staticmethod(describe_unmeasured)
+    unmeasured = staticmethod(describe_missing_rates)
     moved = staticmethod(describe_moved)
     notes = staticmethod(list_notes)
-    reproduce = staticmethod(reproduce)
+    reproduce_comparison = staticmethod(reproduce_comparison)
     describe_side = staticmethod(describe_side)
     name_rate = staticmethod(name_rate)
     change = staticmethod(show_change)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from claimwise.calibration.headline import METRIC_OF
-from claimwise.comparison.report import describe_headlines, describe_judges, name_rate
+from claimwise.comparison.report import describe_compared_judges, describe_headlines, name_rate
 from claimwise.comparison.values import Change, Comparison, MetricChange, ShownClaim
 from claimwise.report.changes import name_slice
 from claimwise.report.format import clean, pluralize, show_percent, show_points
@@ -54,7 +54,7 @@ def describe_points(row: Change) -> str:
     return f"{rates}: {show_points(row.change)} ({low} to {high}), {row.direction}"
 
 
-def list_rows(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
+def list_screen_rows(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     """Yield what the screen says, each part with its name."""
     measured = [metric for metric in comparison.metrics if metric.is_measured]
     yield from ((name, [text]) for name, text in describe_headlines(comparison))
@@ -68,7 +68,7 @@ def list_rows(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     ]
     if others:
         yield "Change", others
-    yield from (("Judge", [text]) for text in describe_judges(comparison))
+    yield from (("Judge", [text]) for text in describe_compared_judges(comparison))
     groups = _list_worst_groups(measured[0]) if measured else []
     if groups:
         yield "Worst groups", groups
@@ -114,7 +114,7 @@ def format_comparison(comparison: Comparison, width: int = 80) -> str:
     """Write one screen about two runs as plain text: at most 25 lines."""
     room = max(20, width - MARGIN)
     lines = write_row("Runs", [cut_line(name_runs(comparison), room)])
-    for name, told in list_rows(comparison):
+    for name, told in list_screen_rows(comparison):
         if name == "Flipped":  # claims are long: they take the whole width
             lines += [f"{name:<{MARGIN}}verdicts of items that moved most"]
             lines += [cut_line(f"  {text}", width) for text in told]
@@ -127,7 +127,7 @@ def format_comparison(comparison: Comparison, width: int = 80) -> str:
 def render_screen_markdown(comparison: Comparison) -> str:
     """Write one screen about two runs as Markdown."""
     parts = [f"# {escape(name_runs(comparison))}"]
-    for name, told in list_rows(comparison):
+    for name, told in list_screen_rows(comparison):
         is_code = name == "More" and "`" not in told[0]
         lines = [f"`{text}`" if is_code else escape(text) for text in told]
         parts.append(f"**{name}**: {lines[0]}" if len(lines) == 1 else f"**{name}**")

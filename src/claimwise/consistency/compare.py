@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from msgspec.structs import replace
 
 from claimwise.checking.check import judge_claims
-from claimwise.checking.queries import Judging, StoredAnswer, list_answers, read_answers
+from claimwise.checking.queries import JudgingScope, StoredAnswer, list_answers, read_answers
 from claimwise.consistency.values import (
     ComparedAnswer,
     ComparedClaim,
@@ -271,7 +271,7 @@ def group_answers(store: Store, run_id: str) -> dict[str, list[GivenAnswer]]:
         StoreError: there is no such run.
     """
     # Nobody is to judge: the labeler only says which claims have been judged, which is not used.
-    judging = Judging(run=find_run(store, run_id), labeler="")
+    judging = JudgingScope(run=find_run(store, run_id), labeler="")
     names = list(dict.fromkeys(key.item_id for key, _ in list_answers(store, judging)))
     found: dict[str, list[GivenAnswer]] = {name: [] for name in names}
     for begin in range(0, len(names), _NEIGHBOURS):

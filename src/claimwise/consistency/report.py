@@ -36,7 +36,7 @@ def print_consistency(result: ConsistencyResult, console: Console) -> None:
         agreement = show_rate(answer.agreement)
         print_line(console, 0, f"agreement {agreement}", answer.name)
         for claim in answer.claims:
-            print_line(console, 2, describe_claim(claim), claim.claim.wording)
+            print_line(console, 2, describe_compared_claim(claim), claim.claim.wording)
             for line in _describe_against(claim):
                 print_line(console, 6, "", line)
     console.print()
@@ -50,7 +50,7 @@ def _print_judge(judge: JudgeNote | None, console: Console) -> None:
         console.print(Text(f"Judge: {describe_judge(judge)}"), soft_wrap=True)
 
 
-def describe_claim(claim: ComparedClaim) -> str:
+def describe_compared_claim(claim: ComparedClaim) -> str:
     """Return how many of the others support and contradict a claim."""
     held = sum(other.verdict == "supported" for other in claim.others)
     against = sum(other.verdict == "contradicted" for other in claim.others)

@@ -19,11 +19,11 @@ from claimwise.command.judge import (
     print_call_plan,
 )
 from claimwise.command.options import (
-    choose_run,
     current_project,
     format_option,
     open_project_store,
     print_json,
+    resolve_run,
     store_option,
     write_output,
 )
@@ -78,7 +78,7 @@ def command(
     """
     project = current_project()
     with open_project_store(project, store) as opened:
-        chosen = choose_run(opened, run_id)
+        chosen = resolve_run(opened, run_id)
         if judging.judge is None:
             result = judge_correctness(opened, chosen, GoldRule(), again=again)
         else:
@@ -126,7 +126,7 @@ def _judge_with_model(
     return result
 
 
-def describe_agreement(result: CorrectnessResult) -> str:
+def describe_run_agreement(result: CorrectnessResult) -> str:
     """Say how far the labeler agrees with people on this run's answers."""
     if not result.compared:
         return AGREEMENT_UNKNOWN
@@ -145,7 +145,7 @@ def _print_result(result: CorrectnessResult) -> None:
     ):
         if count:
             click.echo(f"{pluralize(count, 'answer')} {what}")
-    named = f"the run {result.run_id} by {result.labeler}, {describe_agreement(result)}:"
+    named = f"the run {result.run_id} by {result.labeler}, {describe_run_agreement(result)}:"
     click.echo(make_printable(named))
     click.echo(f"  correct   {result.correct:>9,}")
     click.echo(f"  incorrect {result.incorrect:>9,}")
@@ -163,7 +163,7 @@ def _to_document(result: CorrectnessResult) -> dict[str, Any]:
     return {
         **asdict(result),
         "rate": result.rate,
-        "agreement": describe_agreement(result),
+        "agreement": describe_run_agreement(result),
         "open": [
             {"item_id": one.answer.item_id, "sample": one.answer.sample, "reason": one.reason}
             for one in result.open

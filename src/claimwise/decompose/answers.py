@@ -22,7 +22,7 @@ from claimwise.decompose.outline import (
 )
 from claimwise.decompose.pieces import FRAMING, Piece, is_labelled, split_pieces
 from claimwise.decompose.references import Memory, Resolved, find_pronoun, replace_pronoun
-from claimwise.decompose.tables import Header, is_border, name_cells, read_cells, read_header
+from claimwise.decompose.tables import Header, is_border, name_cells, read_header, split_cells
 from claimwise.text import find_sentences
 from claimwise.types.verdicts import Ancestor, AnswerClaim, Mark
 
@@ -273,7 +273,7 @@ def _has_children(wording: str, indent: int, follower: _Follower) -> bool:
 
 def _read_row(scan: Scan, row: Piece, follower: str, context: _Context) -> list[Piece]:
     """Return a table row cell by cell; the row above the border is the header."""
-    cells = read_cells(scan.masked)
+    cells = split_cells(scan.masked)
     plain = row._replace(wording=" | ".join(cell.text for cell in cells) or row.wording)
     if is_border(follower):
         context.header = read_header(scan.masked, scan.offset)

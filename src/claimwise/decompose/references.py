@@ -50,7 +50,7 @@ _CAPITALS = re.compile(r"(?<![\w.])[A-Z][\w'’-]*(?: [A-Z][\w.'’-]*)*")
 _NOT_PEOPLE_AFTER = w.PREPOSITIONS - {"with", "by", "for", "like", "as", "to"} | {"the", "a", "an"}
 
 
-class Subject(NamedTuple):
+class ClaimSubject(NamedTuple):
     """What a claim is about, as far as its form tells."""
 
     text: str
@@ -79,13 +79,13 @@ class Memory:
     def __init__(self, question: str | None = None) -> None:
         self._question = question
         # Claims that are still to be read; None where everything before is forgotten.
-        self._unread: list[str | Subject | None] = []
-        self._subject: Subject | None = None
+        self._unread: list[str | ClaimSubject | None] = []
+        self._subject: ClaimSubject | None = None
         self._people: set[str] = set()
         # Other things in the last claim that a pronoun might mean.
         self._rivals: set[Number] = set()
         # What the question asks about: the subject wherever nothing else is.
-        self._topic: Subject | None = None
+        self._topic: ClaimSubject | None = None
         self._is_introduced = False
 
     def forget(self) -> None:
@@ -134,7 +134,7 @@ class Memory:
         named = self._subject is not None and self._subject.is_introduced
         return named and self._subject is not None and noun in self._subject.nouns
 
-    def _find(self, word: str, rest: str) -> Subject | None:
+    def _find(self, word: str, rest: str) -> ClaimSubject | None:
         subject = self._subject
         if subject is None:
             return None
@@ -151,7 +151,7 @@ class Memory:
             fits = fits and _is_bare(rest)
         return subject if fits else None
 
-    def _fits_person(self, subject: Subject, word: str) -> bool:
+    def _fits_person(self, subject: ClaimSubject, word: str) -> bool:
         gender = "man" if word == "he" else "woman"
         if subject.nature not in (gender, "person", "named"):
             return False
@@ -243,13 +243,13 @@ def _tell_gender(name: str) -> Nature | None:
     return "man" if first in w.WORDS["men"] else "woman" if first in w.WORDS["women"] else None
 
 
-def _read_name(name: str) -> Subject:
+def _read_name(name: str) -> ClaimSubject:
     """Return what a heading or item names; a name may be anybody's or anything's."""
     last = name.split()[-1]
     lows = [word.lower().strip(".,") for word in name.split()]
     nature: Nature = _tell_gender(name) or ("thing" if set(lows) & _THINGS else "named")
     number: Number = "many" if is_plural(last.lower()) or "and" in lows else "one"
-    return Subject(name, number, nature, frozenset(lows[-1:]), is_introduced=True)
+    return ClaimSubject(name, number, nature, frozenset(lows[-1:]), is_introduced=True)
 
 
 def _first_word(text: str) -> str:
@@ -265,7 +265,7 @@ def _is_bare(rest: str) -> bool:
     return low == "," or low in w.AUXILIARIES or low in w.LINKING_ADVERBS or may_be_verb(low)
 
 
-def _is_circular(match: re.Match[str], found: Subject) -> bool:
+def _is_circular(match: re.Match[str], found: ClaimSubject) -> bool:
     """Tell “The name … . Its name …”: nothing has itself."""
     following = match.group("rest").split()[:1]
     possessive = match.group("word").lower() in _POSSESSIVE
@@ -285,7 +285,7 @@ def _replace(match: re.Match[str], antecedent: str) -> str:
     return name + rest
 
 
-def _read_subject(wording: str, tokens: Tokens, verb: Finite | None) -> Subject | None:
+def _read_subject(wording: str, tokens: Tokens, verb: Finite | None) -> ClaimSubject | None:
     """Return a claim's subject with its number and nature, when its verb can be told."""
     if verb is None:
         return None
@@ -293,7 +293,7 @@ def _read_subject(wording: str, tokens: Tokens, verb: Finite | None) -> Subject 
     return _describe(subject_text(wording, tokens, verb), inside, tokens[verb.verb :])
 
 
-def _describe(text: str, inside: Tokens, after: Tokens) -> Subject | None:
+def _describe(text: str, inside: Tokens, after: Tokens) -> ClaimSubject | None:
     lows = [token.low for token in inside]
     if (
         w.is_participle(lows[0])
@@ -306,7 +306,9 @@ def _describe(text: str, inside: Tokens, after: Tokens) -> Subject | None:
     nouns = frozenset({lows[head]} | predicate)
     if predicate & {"founded", "incorporated", "established"} or lows[-1] in _THINGS:
         nouns |= _FIRMS
-    return Subject(text, _number(lows, head, after), _nature(inside, lows[head], predicate), nouns)
+    return ClaimSubject(
+        text, _number(lows, head, after), _nature(inside, lows[head], predicate), nouns
+    )
 
 
 def _predicate_nouns(after: Tokens) -> frozenset[str]:
@@ -392,7 +394,7 @@ def _find_people(wording: str) -> set[str]:
     return people
 
 
-def _read_question(question: str) -> Subject | None:
+def _read_question(question: str) -> ClaimSubject | None:
     """Return what a question asks about, when it names one thing only."""
     if aspect := w.ASPECT.search(question):  # “What are the pros and cons of heat pumps?”
         name = question[aspect.end() :].strip(" ?.")

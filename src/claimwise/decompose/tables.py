@@ -52,7 +52,7 @@ def is_border(text: str) -> bool:
     return _BORDER.fullmatch(text) is not None
 
 
-def read_cells(masked: str) -> tuple[Cell, ...]:
+def split_cells(masked: str) -> tuple[Cell, ...]:
     """Return the cells of a row, without its outer bars; a cell may be empty."""
     closed = masked.rstrip()
     closed = closed if closed.endswith("|") else f"{closed}|"
@@ -66,7 +66,7 @@ def read_cells(masked: str) -> tuple[Cell, ...]:
 
 def read_header(masked: str, offset: int) -> Header:
     """Return the header of a table whose row begins at an offset."""
-    cells = read_cells(masked)
+    cells = split_cells(masked)
     places = (Ancestor(text=c.text, start=offset + c.start, end=offset + c.end) for c in cells)
     return Header(cells, tuple(places))
 

@@ -12,7 +12,7 @@ from claimwise.errors import ClaimwiseError
 from claimwise.estimates.change import Part, WindowChange, compare_windows
 from claimwise.estimates.periods import parse_period
 from claimwise.estimates.queries import read_groups, read_window
-from claimwise.estimates.report import WindowReport, describe_next, to_document
+from claimwise.estimates.report import WindowReport, describe_next_step, to_document
 from claimwise.report.format import (
     clean,
     show_confidence,
@@ -86,7 +86,7 @@ def _describe(change: WindowChange) -> Iterator[str]:
             "allows for it."
         )
     for one in pair:
-        if step := describe_next(one):
+        if step := describe_next_step(one):
             yield f"  Next for {one.data.period.name}: {step}"
 
 

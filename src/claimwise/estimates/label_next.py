@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from claimwise.calibration.maps import Scored
+from claimwise.calibration.maps import LabelledScores
 from claimwise.errors import ClaimwiseError
 from claimwise.estimates.queries import WindowData
 from claimwise.estimates.selection import draw_claims, find_chances, sharpen_scores
@@ -120,7 +120,7 @@ def _choose(store: Store, data: WindowData, size: int, seed: int) -> _Chosen:
     return _Chosen(population[drawn], chances[drawn], population)
 
 
-def _read_known(store: Store, data: WindowData) -> Scored | None:
+def _read_known(store: Store, data: WindowData) -> LabelledScores | None:
     """Return the latest labels of claims that the same judge scored."""
     if data.judge is None:
         return None
@@ -134,7 +134,7 @@ def _read_known(store: Store, data: WindowData) -> Scored | None:
         return None
     items, said, confidences, told, chances = zip(*rows, strict=True)
     sure = np.array(confidences, dtype=np.float64)
-    return Scored(
+    return LabelledScores(
         scores=np.where(np.array(said) == _SUPPORTED, sure, 1 - sure),
         supported=np.array(told) == _SUPPORTED,
         weights=np.array([1 / (chance or 1.0) for chance in chances]),

@@ -16,13 +16,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from claimwise.calibration.queries import RegisteredJudge, find_instrument
+from claimwise.calibration.queries import RegisteredJudge, find_registered_judge
 from claimwise.errors import MetricError, describe_unknown
 from claimwise.estimates.rounds import (
     WindowRound,
     combine_chances,
     list_window_rounds,
-    to_time,
+    to_stored_time,
 )
 from claimwise.estimates.strata import assign_strata
 from claimwise.estimates.window import ClaimTable
@@ -153,7 +153,9 @@ def _check_system(store: Store, system: str) -> None:
 
 def _to_run(row: tuple[object, ...]) -> WindowRun:
     run_id, system, answers, first, last = row
-    return WindowRun(str(run_id), str(system), int(str(answers)), to_time(first), to_time(last))
+    return WindowRun(
+        str(run_id), str(system), int(str(answers)), to_stored_time(first), to_stored_time(last)
+    )
 
 
 def _write(store: Store, name: str) -> str:
@@ -175,7 +177,9 @@ def _choose_judge(
         given[labeler][run_id] += verdicts
     if name is None and not given:
         return None, []
-    chosen = find_instrument(store, name or max(given, key=lambda one: (given[one].total(), one)))
+    chosen = find_registered_judge(
+        store, name or max(given, key=lambda one: (given[one].total(), one))
+    )
     own = given[chosen.labeler]
     total = sum(max(held[run.run_id] for held in given.values()) for run in runs)
     others = {
@@ -200,7 +204,7 @@ def _name_earlier_labels(store: Store, params: dict[str, object]) -> list[str]:
         return []
     return [
         f"no label in this window; the {count:,} labels of earlier answers, the latest of "
-        f"{to_time(latest):%Y-%m-%d}, are too old to correct it"
+        f"{to_stored_time(latest):%Y-%m-%d}, are too old to correct it"
     ]
 
 
@@ -282,8 +286,8 @@ class _Reader:
                     item,
                     claim,
                     verdict == _SUPPORTED,
-                    to_time(at),
-                    to_time(first_at),
+                    to_stored_time(at),
+                    to_stored_time(first_at),
                     chance,
                 )
             )

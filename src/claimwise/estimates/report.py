@@ -104,7 +104,7 @@ def format_report(report: WindowReport) -> list[str]:
     lines += ["", *(f"  {line}" for line in _describe_basis(report))]
     if found.refusals:
         lines += ["", "  Not corrected, because", *(f"    {one}" for one in found.refusals)]
-    step = describe_next(report)
+    step = describe_next_step(report)
     return [*lines, "", f"  Next: {step}"] if step else lines
 
 
@@ -112,13 +112,13 @@ def _describe_window(data: WindowData) -> str:
     system = f" · {clean(data.system)}" if data.system else ""
     period = data.period
     return (
-        f"{period.name[:1].upper()}{period.name[1:]} ({show_time(period.start)} to "
-        f"{show_time(period.until)} UTC){system} · {pluralize(data.answers, 'answer')}, "
+        f"{period.name[:1].upper()}{period.name[1:]} ({show_window_time(period.start)} to "
+        f"{show_window_time(period.until)} UTC){system} · {pluralize(data.answers, 'answer')}, "
         f"{pluralize(len(data.table.scores) + data.unscored, 'claim')}"
     )
 
 
-def show_time(moment: datetime) -> str:
+def show_window_time(moment: datetime) -> str:
     """Write a moment: a day where it is the beginning of one."""
     return f"{moment:%Y-%m-%d}" if moment.time() == time() else f"{moment:%Y-%m-%d %H:%M}"
 
@@ -200,7 +200,7 @@ def _describe_unscored(report: WindowReport) -> str:
     return f"Unscored: {show_percent(found.unscored_share)} of claims{reasons}{reach}"
 
 
-def describe_next(report: WindowReport) -> str | None:
+def describe_next_step(report: WindowReport) -> str | None:
     """Say what to do next; None where nothing is missing."""
     found = report.estimate
     if not found.claims:
@@ -263,7 +263,7 @@ def to_document(report: WindowReport) -> dict[str, Any]:
         },
         "refusals": list(found.refusals),
         "next_labels": report.next_labels,
-        "next": describe_next(report),
+        "next": describe_next_step(report),
     }
 
 

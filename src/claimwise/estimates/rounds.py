@@ -59,7 +59,7 @@ class WindowRound(NamedTuple):
     drawn: Mapping[tuple[str, str, str], float]  # run, item, claim -> chance
 
 
-def to_time(value: object) -> datetime:
+def to_stored_time(value: object) -> datetime:
     """Return a stored time; SQLite keeps them as text."""
     return msgspec.convert(value, datetime, strict=False)
 
@@ -74,7 +74,7 @@ def list_window_rounds(store: Store, runs: Sequence[str]) -> list[WindowRound]:
     for run_id in runs:
         for round_id, at, count in store.query(_SQL["rounds_of_run"], {"run_id": run_id}):
             claims.setdefault(round_id, {})[run_id] = count
-            created[round_id] = to_time(at)
+            created[round_id] = to_stored_time(at)
         for round_id, item, claim, chance in store.query(_SQL["drawn"], {"run_id": run_id}):
             drawn.setdefault(round_id, {})[run_id, item, claim] = chance
     return [

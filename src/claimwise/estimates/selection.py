@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from claimwise.calibration.maps import Scored, apply_map, fit_platt, is_enough
+from claimwise.calibration.maps import LabelledScores, apply_map, fit_platt, is_enough
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -27,7 +27,7 @@ EVEN: Final = 0.2
 """The share of the labels that goes evenly over all claims, whatever the judge believes."""
 
 
-def sharpen_scores(scores: Floats, known: Scored | None) -> Floats:
+def sharpen_scores(scores: Floats, known: LabelledScores | None) -> Floats:
     """Return scores recalibrated on earlier labels of the same judge, where there are enough.
 
     They only decide what is drawn: chances are known whatever they rest on, so labels of other

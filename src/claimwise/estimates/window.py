@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from claimwise.calibration.maps import Scored, apply_map, deal_items, fit_platt
+from claimwise.calibration.maps import LabelledScores, apply_map, deal_items, fit_platt
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import effective_size, wilson_bounds, wilson_interval
 from claimwise.metrics.weights import scale_factors
@@ -428,7 +428,7 @@ def _recalibrate(table: ClaimTable, seed: int) -> Floats:
         others = at != fold
         rows = table.rows[others]
         curve = fit_platt(
-            Scored(
+            LabelledScores(
                 scores=table.scores[rows],
                 supported=table.told[others],
                 weights=stands[others],

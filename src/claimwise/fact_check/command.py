@@ -43,7 +43,7 @@ from claimwise.fact_check.options import (
 )
 from claimwise.fact_check.report import (
     UNKNOWN_AGREEMENT,
-    describe_run,
+    describe_judged_run,
     print_factcheck,
     to_factcheck_document,
     to_factcheck_run_document,
@@ -240,7 +240,7 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
         click.echo(f"  {label:<14}{result.labels.get(label, 0):>9,}")
     for reason, count in result.unscored.items():
         click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
-    for line in describe_run(result):
+    for line in describe_judged_run(result):
         click.echo(make_printable(line))
     for warning in result.warnings:
         click.echo(f"warning: {make_printable(warning)}", err=True)

@@ -165,7 +165,7 @@ def _describe_more(result: FactCheckResult) -> Iterator[str]:
         )
 
 
-def describe_run(result: FactcheckRunResult) -> Iterator[str]:
+def describe_judged_run(result: FactcheckRunResult) -> Iterator[str]:
     """Yield what a judged run adds up to, a line each."""
     rate, bounds = result.factual_precision, result.bounds
     line = f"factual precision {_show_rate(rate)}"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from claimwise.checking.engine import JudgedRun, judge_run
 from claimwise.checking.queries import (
     AnswerKey,
-    Judging,
+    JudgingScope,
     RepeatedClaim,
     StoredAnswer,
     read_answers,
@@ -148,7 +148,7 @@ class ClosedBookRun:
             prompt_ver=self.judge.prompt.edition,
         )
 
-    def open_session(self, store: Store, judging: Judging) -> ClosedBookSession:
+    def open_session(self, store: Store, judging: JudgingScope) -> ClosedBookSession:
         """Begin a round."""
         pieces = PieceReader(store, judging, self.domain_hint)
         return ClosedBookSession(self.judge, pieces, judging, resplit=self.resplit)
@@ -177,7 +177,7 @@ class PieceWork(NamedTuple):
 class PieceReader:
     """Reads answers with open claims as pieces for a closed-book judge."""
 
-    def __init__(self, store: Store, judging: Judging, domain_hint: str | None) -> None:
+    def __init__(self, store: Store, judging: JudgingScope, domain_hint: str | None) -> None:
         self._store = store
         self._judging = judging
         self._hint = domain_hint
@@ -254,7 +254,7 @@ class ClosedBookSession:
     """One round: pieces go in, labels by a model's own knowledge come out."""
 
     def __init__(
-        self, judge: ClosedBookJudge, reader: PieceReader, judging: Judging, *, resplit: bool
+        self, judge: ClosedBookJudge, reader: PieceReader, judging: JudgingScope, *, resplit: bool
     ) -> None:
         self.tally = _Tally()
         self._judge = judge

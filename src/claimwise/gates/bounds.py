@@ -27,7 +27,7 @@ from claimwise.metrics.intervals import (
     korn_graubard_bound,
 )
 
-Side = Literal["lower", "upper"]
+BoundSide = Literal["lower", "upper"]
 
 POWER: Final = 0.8
 """How often a drop must be found to be called detectable."""
@@ -47,7 +47,7 @@ class Confidence:
     failing: float
 
 
-def bound_to_pass(h: Histogram, confidence: float, side: Side) -> float | None:
+def bound_to_pass(h: Histogram, confidence: float, side: BoundSide) -> float | None:
     """Return a bound: with confidence the rate is above (or below) it.
 
     Method: Clopper-Pearson on n / D (z / t)^2 units with a cautious design effect D. With k items
@@ -62,7 +62,7 @@ def bound_to_pass(h: Histogram, confidence: float, side: Side) -> float | None:
     return _bound(h, confidence, side, degrees_of_freedom(h))
 
 
-def bound_to_fail(h: Histogram, confidence: float, side: Side) -> float | None:
+def bound_to_fail(h: Histogram, confidence: float, side: BoundSide) -> float | None:
     """Return a bound as `bound_to_pass`, for the high confidence of many slices at once.
 
     On the near side, where limits that guard something lie, this is Korn & Graubard's bound. On
@@ -79,7 +79,7 @@ def bound_to_fail(h: Histogram, confidence: float, side: Side) -> float | None:
     return _bound(h, confidence, side, min(freedom, degrees_of_freedom(h)))
 
 
-def bound_unknown(table: Floats, confidence: float, side: Side, *, passing: bool) -> float:
+def bound_unknown(table: Floats, confidence: float, side: BoundSide, *, passing: bool) -> float:
     """Return a one-sided bound of a rate, whatever the unknown units of a table are.
 
     Adding imagined units also makes the sample look larger, so the bound of what was scored alone
@@ -97,7 +97,7 @@ def bound_unknown(table: Floats, confidence: float, side: Side, *, passing: bool
     return trivial if not found else (max if side == "upper" else min)(found)
 
 
-def _bound(h: Histogram, confidence: float, side: Side, freedom: float) -> float | None:
+def _bound(h: Histogram, confidence: float, side: BoundSide, freedom: float) -> float | None:
     if not h.items:
         return None
     if h.items == 1:

@@ -17,7 +17,7 @@ from scipy import special
 from claimwise.calibration.headline import Basis
 from claimwise.gates.bounds import POWER, Confidence
 from claimwise.gates.counts import Floats, forget_unknown, imagine, rate_of
-from claimwise.gates.readings import Range, Reading
+from claimwise.gates.readings import Range, RateReading
 from claimwise.gates.values import Outcome
 from claimwise.metrics.paired import RateDifference, compare_items
 from claimwise.types.results import Better
@@ -100,8 +100,8 @@ class RangeChange:
     Reference: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
     """
 
-    base: Reading
-    new: Reading
+    base: RateReading
+    new: RateReading
 
     @property
     def basis(self) -> Basis | None:

@@ -10,7 +10,6 @@ import click
 import msgspec
 
 from claimwise.command.options import (
-    choose_run,
     cluster_option,
     console,
     current_project,
@@ -18,6 +17,7 @@ from claimwise.command.options import (
     open_project_store,
     print_json,
     print_table,
+    resolve_run,
     store_option,
     warn_of_shared,
     write_output,
@@ -83,7 +83,7 @@ def command(
         _show_history(project, store, run_id, names, form)
         return
     with open_project_store(project, store) as opened:
-        chosen = choose_run(opened, run_id)
+        chosen = resolve_run(opened, run_id)
         report = run_gates(opened, project, chosen, names, cluster=cluster)
         warn_of_shared(opened, chosen, cluster or project.settings.cluster)
         keep_or_warn(opened, project, report)

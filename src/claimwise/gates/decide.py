@@ -40,7 +40,7 @@ from claimwise.gates.changes import ChangeReading, PairedChange, RangeChange, de
 from claimwise.gates.counts import Floats, GateCounts, ItemRow, forget_unknown
 from claimwise.gates.gather import Gathered, SliceReadings
 from claimwise.gates.planning import MOST_ITEMS, find_detectable, is_wrong, plan_change, plan_rate
-from claimwise.gates.readings import CalibratedReading, CountedReading, Range, Reading
+from claimwise.gates.readings import CalibratedReading, CountedReading, Range, RateReading
 from claimwise.gates.values import Gate, GateDecision, Outcome, SliceDecision
 from claimwise.metrics.counting import SliceKey
 from claimwise.metrics.intervals import simultaneous_confidence
@@ -169,7 +169,7 @@ def decide_rate(
     return _decide_bounds(bounds, better, limit), *bounds
 
 
-def _bound_rate(reading: Reading, better: Better, sure: Confidence) -> Range:
+def _bound_rate(reading: RateReading, better: Better, sure: Confidence) -> Range:
     """Return the bounds of a rate: the side that passes, and the side that fails."""
     passing = reading.find_range(sure.passing, passing=True)
     failing = reading.find_range(sure.failing, passing=False)
@@ -264,10 +264,12 @@ def _decide_absolute(
     )
 
 
-def _choose_reading(gathered: Gathered, key: SliceKey, sure: Confidence) -> tuple[Reading, Range]:
+def _choose_reading(
+    gathered: Gathered, key: SliceKey, sure: Confidence
+) -> tuple[RateReading, Range]:
     """Return the reading of a slice that leaves least open, and its bounds."""
     known = gathered.readings.get(key)
-    readings: list[Reading] = [] if known is None else known.list_all()
+    readings: list[RateReading] = [] if known is None else known.list_all()
     if known is None:
         table = gathered.slices[key].table()
         by_people = gathered.by_people and table[:, 1].any()
@@ -390,7 +392,7 @@ def _list_changes(gathered: Gathered, key: SliceKey, shared: list[str]) -> list[
     return found
 
 
-def _take_narrowest(known: SliceReadings, items: list[str]) -> Reading:
+def _take_narrowest(known: SliceReadings, items: list[str]) -> RateReading:
     """Return the reading with the narrowest range among those that rest on people's labels."""
     by_people = [one for one in known.list_all(items) if one.basis != "judge_only"]
     return min(by_people, key=lambda one: -np.subtract(*one.find_range(0.95, passing=True)))
@@ -400,7 +402,7 @@ def _take(side: Mapping[SliceKey, GateCounts], key: SliceKey, items: list[str]) 
     return side.get(key, GateCounts()).table(items)
 
 
-def _name_reading(reading: Reading | ChangeReading) -> str:
+def _name_reading(reading: RateReading | ChangeReading) -> str:
     return f" ({reading.told})" if reading.told else ""
 
 

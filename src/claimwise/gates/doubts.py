@@ -8,8 +8,8 @@ from typing import Final
 
 from claimwise.calibration.values import Calibration
 from claimwise.gates.counts import ItemRow
-from claimwise.gates.tables import Counted, RunReader
-from claimwise.gates.trust import Trust, describe_standing
+from claimwise.gates.tables import Counted, RuleCountReader
+from claimwise.gates.trust import Trust, describe_calibration_status
 from claimwise.metrics import find_metric, load_metrics
 from claimwise.metrics.counting import SliceKey, list_items
 from claimwise.metrics.histogram import Histogram
@@ -18,7 +18,7 @@ from claimwise.metrics.histogram import Histogram
 class Doubts:
     """Marks what judges decided in some runs, and says why it does not count as it is."""
 
-    def __init__(self, reader: RunReader, runs: Sequence[str], *, readable: bool) -> None:
+    def __init__(self, reader: RuleCountReader, runs: Sequence[str], *, readable: bool) -> None:
         """Read who decides, and how far each can be believed.
 
         Args:
@@ -94,7 +94,7 @@ class Doubts:
             name = self._reader.rule.member or self._reader.rule.metric.name
             return "" if self._readable else f"nobody has measured how far {labeler} errs in {name}"
         if known is not None:
-            return describe_standing(labeler, *known)
+            return describe_calibration_status(labeler, *known)
         if self._gate.calibration == "require":
             return f"{labeler}: no calibration for such items (claimwise calibrate)"
         place = labeler, self._reader.take_item_part(key)
@@ -110,7 +110,7 @@ class Doubts:
 
 
 def _list_deciders(
-    reader: RunReader, run_id: str, views: Sequence[str]
+    reader: RuleCountReader, run_id: str, views: Sequence[str]
 ) -> dict[str, dict[str, float]]:
     """Return the number of labels by judge and item."""
     found: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
@@ -121,7 +121,7 @@ def _list_deciders(
 
 
 def _measure_agreements(
-    reader: RunReader, labelers: set[str]
+    reader: RuleCountReader, labelers: set[str]
 ) -> dict[tuple[str, SliceKey], Histogram]:
     """Measure each judge against people, slice by slice, over all runs of the store.
 

@@ -14,13 +14,13 @@ from claimwise.gates.doubts import Doubts
 from claimwise.gates.readings import (
     CorrectedReading,
     CountedReading,
-    Reading,
+    RateReading,
     SampledReading,
     list_judge_readings,
 )
 from claimwise.gates.rules import GateRule
 from claimwise.gates.samples import ClaimParts, read_parts, read_sampled
-from claimwise.gates.tables import Counted, RunReader, has_values
+from claimwise.gates.tables import Counted, RuleCountReader, has_values
 from claimwise.gates.trust import find_judgements
 from claimwise.gates.values import Twin
 from claimwise.metrics.clusters import map_clusters
@@ -37,9 +37,9 @@ class SliceReadings:
     """What people said of a slice, a judge's verdicts being unknown; and other ways to read it."""
 
     people: GateCounts
-    others: tuple[Reading, ...] = ()
+    others: tuple[RateReading, ...] = ()
 
-    def list_all(self, items: Sequence[str] | None = None) -> list[Reading]:
+    def list_all(self, items: Sequence[str] | None = None) -> list[RateReading]:
         """Return all readings, people's labels as they are first: of all items, or of some."""
         table = self.people.table(items)
         basis: Basis | None = "people" if table[:, 1].any() else None
@@ -73,7 +73,7 @@ def gather_gate(store: Store, rule: GateRule, run_id: str) -> Gathered:
         MetricError: a slice is unknown, nothing is there or nothing is scored, or the baseline
             can't be compared with.
     """
-    reader = RunReader(store, rule)
+    reader = RuleCountReader(store, rule)
     base = find_baseline(store, rule, run_id) if rule.gate.relative else None
     runs = [run_id] if base is None else [run_id, base]
     counted = {run: reader.count(run) for run in runs}
@@ -109,7 +109,9 @@ def _weigh(counted: Counted, weights: ItemWeights | None) -> Weighting | None:
     return None if weights is None else weights.weigh(units)
 
 
-def _find_weights(reader: RunReader, runs: Sequence[str], counted: Counted) -> ItemWeights | None:
+def _find_weights(
+    reader: RuleCountReader, runs: Sequence[str], counted: Counted
+) -> ItemWeights | None:
     """Return what items of all runs count for; a note says what of the traffic is missing."""
     weights, rule = read_weights(reader.store, runs, reader.rule.weights), reader.rule
     if weights is None:
@@ -150,7 +152,7 @@ class _JudgedRuns:
     """Reads slices that judges have a part in, in all runs of a gate: never by their word."""
 
     def __init__(
-        self, reader: RunReader, counted: Mapping[str, Counted], counting: ItemCounting
+        self, reader: RuleCountReader, counted: Mapping[str, Counted], counting: ItemCounting
     ) -> None:
         self._reader = reader
         self._counted = counted
@@ -239,7 +241,7 @@ class _JudgedRuns:
             for key, one in found.items()
         }
 
-    def _read_corrected(self, run_id: str) -> list[Reading]:
+    def _read_corrected(self, run_id: str) -> list[RateReading]:
         """Return the rate of the whole run, corrected by a round: where the gate is about it."""
         rule, kind = self._reader.rule, self._calibrated
         if kind is None or rule.by or rule.gate.where or not self._alike:
@@ -269,7 +271,7 @@ class _JudgedRuns:
 
     def _read_judge(
         self, judge: str, run_id: str, rows: Mapping[str, ItemRow], said: Mapping[str, ItemRow]
-    ) -> list[Reading]:
+    ) -> list[RateReading]:
         items = [item for item in rows if item in self.doubts.deciders[run_id][judge]]
         if not items:
             return []

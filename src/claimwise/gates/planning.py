@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from claimwise.gates.bounds import POWER, Confidence, Side, bound_to_fail, bound_to_pass
+from claimwise.gates.bounds import POWER, BoundSide, Confidence, bound_to_fail, bound_to_pass
 from claimwise.gates.counts import Floats, imagine
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.paired import RateDifference
@@ -53,7 +53,7 @@ def _would_decide(
     h: Histogram, better: Better, limit: float, confidence: float, well: bool, items: int
 ) -> bool:
     """Return whether so many items of the same kinds would fail a gate (``well``) or pass it."""
-    side: Side = "upper" if well == (better == "higher") else "lower"
+    side: BoundSide = "upper" if well == (better == "higher") else "lower"
     bound_rate = bound_to_fail if well else bound_to_pass
     bound = bound_rate(_multiply(h, items / h.items), confidence, side)
     return bound is not None and is_wrong(bound, limit, better) == well

@@ -32,7 +32,7 @@ Range = tuple[float, float]
 EVERYTHING: Range = (0.0, 1.0)
 
 
-class Reading(Protocol):
+class RateReading(Protocol):
     """One way to say where people's rate lies."""
 
     @property
@@ -249,7 +249,7 @@ class CardReading(_JudgeReading):
 
 def list_judge_readings(
     judge: str, counts: GateCounts, calibrations: Sequence[Calibration], *, card: bool
-) -> list[Reading]:
+) -> list[RateReading]:
     """Return what a judge's verdicts on a slice can say: nothing, where its error is unknown.
 
     Args:

@@ -16,9 +16,9 @@ from claimwise.gates.decide import add_slide, find_slide
 from claimwise.gates.gather import measure_twin
 from claimwise.gates.history import count_looks
 from claimwise.gates.settings import name_abstention, name_twin, read_gates
-from claimwise.gates.tables import RunReader
+from claimwise.gates.tables import RuleCountReader
 from claimwise.gates.values import Gate, GateDecision, GateReport
-from claimwise.metrics import check_run, load_metrics
+from claimwise.metrics import load_metrics, refuse_unknown_run
 from claimwise.metrics.estimate import check_labeler
 from claimwise.store import Store
 from claimwise.store.runs import find_latest_run
@@ -60,7 +60,7 @@ def run_gates(
     ]
     with store.snapshot():
         run_id = run_id or find_latest_run(store)
-        check_run(store, run_id)
+        refuse_unknown_run(store, run_id)
         for rule in rules:
             check_labeler(store, rule.labels)
         gated = {name_abstention(gate) for gate in gates}
@@ -97,7 +97,7 @@ def _note_looks(store: Store, decision: GateDecision) -> GateDecision:
 
 def _hold_anchor(store: Store, rule: GateRule, decision: GateDecision) -> GateDecision:
     """Hold a run against an earlier one as well: many small drops may each pass."""
-    measure = RunReader(store, rule).measure
+    measure = RuleCountReader(store, rule).measure
     anchor = find_anchor(store, rule, decision.run_id, decision.baseline_id or "", measure)
     if anchor is None:
         return decision

@@ -17,10 +17,15 @@ from typing import Final
 
 import numpy as np
 
-from claimwise.calibration.queries import Sample, list_rounds_of, read_sample, read_told
+from claimwise.calibration.queries import (
+    RoundSample,
+    list_rounds_of,
+    read_sample,
+    read_verdict_pairs,
+)
 from claimwise.calibration.weights import is_whole, weigh_samples
 from claimwise.gates.readings import SampledReading
-from claimwise.gates.tables import Counted, RunReader
+from claimwise.gates.tables import Counted, RuleCountReader
 from claimwise.metrics.counting import STANDING, Narrowing, SliceKey
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.weights import ItemCounting
@@ -40,7 +45,7 @@ class ClaimParts:
 
 
 def read_parts(
-    reader: RunReader, run_id: str, judgement: Judgement, people: Counted
+    reader: RuleCountReader, run_id: str, judgement: Judgement, people: Counted
 ) -> ClaimParts | None:
     """Return the parts of people's labels; None where the metric is no sum over claims.
 
@@ -91,10 +96,12 @@ def read_sampled(
     return {key: _weigh(held, unseen) for key, held in found.items()}
 
 
-def _place_claims(reader: RunReader, run_id: str, judgement: Judgement) -> dict[str, list[str]]:
+def _place_claims(
+    reader: RuleCountReader, run_id: str, judgement: Judgement
+) -> dict[str, list[str]]:
     """Return the claims that people labelled, by item, in the database's order."""
     found: dict[str, list[str]] = defaultdict(list)
-    for item_id, claim_id in read_told(reader.store, run_id, "", judgement):
+    for item_id, claim_id in read_verdict_pairs(reader.store, run_id, "", judgement):
         found[item_id].append(claim_id)
     return dict(found)
 
@@ -124,7 +131,7 @@ def _adds_up(tables: Sequence[Counted], people: Counted) -> bool:
     return all(abs(left) < 1e-9 for left in sums.values())
 
 
-def _find_unseen(sample: Sample) -> float:
+def _find_unseen(sample: RoundSample) -> float:
     """Return the share of a round's claims whose strata nobody has labelled a claim of."""
     labelled = set(sample.labelled.values())
     unseen = sum(claims for name, claims in sample.strata.items() if name not in labelled)

@@ -34,7 +34,7 @@ def has_values(columns: Sequence[str], key: SliceKey, wanted: Mapping[str, str])
     return all(values[name] == value for name, value in wanted.items() if name in values)
 
 
-class RunReader:
+class RuleCountReader:
     """Reads one rule's counts from a store."""
 
     def __init__(self, store: Store, rule: GateRule) -> None:

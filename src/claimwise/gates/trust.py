@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from claimwise.calibration.queries import name_calibrated_slice, read_slices
-from claimwise.calibration.status import read_standings
-from claimwise.calibration.values import Calibration, Standing
+from claimwise.calibration.status import read_calibration_statuses
+from claimwise.calibration.values import Calibration, CalibrationStatus
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 
@@ -16,7 +16,7 @@ class Trust:
 
     def __init__(self, store: Store, labelers: Iterable[str], views: Sequence[str]) -> None:
         self._judgements = find_judgements(views)
-        self._standings = read_standings(store)
+        self._standings = read_calibration_statuses(store)
         found = self._standings.list_of(set(labelers))
         columns = {"domain", *(name for one in found for name in one.slice)}
         self._values: Mapping[str, Mapping[str, str | None]] = (
@@ -26,7 +26,7 @@ class Trust:
             sorted({one.labeler for one in found if one.judgement in self._judgements})
         )
 
-    def find(self, labeler: str, item_id: str) -> tuple[Standing, Calibration] | None:
+    def find(self, labeler: str, item_id: str) -> tuple[CalibrationStatus, Calibration] | None:
         """Return how an instrument stands for an item; None when nobody has measured it there."""
         if labeler not in self.labelers:
             return None
@@ -41,7 +41,9 @@ class Trust:
         return f"{labeler}, by its calibration: {self._standings.describe(labeler)}."
 
 
-def describe_standing(labeler: str, standing: Standing, found: Calibration) -> str:
+def describe_calibration_status(
+    labeler: str, standing: CalibrationStatus, found: Calibration
+) -> str:
     """Say why a calibration gives no trust."""
     where = "" if not found.slice else f" in {name_calibrated_slice(found.slice)}"
     made = found.made_at.date().isoformat()

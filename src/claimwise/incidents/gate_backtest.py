@@ -20,7 +20,7 @@ from claimwise.config import Project
 from claimwise.errors import ConfigError, MetricError
 from claimwise.gates import GateRule, resolve_gate
 from claimwise.gates.settings import read_gates
-from claimwise.incidents.queries import IncidentRows, list_standings, read_incidents
+from claimwise.incidents.queries import IncidentRows, list_incident_progress, read_incidents
 from claimwise.incidents.values import Catch, IncidentStatus
 from claimwise.metrics import load_metrics
 from claimwise.metrics.counting import ItemCounts, list_attributes, list_items
@@ -57,7 +57,7 @@ def list_incidents(store: Store, project: Project) -> tuple[list[IncidentStatus]
     """
     with store.snapshot():
         rows = read_incidents(store)
-        standings = list_standings(store)
+        standings = list_incident_progress(store)
         attributes = list_attributes(store)
     try:
         rules, wrong = _resolve_gates(project), []

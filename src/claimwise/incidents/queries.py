@@ -157,7 +157,7 @@ def find_holder(store: Store, corpus_ver: str, passage: str) -> str | None:
     return found[0][0] if found else None
 
 
-def list_standings(store: Store) -> list[IncidentProgress]:
+def list_incident_progress(store: Store) -> list[IncidentProgress]:
     """Return where every incident's item stands, the latest promoted first."""
     return [IncidentProgress(*row) for row in store.query(_SQL["standing"])]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from claimwise.judge_comparison.figures import FIVE_POINTS
-from claimwise.judge_comparison.values import Comparison, JudgeDifference, JudgeFigures
+from claimwise.judge_comparison.values import JudgeComparison, JudgeDifference, JudgeFigures
 from claimwise.report.format import join_words, show_points
 
 
-def describe_difference(one: JudgeDifference, found: Comparison) -> str:
+def describe_difference(one: JudgeDifference, found: JudgeComparison) -> str:
     """Say whether two judges differ, by how much, and how many labels would tell."""
     if one.difference is None:
         return f"{one.one} and {one.other} can't be compared: no set has both kinds of labels."
@@ -54,7 +54,7 @@ def _round(claims: int) -> int:
     return max(10, -(-claims // step) * step)
 
 
-def list_advice(found: Comparison) -> list[str]:
+def list_advice(found: JudgeComparison) -> list[str]:
     """Say which judge to use for which budget.
 
     At every price the judges that cost at most that much compete. The choice is the cheapest of
@@ -108,7 +108,7 @@ def _differ(one: JudgeFigures, other: JudgeFigures, differences: Sequence[JudgeD
     return any(found.real for found in differences if {found.one, found.other} == names)
 
 
-def _beats_baseline(judge: JudgeFigures, found: Comparison) -> bool:
+def _beats_baseline(judge: JudgeFigures, found: JudgeComparison) -> bool:
     baseline = next((one for one in found.judges if one.baseline), None)
     return (
         baseline is None

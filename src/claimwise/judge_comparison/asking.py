@@ -8,13 +8,13 @@ from functools import partial
 
 from claimwise.bench.measure import map_in_threads
 from claimwise.checking.tasks import TaskOutcome, run_job
-from claimwise.judge_comparison.values import Case, Opinion, Usage
+from claimwise.judge_comparison.values import Case, JudgeOpinion, JudgingCost
 from claimwise.judges.judge import Verifier
 from claimwise.llm.pricing import cost_tokens
 from claimwise.types.llm import Asker, LlmCall, LlmFailure, LlmReply, Price
 from claimwise.types.verdicts import ClaimVerdict
 
-Opinions = dict[int, Opinion]
+Opinions = dict[int, JudgeOpinion]
 """What a judge makes of labelled claims, by row."""
 
 NO_VERDICT = "no_verdict"
@@ -46,14 +46,14 @@ class Meter:
         """Forget a kept reply."""
         self._asker.reject(call, reply)
 
-    def sum_up(self, claims: int, price: Price | None) -> Usage:
+    def sum_up(self, claims: int, price: Price | None) -> JudgingCost:
         """Return what judging so many claims took."""
         cost = None
         if price is not None:
             cost = cost_tokens(price, self.input_tokens, self.output_tokens) * 1000 / max(1, claims)
         # Kept replies took no time now: the mean of the others stands for them.
         each = self.seconds / self.timed * self.calls / max(1, claims) if self.timed else None
-        return Usage(
+        return JudgingCost(
             seconds_per_claim=each,
             timed_calls=self.timed,
             input_tokens=self.input_tokens,
@@ -92,8 +92,8 @@ def _ask(verifier: Verifier, case: Case) -> TaskOutcome:
     return run_job(case.job, verifier)
 
 
-def _read(judged: ClaimVerdict) -> Opinion:
+def _read(judged: ClaimVerdict) -> JudgeOpinion:
     if judged.verdict is None:
-        return Opinion(None, None, judged.unscored or NO_VERDICT)
+        return JudgeOpinion(None, None, judged.unscored or NO_VERDICT)
     score = None if judged.scores is None else judged.scores.supports
-    return Opinion(judged.verdict, score, None)
+    return JudgeOpinion(judged.verdict, score, None)

@@ -11,11 +11,11 @@ from claimwise.bench.measure import draw_groups, group_by_document, read_labelle
 from claimwise.calibration.calibrate import weigh_labelled
 from claimwise.calibration.queries import PEOPLE, LabelledClaims, read_judged, read_samples
 from claimwise.calibration.values import JudgedClaim
-from claimwise.checking.queries import Judging, list_answers
-from claimwise.checking.tasks import Job, JudgeTask, TaskReader
+from claimwise.checking.queries import JudgingScope, list_answers
+from claimwise.checking.tasks import AnswerJob, JudgeTask, TaskReader
 from claimwise.errors import MetricError
 from claimwise.judge_comparison.values import Case, LabelledCases
-from claimwise.metrics import check_run
+from claimwise.metrics import refuse_unknown_run
 from claimwise.metrics.clusters import map_clusters
 from claimwise.metrics.counting import DOCUMENT
 from claimwise.report.format import pluralize
@@ -79,12 +79,12 @@ def _to_claim(
     )  # fmt: skip
 
 
-def _make_job(document: str, claims: Sequence[str]) -> Job:
+def _make_job(document: str, claims: Sequence[str]) -> AnswerJob:
     """Return claims about a document as `bench-verifier` asks about them: replies are shared."""
     source = Source(source_id="document", corpus_ver="-", source_text=document)
     known = [AnswerClaim(text=c, start=0, end=len(c), wording=c) for c in claims]
     request = CheckRequest(answer="", sources=(source,))
-    return Job(request=request, claims=tuple(known), numbered=(), unscored=None)
+    return AnswerJob(request=request, claims=tuple(known), numbered=(), unscored=None)
 
 
 def read_store_cases(
@@ -127,7 +127,7 @@ def read_store_cases(
 def _read_labels(store: Store, runs: Sequence[str]) -> LabelledClaims:
     """Return what people say of claims, with the weights of the rounds."""
     for run_id in runs:
-        check_run(store, run_id)
+        refuse_unknown_run(store, run_id)
     found = read_judged(store, PEOPLE, "grounded", runs)
     labelled = weigh_labelled(found, read_samples(store, "grounded"))
     if not labelled.judged:
@@ -167,7 +167,7 @@ def _read_cases(
 
 def _read_tasks(store: Store, run_id: str, items: Set[str]) -> Iterator[JudgeTask]:
     """Yield the answers to some items with all their claims, as none has a label of nobody."""
-    judging = Judging(run=find_run(store, run_id), labeler=PEOPLE)
+    judging = JudgingScope(run=find_run(store, run_id), labeler=PEOPLE)
     reader = TaskReader(store, judging)
     for key, state in list_answers(store, judging):
         if key.item_id in items and state == "open":

@@ -172,13 +172,13 @@ def compare(
 
 def _print(labelled: LabelledCases, judged: Sequence[JudgedCases], form: str) -> None:
     from claimwise.judge_comparison.figures import compare_judges
-    from claimwise.judge_comparison.report import print_comparison, to_document
+    from claimwise.judge_comparison.report import print_judge_comparison, to_document
 
     found = compare_judges(labelled, judged)
     if form == "json":
         print_json(to_document(found))
     else:
-        print_comparison(found)
+        print_judge_comparison(found)
 
 
 def _check_names(names: Sequence[str], prices: Sequence[str]) -> None:

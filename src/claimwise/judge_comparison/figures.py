@@ -27,7 +27,7 @@ from claimwise.judge_comparison.asking import Opinions
 from claimwise.judge_comparison.judge import JudgedCases, ProbeAnswers
 from claimwise.judge_comparison.values import (
     NOT_SUPPORTED,
-    Comparison,
+    JudgeComparison,
     JudgeDifference,
     JudgeFigures,
     LabelledCases,
@@ -95,7 +95,7 @@ class _Sample:
 
 def compare_judges(
     labelled: LabelledCases, judged: Sequence[JudgedCases], confidence: float = 0.95
-) -> Comparison:
+) -> JudgeComparison:
     """Measure judges on the same claims, each pair of them, and every probe.
 
     All tests, of differences and of probes, are corrected together (Benjamini and Hochberg).
@@ -113,7 +113,7 @@ def compare_judges(
     adjusted = _adjust(tests)
     called = sum(value <= LEVEL for value in adjusted.values())
     level = LEVEL * min(1.0, (called + 1) / max(1, len(adjusted)))
-    return Comparison(
+    return JudgeComparison(
         on=labelled.source,
         claims=len(labelled.claims),
         groups=sample.truth.item_count,

@@ -11,7 +11,7 @@ from claimwise.checking.calls import plan_job
 from claimwise.judge_comparison.asking import Meter, Opinions, judge_cases
 from claimwise.judge_comparison.probes import PROBE_QUESTIONS, ProbedJudge
 from claimwise.judge_comparison.restate import make_restate_call
-from claimwise.judge_comparison.values import Case, LabelledCases, ProbeName, Usage
+from claimwise.judge_comparison.values import Case, JudgingCost, LabelledCases, ProbeName
 from claimwise.judges.grounded import GroundedJudge
 from claimwise.judges.judge import Verifier
 from claimwise.types.llm import LlmCall, Price
@@ -48,7 +48,7 @@ class JudgedCases:
     labeler: str
     baseline: bool
     opinions: Opinions
-    usage: Usage
+    usage: JudgingCost
     probes: dict[ProbeName, ProbeAnswers] = field(default_factory=dict)
 
 
@@ -73,7 +73,7 @@ def judge_all(
 
 def _judge_main(
     contestant: Contestant, cases: Sequence[Case], count: Count
-) -> tuple[Opinions, Usage]:
+) -> tuple[Opinions, JudgingCost]:
     asked = sum(len(case.job.claims or ()) for case in cases)
     verifier, meter = contestant.verifier, contestant.meter
     if meter is not None:
@@ -83,7 +83,7 @@ def _judge_main(
     begin = time.perf_counter()
     found = judge_cases(verifier, cases, count=count)
     each = (time.perf_counter() - begin) / max(1, asked)
-    usage = Usage(seconds_per_claim=each, timed_calls=len(cases), usd_per_1000_claims=0.0)
+    usage = JudgingCost(seconds_per_claim=each, timed_calls=len(cases), usd_per_1000_claims=0.0)
     return found, usage
 
 

@@ -13,7 +13,7 @@ from claimwise.command.options import console, print_table
 from claimwise.errors import make_printable
 from claimwise.judge_comparison.advice import describe_difference, list_advice
 from claimwise.judge_comparison.probes import NO_MODEL
-from claimwise.judge_comparison.values import Comparison, JudgeFigures, ProbeFigures
+from claimwise.judge_comparison.values import JudgeComparison, JudgeFigures, ProbeFigures
 from claimwise.metrics.claim_differences import LEVEL
 from claimwise.report.format import (
     MISSING,
@@ -40,7 +40,7 @@ _PROBE_CHANGES: Final = {
 }
 
 
-def to_document(found: Comparison) -> dict[str, Any]:
+def to_document(found: JudgeComparison) -> dict[str, Any]:
     """Return a comparison as plain values for JSON."""
     document: dict[str, Any] = msgspec.to_builtins(found)
     return {
@@ -52,7 +52,7 @@ def to_document(found: Comparison) -> dict[str, Any]:
     }
 
 
-def print_comparison(found: Comparison) -> None:
+def print_judge_comparison(found: JudgeComparison) -> None:
     """Print a comparison, the answer first."""
     _print_lines([_describe_basis(found), *_list_findings(found)])
     _print_title("Which to use")
@@ -82,12 +82,12 @@ def _print_lines(lines: Sequence[str]) -> None:
         page.print(Text(make_printable(line)))
 
 
-def _describe_basis(found: Comparison) -> str:
+def _describe_basis(found: JudgeComparison) -> str:
     claims, groups = pluralize(found.claims, "claim"), pluralize(found.groups, "group")
     return f"{claims} in {groups}, from {found.on}."
 
 
-def _list_findings(found: Comparison) -> Iterator[str]:
+def _list_findings(found: JudgeComparison) -> Iterator[str]:
     """Say which differences are real, real ones first, and what moves verdicts."""
     for one in sorted(found.differences, key=lambda d: not d.real):
         yield describe_difference(one, found)
@@ -116,7 +116,7 @@ def _join(figure: Figure, value: str, span: str) -> str:
     return value if figure.value is None or figure.low is None else f"{value} ({span})"
 
 
-def _print_agreement(found: Comparison) -> None:
+def _print_agreement(found: JudgeComparison) -> None:
     right = ("balanced accuracy", "AUC", "kappa", "unscored")
     print_table(
         ("judge", *right),
@@ -134,7 +134,7 @@ def _print_agreement(found: Comparison) -> None:
     )
 
 
-def _best_first(found: Comparison) -> list[JudgeFigures]:
+def _best_first(found: JudgeComparison) -> list[JudgeFigures]:
     return sorted(
         found.judges, key=lambda j: (j.baseline, -(j.balanced_accuracy.value or 0.0), j.name)
     )
@@ -144,7 +144,7 @@ def _name(judge: JudgeFigures) -> str:
     return f"{judge.name} (baseline)" if judge.baseline else judge.name
 
 
-def _print_usage(found: Comparison) -> None:
+def _print_usage(found: JudgeComparison) -> None:
     right = ("tokens in", "tokens out", "US$ per 1,000 claims", "seconds per claim")
     print_table(
         ("judge", *right),
@@ -176,7 +176,7 @@ def _show_seconds(seconds: float | None) -> str:
     return "all replies kept" if seconds is None else f"{seconds:.2g}"
 
 
-def _print_verdicts(found: Comparison) -> None:
+def _print_verdicts(found: JudgeComparison) -> None:
     right = ("said", "by people", "precision", "recall")
     print_table(
         ("judge", "verdict", *right),
@@ -196,7 +196,7 @@ def _print_verdicts(found: Comparison) -> None:
     )
 
 
-def _print_probes(found: Comparison) -> None:
+def _print_probes(found: JudgeComparison) -> None:
     right = ("claims", "flips", "to supported", "away")
     rows = []
     for judge in _best_first(found):
@@ -243,7 +243,7 @@ def _judge_probe(probe: ProbeFigures) -> str:
 # Words
 
 
-def _list_methods(found: Comparison) -> Iterator[str]:
+def _list_methods(found: JudgeComparison) -> Iterator[str]:
     yield (
         "Balanced accuracy: the mean of the share of supported claims that a judge finds and the "
         "share of others that it rejects; guessing gives 50%. It, AUC, kappa, precision and recall "
@@ -273,7 +273,7 @@ def _list_methods(found: Comparison) -> Iterator[str]:
         )
 
 
-def _list_unscored(found: Comparison) -> Iterator[str]:
+def _list_unscored(found: JudgeComparison) -> Iterator[str]:
     for judge in found.judges:
         if judge.unscored:
             reasons = ", ".join(f"{name} {n:,}" for name, n in judge.unscored_reasons.items())

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from claimwise.agreement.values import Figure
 from claimwise.calibration.values import JudgedClaim, VerdictAccuracy
-from claimwise.checking.tasks import Job
+from claimwise.checking.tasks import AnswerJob
 
 ProbeName = Literal["repeat", "order", "length", "template", "wording"]
 PROBES: tuple[ProbeName, ...] = ("repeat", "order", "length", "template", "wording")
@@ -19,7 +19,7 @@ NOT_SUPPORTED = "not supported"
 class Case(NamedTuple):
     """One answer, or the claims about one document: what a judge is asked about at once."""
 
-    job: Job
+    job: AnswerJob
     rows: tuple[int | None, ...]  # each claim's number among the labelled ones; None: no label
 
 
@@ -40,7 +40,7 @@ class LabelledCases(NamedTuple):
         return [self.clusters.get(claim.item_id, claim.item_id) for claim in self.claims]
 
 
-class Opinion(NamedTuple):
+class JudgeOpinion(NamedTuple):
     """What a judge makes of one claim: a verdict, or a code that says why there is none."""
 
     verdict: str | None
@@ -48,7 +48,7 @@ class Opinion(NamedTuple):
     unscored: str | None
 
 
-class Usage(Struct, frozen=True, kw_only=True):
+class JudgingCost(Struct, frozen=True, kw_only=True):
     """What judging took. Tokens include those of kept replies, which cost nothing this time."""
 
     seconds_per_claim: float | None  # one call at a time; None: all replies were kept ones
@@ -96,7 +96,7 @@ class JudgeFigures(Struct, frozen=True, kw_only=True):
     auc: Figure
     kappa: Figure
     verdicts: tuple[VerdictAccuracy, ...]
-    usage: Usage
+    usage: JudgingCost
     probes: tuple[ProbeFigures, ...] = ()
 
 
@@ -118,7 +118,7 @@ class JudgeDifference(Struct, frozen=True, kw_only=True):
     few_groups: bool = False  # too few groups carry the difference to say how many would show it
 
 
-class Comparison(Struct, frozen=True, kw_only=True):
+class JudgeComparison(Struct, frozen=True, kw_only=True):
     """What comparing judges returns."""
 
     on: str

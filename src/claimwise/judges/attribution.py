@@ -40,7 +40,7 @@ class Wordings:
         if told.isdisjoint(own):
             return not told and not own
         known = told & self._all
-        if len(known) < _OWN_WORDS * (len(known) + count_words(told - known)):
+        if len(known) < _OWN_WORDS * (len(known) + count_word_stems(told - known)):
             return False
         return known <= own or not any(known <= other for other in self._own.values())
 
@@ -60,16 +60,16 @@ def read_telling(text: str) -> frozenset[str]:
     return frozenset(read_stems(text)) - COMMON_STEMS
 
 
-def find_share(text: str, said: Iterable[str]) -> float:
+def measure_said_share(text: str, said: Iterable[str]) -> float:
     """Return the share of a text's content words that others say."""
     own, others = read_telling(text), [read_telling(each) for each in said]
     if not own:
         return float(bool(others))
     known = own.intersection(frozenset().union(*others))
-    missing = count_words(own - known)
+    missing = count_word_stems(own - known)
     return len(known) / (len(known) + missing) if missing else 1.0
 
 
-def count_words(stems: frozenset[str]) -> int:
+def count_word_stems(stems: frozenset[str]) -> int:
     """Return how many of some stems are no number: numbers have several forms (“two”, “2”)."""
     return sum(not (stem in _NUMBERS or stem[0].isdigit()) for stem in stems)

@@ -40,7 +40,7 @@ def find_accuracy(labeler: str) -> VerifierAccuracy | None:
     return next((one for one in known if one.labeler == labeler), None)
 
 
-def describe_agreement(name: str) -> str | None:
+def describe_card_agreement(name: str) -> str | None:
     """Return in one line how far a verifier agrees with people; None when nobody measured it."""
     card = load_card()
     if name not in card.verifiers:

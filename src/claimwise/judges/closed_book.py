@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from claimwise.judges.closed_book_replies import ClosedBookReply, PieceReader, give_up
+from claimwise.judges.closed_book_replies import ClosedBookReply, PieceReplyReader, give_up
 from claimwise.llm.fencing import neutralise_text
 from claimwise.llm.parsing import ask_for
 from claimwise.llm.prompts import Prompt, load_prompt, name_judge
@@ -129,7 +129,7 @@ class ClosedBookJudge:
             lost = [c for piece in pieces for c in give_up(piece, heard.code, heard.detail)]
             return JudgedReply(lost, meter.spent)
         reply, raw = heard
-        reader = PieceReader(pieces, frame.question or "")
+        reader = PieceReplyReader(pieces, frame.question or "")
         listed = reader.gather(reply)
         found = Counter(piece.id for piece in listed)
         given = {piece.id: piece.claims for piece in listed}
@@ -175,12 +175,12 @@ class ClosedBookJudge:
             AnswerPiece(id=name, text=claim.text, start=claim.start, end=claim.end)
             for name, claim in zip(ids, claims, strict=True)
         ]
-        listed = PieceReader(wholes).gather(reply)
+        listed = PieceReplyReader(wholes).gather(reply)
         found = Counter(piece.id for piece in listed)
         given = {piece.id: piece.claims for piece in listed}
         parts, whole_reply = [], True
         for whole, claim in zip(wholes, claims, strict=True):
-            reader = PieceReader([whole])
+            reader = PieceReplyReader([whole])
             read = reader.read(whole, found, given)
             usable = all(part.label for part in read) and reader.is_covered(whole.text, read)
             parts.append([_move(part, claim.piece) for part in read] if usable else [claim])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from claimwise.judges.attribution import Wordings, find_share
+from claimwise.judges.attribution import Wordings, measure_said_share
 from claimwise.judges.kept_facts import CHANGED_FACT, KeptFacts, is_same_text
 from claimwise.text.word_limits import cut_words
 from claimwise.types.closed_book import FACT_LABELS, AnswerPiece, ClaimFlag, FactClaim
@@ -63,7 +63,7 @@ class ClosedBookReply(msgspec.Struct):
             raise ValueError("expected either “pieces” or “claims”")
 
 
-class PieceReader:
+class PieceReplyReader:
     """Reads a reply claim by claim, and holds every claim against the piece that it stands for."""
 
     def __init__(self, pieces: Sequence[AnswerPiece], question: str = "") -> None:
@@ -151,9 +151,9 @@ class PieceReader:
         rejected = [claim.text for claim in read if claim.unscored]
         skipped = []
         for claim, lost in zip(piece.factual, give_up(piece, "skipped_piece"), strict=True):
-            if find_share(claim.text, texts) < _TOLD_WORDS:
+            if measure_said_share(claim.text, texts) < _TOLD_WORDS:
                 skipped.append(lost)
-            elif not rejected or find_share(claim.text, rejected) < _TOLD_WORDS:
+            elif not rejected or measure_said_share(claim.text, rejected) < _TOLD_WORDS:
                 why = self._facts.find_lost(claim.wording, texts)
                 skipped += [] if why is None else [msgspec.structs.replace(lost, detail=why)]
         return skipped
@@ -161,12 +161,12 @@ class PieceReader:
     def is_covered(self, text: str, parts: Sequence[FactClaim]) -> bool:
         """Tell whether parts say together what the whole says."""
         said = [part.text for part in parts]
-        told = find_share(text, said) >= _PART_WORDS
+        told = measure_said_share(text, said) >= _PART_WORDS
         return told and self._facts.find_lost(text, said) is None
 
 
 def _share(text: str, piece: AnswerPiece) -> float:
-    return find_share(text, [piece.text, *(claim.wording for claim in piece.factual)])
+    return measure_said_share(text, [piece.text, *(claim.wording for claim in piece.factual)])
 
 
 def give_up(piece: AnswerPiece, code: str, detail: str = "") -> list[FactClaim]:

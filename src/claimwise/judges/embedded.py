@@ -57,19 +57,19 @@ class EmbeddedVerifier:
     @property
     def agreement(self) -> str | None:
         """How far it agrees with people, as measured for the model card."""
-        from claimwise.judges.card import describe_agreement
+        from claimwise.judges.card import describe_card_agreement
 
-        return describe_agreement(self.name)
+        return describe_card_agreement(self.name)
 
     def describe_agreement(self, verdicts: Sequence[ClaimVerdict]) -> str | None:
         """Return how far the tiers that judged some claims agree with people."""
-        from claimwise.judges.card import describe_agreement
+        from claimwise.judges.card import describe_card_agreement
 
         judged = [verdict.instrument for verdict in verdicts if verdict.scores is not None]
         fallen = judged.count("lexical") if self._encoder else 0
         if not fallen:
             return self.agreement
-        lexical = f"{describe_agreement('lexical')}, all English"
+        lexical = f"{describe_card_agreement('lexical')}, all English"
         if fallen == len(judged):
             return f"by its lexical tier: {lexical}"
         return f"{self.agreement}; {fallen} of {len(judged)} claims by its lexical tier: {lexical}"

@@ -23,7 +23,7 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from claimwise.judges.attribution import Wordings, find_share, read_telling
+from claimwise.judges.attribution import Wordings, measure_said_share, read_telling
 from claimwise.judges.decide import decide_unasked, is_for_model
 from claimwise.judges.grounded_material import SourceMaterial
 from claimwise.judges.grounded_replies import (
@@ -365,7 +365,7 @@ class _Hearing:
         said = [(one.claim if isinstance(one, ClaimVerdict) else one).wording for one in made]
         if piece.wording in said:
             return []
-        if find_share(piece.wording, said) < _TOLD_WORDS:
+        if measure_said_share(piece.wording, said) < _TOLD_WORDS:
             return [_skip(piece)]
         lost = self._facts.find_lost(piece.wording, said)
         return [] if lost is None else [_skip(piece, lost)]

@@ -16,7 +16,7 @@ from claimwise.judges.amounts import Amount
 from claimwise.judges.facts import Day, Name
 from claimwise.judges.lazy import lazy
 from claimwise.judges.reading import Term, TextFacts
-from claimwise.judges.records import Cell
+from claimwise.judges.records import RecordCell
 from claimwise.text.words import read_stems
 
 _RESPECTIVELY = re.compile(r"\brespectively\b|\beach other\b")  # in small letters
@@ -244,7 +244,7 @@ def _cut(
 
 
 def hold_cell(
-    cell: Cell, position: int, known: dict[str, tuple[Term, ...]]
+    cell: RecordCell, position: int, known: dict[str, tuple[Term, ...]]
 ) -> Iterator[RecordHolder]:
     """Yield the values of a cell: its numbers and dates, or the whole where it has none.
 

@@ -17,7 +17,7 @@ from itertools import accumulate
 from operator import itemgetter
 
 from claimwise.judges.reading import TextFacts
-from claimwise.judges.records import Record, find_records
+from claimwise.judges.records import DataRecord, find_records
 from claimwise.text.sentences import find_sentences
 from claimwise.text.words import is_common, read_stems, read_words
 from claimwise.types.rows import Source
@@ -35,7 +35,7 @@ class SourceSentence(TextFacts):
     """A sentence of a source, a piece of one that was too long, or a record in words."""
 
     def __init__(
-        self, source: int, start: int, text: str, stems: list[str], record: Record | None = None
+        self, source: int, start: int, text: str, stems: list[str], record: DataRecord | None = None
     ) -> None:
         super().__init__(text)
         self.source = source
@@ -68,7 +68,7 @@ class SourceIndex:
         if not records:
             self._add_prose(number, text, 0, find_sentences(text))
             return
-        units: list[tuple[int, int, Record | None]] = [(r.start, r.end, r) for r in records]
+        units: list[tuple[int, int, DataRecord | None]] = [(r.start, r.end, r) for r in records]
         units += ((*place, None) for place in _list_outside(text, records))
         for start, end, record in sorted(units, key=itemgetter(0, 1)):
             if record is None:
@@ -76,7 +76,7 @@ class SourceIndex:
                 continue
             self._add_record(number, text, record)
 
-    def _add_record(self, number: int, text: str, record: Record) -> None:
+    def _add_record(self, number: int, text: str, record: DataRecord) -> None:
         for piece in record.cut(LONGEST_SENTENCE):
             stems = read_stems(piece.wording)
             self._add_sentence(SourceSentence(number, piece.start, piece.wording, stems, piece))
@@ -216,7 +216,7 @@ class SourceIndex:
         )
 
 
-def _list_outside(text: str, records: Sequence[Record]) -> Iterator[tuple[int, int]]:
+def _list_outside(text: str, records: Sequence[DataRecord]) -> Iterator[tuple[int, int]]:
     """Yield the sentences of a text that touch no record."""
     ends = list(accumulate((record.end for record in records), max))
     starts = [record.start for record in records]

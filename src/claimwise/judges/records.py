@@ -36,7 +36,7 @@ _PARENT = re.compile(
 )
 
 
-class Cell(NamedTuple):
+class RecordCell(NamedTuple):
     """A value with its place, whose it is and what it is called."""
 
     start: int
@@ -51,13 +51,13 @@ class Cell(NamedTuple):
         return len(self.text.split()) > _LONGEST_VALUE
 
 
-class Record(NamedTuple):
+class DataRecord(NamedTuple):
     """A row, an object or a labelled block: its place, its table, its cells."""
 
     start: int
     end: int
     table: int
-    cells: tuple[Cell, ...]
+    cells: tuple[RecordCell, ...]
 
     @property
     def wording(self) -> str:
@@ -70,21 +70,21 @@ class Record(NamedTuple):
         told = [f"{c.attribute}: {c.text}" if c.attribute else c.text for c in short]
         return ", ".join(([owner] if owner and not _is_among(owner, self.cells) else []) + told)
 
-    def cut(self, most: int) -> Iterator[Record]:
+    def cut(self, most: int) -> Iterator[DataRecord]:
         """Yield it in pieces of about that many words that adjoin, each with its owner."""
-        piece: list[Cell] = []
+        piece: list[RecordCell] = []
         size, start = 0, self.start
         for cell in self.cells:
             words = len(cell.attribute.split()) + len(cell.text.split())
             if piece and size + words > most:
-                yield Record(start, piece[-1].end, self.table, tuple(piece))
+                yield DataRecord(start, piece[-1].end, self.table, tuple(piece))
                 start, piece, size = piece[-1].end, [], 0
             piece.append(cell)
             size += words
-        yield Record(start, self.end, self.table, tuple(piece))
+        yield DataRecord(start, self.end, self.table, tuple(piece))
 
 
-def _is_among(owner: str, cells: Sequence[Cell]) -> bool:
+def _is_among(owner: str, cells: Sequence[RecordCell]) -> bool:
     texts = {cell.text for cell in cells}
     return all(part in texts for part in owner.split(", "))
 
@@ -94,7 +94,7 @@ class _Line(NamedTuple):
     text: str  # without its line end
 
 
-def find_records(text: str) -> list[Record]:
+def find_records(text: str) -> list[DataRecord]:
     """Return the records of a text, in order; prose has none.
 
     A whole text that is JSON (one value, or one per line) is read as such; else its lines are
@@ -117,7 +117,7 @@ def _list_lines(text: str) -> Iterator[_Line]:
         start += len(line) + 1
 
 
-def _read_tables(lines: Sequence[_Line]) -> Iterator[Record]:
+def _read_tables(lines: Sequence[_Line]) -> Iterator[DataRecord]:
     for number, (kind, group) in enumerate(groupby(lines, key=lambda line: _line_kind(line.text))):
         if kind == "pipe":
             yield from _read_markdown(list(group), number)
@@ -131,7 +131,7 @@ def _line_kind(line: str) -> str:
     return "pipe" if line.lstrip().startswith("|") else "text"
 
 
-def _read_markdown(lines: Sequence[_Line], table: int) -> Iterator[Record]:
+def _read_markdown(lines: Sequence[_Line], table: int) -> Iterator[DataRecord]:
     """Yield the rows of a table in pipes: its second line must be the border below the header."""
     if len(lines) < 3 or not _BORDER.fullmatch(lines[1].text):
         return
@@ -157,7 +157,7 @@ def _trim(field: str, start: int) -> tuple[int, int, str]:
     return start, start + len(text), text
 
 
-def _read_csv(lines: Sequence[_Line], table: int) -> Iterator[Record]:
+def _read_csv(lines: Sequence[_Line], table: int) -> Iterator[DataRecord]:
     """Yield the rows below a header of short names, all with as many fields.
 
     At least two rows of three fields or more, or of two with a number in every row: two lines of
@@ -193,14 +193,16 @@ def _split_fields(line: _Line, separator: str) -> Iterator[tuple[int, int, str]]
         at = stop + 1
 
 
-def _make_row(header: Sequence[str], fields: Sequence[tuple[int, int, str]], table: int) -> Record:
+def _make_row(
+    header: Sequence[str], fields: Sequence[tuple[int, int, str]], table: int
+) -> DataRecord:
     """Return a row: its owner is named by its first cell and the other cells that are words."""
     names = [text for n, (_, _, text) in enumerate(fields) if n == 0 or _is_name(text)]
     cells = []
     for n, ((start, end, text), attribute) in enumerate(zip(fields, header, strict=True)):
         owner = fields[0][2] if n and _is_name(text) else ", ".join(names) if n else ""
-        cells.append(Cell(start, end, text, attribute, owner))
-    return Record(fields[0][0], fields[-1][1], table, tuple(cells))
+        cells.append(RecordCell(start, end, text, attribute, owner))
+    return DataRecord(fields[0][0], fields[-1][1], table, tuple(cells))
 
 
 def _is_name(text: str) -> bool:
@@ -223,7 +225,7 @@ class _Open:
         return (*self.keys, *names, *((self.key,) if self.key else ()))
 
 
-def _read_json(text: str) -> Iterator[Record]:
+def _read_json(text: str) -> Iterator[DataRecord]:
     """Yield every object with scalars of its own, as it closes.
 
     Its owner are the keys that lead to it and its own strings. Broken JSON yields what can be
@@ -260,14 +262,14 @@ def _take_json_text(stack: Sequence[_Open], match: re.Match[str]) -> None:
         into.scalars.append((start, end, told, into.key))
 
 
-def _close_object(closed: _Open, end: int) -> Record:
+def _close_object(closed: _Open, end: int) -> DataRecord:
     strings = [told for _, _, told, _ in closed.scalars if _is_name(told)]
     path = [key for key in closed.keys if not _is_plural_of_strings(key, strings)]
     cells = []
     for start, stop, told, key in closed.scalars:
         owners = [*path, *(name for name in strings if name != told)]
-        cells.append(Cell(start, stop, told, key, ", ".join(owners)))
-    return Record(closed.start, end, 0, tuple(cells))
+        cells.append(RecordCell(start, stop, told, key, ", ".join(owners)))
+    return DataRecord(closed.start, end, 0, tuple(cells))
 
 
 def _is_plural_of_strings(key: str, strings: Sequence[str]) -> bool:
@@ -275,7 +277,7 @@ def _is_plural_of_strings(key: str, strings: Sequence[str]) -> bool:
     return bool(strings) and key.islower()
 
 
-def _read_blocks(lines: Sequence[_Line], taken: set[int], table: int) -> Iterator[Record]:
+def _read_blocks(lines: Sequence[_Line], taken: set[int], table: int) -> Iterator[DataRecord]:
     """Yield labelled lines (“Points: 1930”) with the heading or item that they stand under.
 
     Lines of one parent are one record. Without a parent, the words among a block's own values
@@ -319,7 +321,7 @@ def _find_label(line: str) -> re.Match[str] | None:
 
 def _close_block(
     parent: str, block: Sequence[tuple[_Line, re.Match[str]]], taken: set[int], table: int
-) -> Iterator[Record]:
+) -> Iterator[DataRecord]:
     values = [match["value"].strip(" *_") for _, match in block]
     owner = [parent] if parent else [value for value in values[:2] if _is_name(value)]
     items = all(match["bullet"] for _, match in block)
@@ -331,22 +333,22 @@ def _close_block(
     for (line, match), value in zip(block, values, strict=True):
         start = line.start + match.start("value") + match["value"].find(value)
         whose = ", ".join(name for name in owner if name != value)
-        cells.append(Cell(start, start + len(value), value, match["label"].strip(), whose))
+        cells.append(RecordCell(start, start + len(value), value, match["label"].strip(), whose))
     if parent or owner:
         last = block[-1][0]
-        yield Record(block[0][0].start, last.start + len(last.text), table, tuple(cells))
+        yield DataRecord(block[0][0].start, last.start + len(last.text), table, tuple(cells))
         return
     # Without an owner for all, every item has its own: its label.
     for (line, match), cell in zip(block, cells, strict=True):
         parts = tuple(_cut_cell(cell, match["label"].strip()))
-        yield Record(line.start, line.start + len(line.text), table, parts)
+        yield DataRecord(line.start, line.start + len(line.text), table, parts)
 
 
-def _cut_cell(cell: Cell, owner: str) -> Iterator[Cell]:
+def _cut_cell(cell: RecordCell, owner: str) -> Iterator[RecordCell]:
     """Yield what commas separate in an item: “1930 points, 486 assists” are two values."""
     at = cell.start
     for part in _PARTS.split(cell.text):
         start = at + cell.text[at - cell.start :].index(part)
         at = start + len(part)
         if part:
-            yield Cell(start, at, part, "", owner)
+            yield RecordCell(start, at, part, "", owner)

@@ -81,7 +81,7 @@ def find_next_answer(
     return None
 
 
-def read_answer(store: Store, run_id: str, place: AnswerPlace) -> AnswerToLabel | None:
+def read_labelled_answer(store: Store, run_id: str, place: AnswerPlace) -> AnswerToLabel | None:
     """Return an answer, or None when there is none."""
     rows = store.query(_SQL["answer"], {"run_id": run_id, **place._asdict()})
     names = AnswerToLabel.__struct_fields__

@@ -10,12 +10,12 @@ import msgspec
 from claimwise.accounts.queries import COMMAND_LINE, add_event
 from claimwise.command.options import (
     NumberRange,
-    choose_run,
     current_project,
     format_option,
     open_project_store,
     print_json,
     print_table,
+    resolve_run,
     store_option,
 )
 from claimwise.errors import make_printable
@@ -108,7 +108,7 @@ def create_command(
     judgement: Judgement = "closed_book" if closed_book else "grounded"
     text = read_guide(judgement, guide, folder=project.folder)
     with open_project_store(project, store) as opened:
-        chosen = choose_run(opened, run_id)
+        chosen = resolve_run(opened, run_id)
         with opened.write():
             add_guide(opened, text.version, text.text, now)
             made = draw_round(

@@ -86,13 +86,13 @@ def read_own_progress(store: Store, round_id: str, labeler: str) -> OwnProgress:
     )
 
 
-def read_start(store: Store, run_id: str) -> datetime:
+def read_run_start(store: Store, run_id: str) -> datetime:
     """Return when a run began: sources are judged as of that day."""
     rows = store.query("select started_at from runs where run_id = :run_id", {"run_id": run_id})
     return msgspec.convert(rows[0][0], datetime)
 
 
-class FoundRun(msgspec.Struct, frozen=True):
+class RunMatch(msgspec.Struct, frozen=True):
     """A run that a search found."""
 
     run_id: str
@@ -100,10 +100,10 @@ class FoundRun(msgspec.Struct, frozen=True):
     started_at: datetime
 
 
-def find_runs(store: Store, words: str, most: int) -> list[FoundRun]:
+def search_runs(store: Store, words: str, most: int) -> list[RunMatch]:
     """Return the latest runs whose id, system, model or versions hold some words."""
-    rows = store.query(_SQL["find_runs"], {"words": words, "most": most})
-    return [FoundRun(run_id, system, msgspec.convert(at, datetime)) for run_id, system, at in rows]
+    rows = store.query(_SQL["search_runs"], {"words": words, "most": most})
+    return [RunMatch(run_id, system, msgspec.convert(at, datetime)) for run_id, system, at in rows]
 
 
 def list_gold_entries(store: Store) -> list[GoldEntry]:
@@ -119,13 +119,13 @@ def find_documents(
 ) -> list[TaskSource]:
     """Return documents that hold words in this order, whatever their case; all, without words."""
     params = {"corpus_ver": corpus_ver, "words": words, "documents": limit}
-    return read_documents(store, "gold_documents", params)
+    return query_documents(store, "gold_documents", params)
 
 
 def list_incident_documents(store: Store, item_id: str, corpus_ver: str) -> list[TaskSource]:
     """Return the documents that the system was given when an item's incident happened."""
     params = {"item_id": item_id, "corpus_ver": corpus_ver}
-    return read_documents(store, "incident_documents", params)
+    return query_documents(store, "incident_documents", params)
 
 
 def finish_entry(store: Store, entry_id: str, now: datetime) -> None:
@@ -144,7 +144,7 @@ def finish_entry(store: Store, entry_id: str, now: datetime) -> None:
             raise RefusedError("this item no longer waits: someone else was first; nothing changed")
 
 
-def read_documents(store: Store, name: str, params: dict[str, Any]) -> list[TaskSource]:
+def query_documents(store: Store, name: str, params: dict[str, Any]) -> list[TaskSource]:
     """Return the documents that a query of this folder finds."""
     columns = (
         "source_id", "source_text", "title", "url", "valid_from", "valid_until", "superseded_by",

@@ -27,7 +27,7 @@ from claimwise.labelling.rounds import (
     check_texts_kept,
     create_round,
     list_candidates,
-    list_judges,
+    list_run_judges,
 )
 from claimwise.labelling.rules import check_text
 from claimwise.labelling.values import Round
@@ -53,7 +53,7 @@ _LONGEST_TITLE: Final = 200
 Strata = dict[str, list[Candidate]]
 
 
-class Share(NamedTuple):
+class StratumAllocation(NamedTuple):
     """What an allocation knows of a stratum."""
 
     claims: int
@@ -172,7 +172,7 @@ def check_title(title: str | None) -> None:
 def _choose_verifier(
     store: Store, run_id: str, judgement: Judgement, wanted: str | None
 ) -> str | None:
-    known = list_judges(store, run_id, judgement)
+    known = list_run_judges(store, run_id, judgement)
     if wanted is None:
         return known[0] if known else None
     found = [name for name in known if name == wanted] or [n for n in known if wanted in n]
@@ -297,7 +297,7 @@ def _name_stratum(
 
 def _stratify(
     claims: Sequence[Candidate], size: int | None, *, again: bool
-) -> tuple[Strata, dict[str, Share]]:
+) -> tuple[Strata, dict[str, StratumAllocation]]:
     """Return the claims that may be drawn by stratum, and what is known of each stratum.
 
     What people have said before tells how much a stratum varies, also where it is left out.
@@ -311,7 +311,7 @@ def _stratify(
         free = [claim for claim in members if again or _is_free(claim)]
         if free:
             strata[name] = free
-            shares[name] = Share(len(free), guess_spread(members))
+            shares[name] = StratumAllocation(len(free), guess_spread(members))
     return strata, shares
 
 
@@ -327,7 +327,9 @@ def guess_spread(claims: Sequence[Candidate]) -> float:
     return sum(map(_doubt, sure)) / len(sure) if sure else _doubt(0.5)
 
 
-def allocate_sample(shares: Mapping[str, Share], size: int | None, floor: int) -> dict[str, int]:
+def allocate_sample(
+    shares: Mapping[str, StratumAllocation], size: int | None, floor: int
+) -> dict[str, int]:
     """Return how many claims to draw from every stratum; together they are ``size``.
 
     A fifth of them in proportion to the strata's claims, the rest by Neyman's allocation: in
@@ -356,7 +358,9 @@ def _lower_floor(claims: Sequence[int], size: int, floor: int) -> int:
     return bisect_right(floors, size, key=lambda least: sum(min(least, n) for n in claims))
 
 
-def _find_shares(shares: Mapping[str, Share], size: int, floor: int) -> dict[str, float]:
+def _find_shares(
+    shares: Mapping[str, StratumAllocation], size: int, floor: int
+) -> dict[str, float]:
     """Return shares of the size between floor and all, in proportion otherwise."""
     claims = sum(share.claims for share in shares.values())
     doubt = sum(share.claims * share.spread for share in shares.values())
@@ -381,7 +385,7 @@ def _find_shares(shares: Mapping[str, Share], size: int, floor: int) -> dict[str
 
 
 def _round_shares(
-    shares: Mapping[str, Share], wanted: Mapping[str, float], size: int
+    shares: Mapping[str, StratumAllocation], wanted: Mapping[str, float], size: int
 ) -> dict[str, int]:
     """Return whole numbers that add up: the largest remainders are rounded up."""
     chosen = {name: math.floor(value + 1e-9) for name, value in wanted.items()}
@@ -428,7 +432,9 @@ def _allocate_overlap(chosen: Mapping[str, int], overlap: float) -> dict[str, in
     total = sum(chosen.values())
     size = min(total, math.ceil(round(overlap * total, 9)))
     exact = {name: size * count / total for name, count in chosen.items()}
-    return _round_shares({name: Share(count, 0.5) for name, count in chosen.items()}, exact, size)
+    return _round_shares(
+        {name: StratumAllocation(count, 0.5) for name, count in chosen.items()}, exact, size
+    )
 
 
 def _draw(seed: int, what: str, *parts: str) -> bytes:

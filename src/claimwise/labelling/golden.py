@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from claimwise.errors import ClaimwiseError
-from claimwise.labelling.desk import read_documents
+from claimwise.labelling.desk import query_documents
 from claimwise.labelling.values import TaskSource
 from claimwise.store.files import SqlFolder
 from claimwise.store.lookup import select_rows
@@ -70,7 +70,7 @@ def count_kinds(store: Store) -> list[KindCount]:
     return [KindCount(*row) for row in store.query(_SQL["golden_kinds"])]
 
 
-def list_items(store: Store, words: str, *, after: str = "", most: int) -> list[GoldenItem]:
+def search_items(store: Store, words: str, *, after: str = "", most: int) -> list[GoldenItem]:
     """Return items that hold words in this order, by id, those after an id."""
     rows = store.query(_SQL["golden_items"], {"words": words, "after": after, "most": most})
     names = GoldenItem.__struct_fields__
@@ -80,7 +80,7 @@ def list_items(store: Store, words: str, *, after: str = "", most: int) -> list[
     ]
 
 
-def find_item(store: Store, item_id: str) -> Item | None:
+def find_golden_item(store: Store, item_id: str) -> Item | None:
     """Return an item of the golden set, or None."""
     if "\x00" in item_id:
         return None
@@ -90,10 +90,10 @@ def find_item(store: Store, item_id: str) -> Item | None:
 
 def list_span_documents(store: Store, item_id: str, corpus_ver: str) -> list[TaskSource]:
     """Return the documents that an item's gold spans stand in."""
-    return read_documents(store, "span_documents", {"item_id": item_id, "corpus_ver": corpus_ver})
+    return query_documents(store, "span_documents", {"item_id": item_id, "corpus_ver": corpus_ver})
 
 
-def make_item(new: NewItem, query_types: tuple[str, ...]) -> list[Placed]:
+def make_golden_item(new: NewItem, query_types: tuple[str, ...]) -> list[Placed]:
     """Return the rows of a new item with its gold spans, for an import to check and add.
 
     Raises:
@@ -109,7 +109,9 @@ def make_item(new: NewItem, query_types: tuple[str, ...]) -> list[Placed]:
         "domain": (new.domain or "").strip() or None,
         "expected_action": (new.expected_action or "").strip() or None,
     }
-    item = to_row(Item, {name: fields[name] for name in Item.__struct_fields__ if name in fields})
+    item = to_golden_row(
+        Item, {name: fields[name] for name in Item.__struct_fields__ if name in fields}
+    )
     return [Placed(item, 0, 1), *place_spans(item.item_id, new.spans)]
 
 
@@ -119,11 +121,11 @@ def place_spans(item_id: str, spans: tuple[ChosenSpan, ...]) -> list[Placed]:
     for number, span in enumerate(spans, 1):
         end = span.span_start + len(span.span_text)
         fields = {**msgspec.structs.asdict(span), "item_id": item_id, "span_end": end}
-        rows.append(Placed(to_row(GoldSpan, fields), 0, number))
+        rows.append(Placed(to_golden_row(GoldSpan, fields), 0, number))
     return rows
 
 
-def to_row(kind: type[Any], fields: dict[str, Any]) -> Any:
+def to_golden_row(kind: type[Any], fields: dict[str, Any]) -> Any:
     """Return a row of values that someone typed or chose.
 
     Raises:

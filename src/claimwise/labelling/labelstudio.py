@@ -12,7 +12,7 @@ import msgspec
 
 from claimwise.errors import Problem, RefusedError
 from claimwise.labelling.labelstudio_files import (
-    Told,
+    ReadAnnotation,
     make_config,
     make_file_problem,
     make_result,
@@ -26,12 +26,12 @@ from claimwise.labelling.tasks import (
     ClaimLabels,
     StoredClaim,
     StoredTask,
-    list_claims,
+    list_asked_claims,
     list_tasks,
+    read_claim_labels,
+    read_judge_verdicts,
     read_log,
-    read_standing,
     read_task_sources,
-    read_verdicts,
 )
 from claimwise.labelling.values import GivenLabel, LogEntry, TaskSource
 from claimwise.store import Store
@@ -81,7 +81,7 @@ def export_round(store: Store, round_id: str, *, predictions: bool = False) -> E
     return _export(store, list_tasks(store, round_id), judgement, predictions=predictions)
 
 
-def export_run(
+def export_run_tasks(
     store: Store, run_id: str, judgement: Judgement, *, predictions: bool = False
 ) -> Exported:
     """Return all claims of a run that metrics ask for, as tasks; see :func:`export_round`.
@@ -90,7 +90,9 @@ def export_run(
         StoreError: there is no such run.
     """
     find_run(store, run_id)
-    return _export(store, list_claims(store, run_id, judgement), judgement, predictions=predictions)
+    return _export(
+        store, list_asked_claims(store, run_id, judgement), judgement, predictions=predictions
+    )
 
 
 def _export(
@@ -103,8 +105,8 @@ def _export(
         if judgement == "grounded" and key not in known:
             known[key] = read_task_sources(store, claim), read_log(store, claim)
         sources, log = known.get(key, ((), ()))
-        standing = read_standing(store, claim)
-        verdicts = read_verdicts(store, claim) if predictions else []
+        standing = read_claim_labels(store, claim)
+        verdicts = read_judge_verdicts(store, claim) if predictions else []
         given = [*standing.human, *standing.adjudicated, *(one for one, _ in verdicts)]
         more = _find_more(store, claim, sources, given)
         shown.append(_Shown(claim, (*sources, *more), log, standing, verdicts))
@@ -220,7 +222,7 @@ def import_annotations(store: Store, path: Path, run_id: str, names: Mapping[str
     return Imported(len(told.labels), added, told.cancelled, renamed)
 
 
-def _keep_people(store: Store, run_id: str, told: Sequence[Told]) -> list[Told]:
+def _keep_people(store: Store, run_id: str, told: Sequence[ReadAnnotation]) -> list[ReadAnnotation]:
     """Give annotations that were imported before, and others by the same users, their people."""
     known = {
         (judgement, item_id, claim_id, annotation_id): labeler
@@ -252,7 +254,7 @@ def _read_unnamed(store: Store, run_id: str, judgements: Iterable[Judgement]) ->
     return found
 
 
-def _find_unnamed(one: Told, unnamed: _Unnamed) -> str | None:
+def _find_unnamed(one: ReadAnnotation, unnamed: _Unnamed) -> str | None:
     """Return who labelled the claim at that very moment, if it was one person."""
     if one.annotation_id is None or one.kind != "human":
         return None
@@ -260,11 +262,11 @@ def _find_unnamed(one: Told, unnamed: _Unnamed) -> str | None:
     return next(iter(people)) if len(people) == 1 else None
 
 
-def _name_annotation(one: Told) -> tuple[Judgement, str, str, str | None]:
+def _name_annotation(one: ReadAnnotation) -> tuple[Judgement, str, str, str | None]:
     return one.judgement, one.item_id, one.claim_id, one.annotation_id
 
 
-def _remember_people(store: Store, run_id: str, told: Sequence[Told]) -> None:
+def _remember_people(store: Store, run_id: str, told: Sequence[ReadAnnotation]) -> None:
     """Keep whose labels annotations became."""
     for one in told:
         if one.annotation_id is not None:
@@ -277,11 +279,11 @@ def _remember_people(store: Store, run_id: str, told: Sequence[Told]) -> None:
 _Places = dict[tuple[Judgement, str | None, str, str], StoredClaim]
 
 
-def _find_places(store: Store, run_id: str, told: Sequence[Told]) -> _Places:
+def _find_places(store: Store, run_id: str, told: Sequence[ReadAnnotation]) -> _Places:
     """Return the stored claims, as tasks of their rounds where they were drawn."""
     found: _Places = {}
     for judgement in {one.judgement for one in told}:
-        for claim in list_claims(store, run_id, judgement):
+        for claim in list_asked_claims(store, run_id, judgement):
             found[judgement, None, claim.item_id, claim.claim_id] = claim
     for round_id in {one.round_id for one in told if one.round_id}:
         for task in list_tasks(store, round_id):
@@ -290,20 +292,20 @@ def _find_places(store: Store, run_id: str, told: Sequence[Told]) -> _Places:
     return found
 
 
-def _find_place(one: Told, places: _Places) -> StoredClaim | None:
+def _find_place(one: ReadAnnotation, places: _Places) -> StoredClaim | None:
     drawn = places.get((one.judgement, one.round_id, one.item_id, one.claim_id))
     return drawn or places.get((one.judgement, None, one.item_id, one.claim_id))
 
 
-def _report_stranger(path: Path, one: Told, run_id: str) -> Problem:
+def _report_stranger(path: Path, one: ReadAnnotation, run_id: str) -> Problem:
     of_run = f" of run {one.run_id[:80]!r}" if one.run_id else ""
     found = f"the claim {one.claim_id[:80]!r} of item {one.item_id[:80]!r}{of_run}"
     return make_file_problem(path, one.place, found, f"a claim of run {run_id!r}: is --run right?")
 
 
-def _is_known(store: Store, one: Told, claim: StoredClaim) -> bool:
+def _is_known(store: Store, one: ReadAnnotation, claim: StoredClaim) -> bool:
     """Tell whether the label came out of this store: then it is as it is, whatever the rules."""
-    standing = read_standing(store, claim)
+    standing = read_claim_labels(store, claim)
     given = standing.adjudicated if one.kind == "adjudicated" else standing.human
     told = one.labeler, one.labeled_at, one.choice.verdict
     return any(
@@ -313,7 +315,7 @@ def _is_known(store: Store, one: Told, claim: StoredClaim) -> bool:
     )
 
 
-def _make_row(store: Store, one: Told, claim: StoredClaim) -> Label | ClosedBookLabel:
+def _make_row(store: Store, one: ReadAnnotation, claim: StoredClaim) -> Label | ClosedBookLabel:
     check_text("labeler", one.labeler)
     if one.labeled_at > find_latest_time():
         raise RefusedError(f"the time {one.labeled_at.isoformat()}, more than a day ahead of now")
@@ -335,7 +337,7 @@ def _make_row(store: Store, one: Told, claim: StoredClaim) -> Label | ClosedBook
     return Label(**shared, **ruling._asdict())
 
 
-def _fill_slots(store: Store, told: Sequence[Told], places: _Places) -> None:
+def _fill_slots(store: Store, told: Sequence[ReadAnnotation], places: _Places) -> None:
     """Mark what a round no longer has to ask: nobody labels twice by accident."""
     now = datetime.now(UTC).replace(tzinfo=None)
     for one in told:

@@ -15,7 +15,7 @@ from claimwise.command.options import (
     write_output,
 )
 from claimwise.errors import make_printable
-from claimwise.labelling.labelstudio import export_round, export_run, import_annotations
+from claimwise.labelling.labelstudio import export_round, export_run_tasks, import_annotations
 from claimwise.labelling.rounds import find_round
 from claimwise.types.rows import Judgement
 
@@ -62,7 +62,7 @@ def export_command(
             made = export_round(opened, chosen, predictions=predictions)
         else:
             assert run_id is not None
-            made = export_run(opened, run_id, judgement, predictions=predictions)
+            made = export_run_tasks(opened, run_id, judgement, predictions=predictions)
     write_output(json.dumps(made.tasks, ensure_ascii=False, indent=1), file)
     if config is not None:
         write_output(made.config, config)

@@ -31,7 +31,7 @@ _LARGEST_OFFSET: Final = 10**9
 _INSTRUMENTS: Final = ("verifier:", "judge:")
 
 
-class Told(NamedTuple):
+class ReadAnnotation(NamedTuple):
     """A person's label as a file has it, and where it stands there."""
 
     place: str
@@ -51,7 +51,7 @@ class Told(NamedTuple):
 class ReadResult(NamedTuple):
     """What a file holds: labels, and how many annotations were cancelled."""
 
-    labels: list[Told]
+    labels: list[ReadAnnotation]
     cancelled: int
 
 
@@ -205,7 +205,7 @@ def read_annotations(path: Path, names: Mapping[str, str]) -> ReadResult:
     Raises:
         InputError: the file or a task of it is wrong; the first problems, with their task's id.
     """
-    labels: list[Told] = []
+    labels: list[ReadAnnotation] = []
     problems: list[Problem] = []
     cancelled = 0
     for number, task in enumerate(_read_tasks(path), start=1):
@@ -255,7 +255,7 @@ def _read_tasks(path: Path) -> list[_Task]:
 
 def _read_annotation(
     place: str, task: _Task, annotation: _Annotation, names: Mapping[str, str]
-) -> Told:
+) -> ReadAnnotation:
     verdict = _read_one_choice(annotation, "verdict")
     if verdict is None:
         raise _BadAnnotationError("no verdict", "one choice of verdict")
@@ -271,7 +271,7 @@ def _read_annotation(
         reason=_read_reason(annotation),
         seconds=annotation.lead_time,
     )
-    return Told(
+    return ReadAnnotation(
         place=place,
         item_id=_read_text(task, "item_id"),
         claim_id=_read_text(task, "claim_id"),

@@ -32,7 +32,7 @@ from claimwise.labelling.tasks import (
     StoredClaim,
     StoredTask,
     find_task,
-    read_standing,
+    read_claim_labels,
     show_task,
 )
 from claimwise.labelling.values import Choice, DecisionKey, Dispute, GivenLabel, Task
@@ -273,7 +273,7 @@ def read_task(store: Store, task_id: str, labeler: str) -> Task:
     """
     task = find_task(store, task_id)
     _find_slot(store, task_id, labeler)
-    return show_task(store, task, read_standing(store, task).of(labeler))
+    return show_task(store, task, read_claim_labels(store, task).of(labeler))
 
 
 def save_label(
@@ -299,7 +299,7 @@ def save_label(
         if task.closed_at is not None and slot.state == "done":
             raise RefusedError("the round is closed: labels given in it stay as they are")
         ruling = rule_choice(store, task, choice)
-        mine = read_standing(store, task).of(labeler) if slot.state == "done" else None
+        mine = read_claim_labels(store, task).of(labeler) if slot.state == "done" else None
         if mine is not None and _same(mine, ruling):
             return mine
         if mine is not None and choice.save_id is not None and choice.seen != mine.labeled_at:
@@ -462,7 +462,7 @@ def list_labels_of(store: Store, round_id: str, labeler: str, limit: int = 20) -
     params = {"round_id": round_id, "labeler": labeler, "wanted": max(0, limit)}
     found = []
     for task_id, item_id, claim_text in store.query(query_of("recent"), params):
-        mine = read_standing(store, find_task(store, task_id)).of(labeler)
+        mine = read_claim_labels(store, find_task(store, task_id)).of(labeler)
         if mine is not None:
             found.append(OwnLabel(task_id, item_id, claim_text, mine))
     return found
@@ -491,7 +491,7 @@ def read_dispute(store: Store, task_id: str) -> tuple[Task, Dispute]:
 
 
 def _make_dispute(store: Store, task: StoredTask) -> Dispute:
-    standing: ClaimLabels = read_standing(store, task)
+    standing: ClaimLabels = read_claim_labels(store, task)
     return Dispute(
         task_id=task.task_id,
         round_id=task.round_id,
@@ -534,7 +534,7 @@ def adjudicate(
     with store.write():
         task = find_task(store, task_id)
         ruling = rule_choice(store, task, choice)
-        decided = read_standing(store, task).decided
+        decided = read_claim_labels(store, task).decided
         if decided:
             if decided.labeler == adjudicator and _same(decided, ruling):
                 return decided
@@ -546,7 +546,7 @@ def adjudicate(
     return given
 
 
-def undo_decision(store: Store, task_id: str, adjudicator: str, now: datetime) -> GivenLabel:
+def retract_decision(store: Store, task_id: str, adjudicator: str, now: datetime) -> GivenLabel:
     """Take an adjudicator's own decision back: it stays stored, and what stood before stands again.
 
     Raises:
@@ -554,7 +554,7 @@ def undo_decision(store: Store, task_id: str, adjudicator: str, now: datetime) -
     """
     with store.write():
         task = find_task(store, task_id)
-        decided = read_standing(store, task).decided
+        decided = read_claim_labels(store, task).decided
         if decided is None:
             raise RefusedError("this claim has no decision to undo")
         if decided.labeler != adjudicator:
@@ -565,7 +565,7 @@ def undo_decision(store: Store, task_id: str, adjudicator: str, now: datetime) -
             **task.params, "labeler": adjudicator, "labeled_at": decided.labeled_at, "now": now
         }  # fmt: skip
         store.execute(query_of("take_back_decision", task.judgement), params)
-        if read_standing(store, task).decided is None:
+        if read_claim_labels(store, task).decided is None:
             store.execute(query_of("unsettle"), {"task_id": task_id})
         if task.judgement == "grounded":
             store.execute(query_of("queue_again"), params)
@@ -632,7 +632,7 @@ def label_claim(
         key = {**claim.params, "judgement": claim.judgement}
         tasks = [find_task(store, row[0]) for row in store.query(query_of("asking"), key)]
         ruling = rule_choice(store, claim, choice)
-        mine = read_standing(store, claim).of(labeler)
+        mine = read_claim_labels(store, claim).of(labeler)
         if mine is not None and _same(mine, ruling):
             return mine
         asked = _Asked.of(tasks[0]) if tasks else _Asked(claim, guide_version, None)

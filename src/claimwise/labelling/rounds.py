@@ -275,7 +275,7 @@ def list_candidates(
     return found
 
 
-def list_judges(store: Store, run_id: str, judgement: Judgement) -> list[str]:
+def list_run_judges(store: Store, run_id: str, judgement: Judgement) -> list[str]:
     """Return the instruments that judged a run, those with most labels first."""
     rows = store.query(query_of("instruments", judgement), {"run_id": run_id})
     return [row[0] for row in rows]

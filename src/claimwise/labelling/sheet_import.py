@@ -25,7 +25,7 @@ from claimwise.labelling.sheets import Sheet, SheetOptions, SheetRow, read_sheet
 from claimwise.labelling.tasks import (
     StoredClaim,
     StoredTask,
-    list_claims,
+    list_asked_claims,
     list_tasks,
     read_log,
     read_task_sources,
@@ -188,7 +188,7 @@ class _ClaimFinder:
         self._run_id = run_id
         self._claims: dict[tuple[Judgement, str], list[StoredClaim]] = defaultdict(list)
         for judgement in judgements:
-            for claim in list_claims(store, run_id, judgement):
+            for claim in list_asked_claims(store, run_id, judgement):
                 keys = (claim.claim_id, claim.claim_text, normalise_claim(claim.claim_text))
                 for key in {f"{n} {key}" for n, key in enumerate(keys)}:
                     self._claims[judgement, key].append(claim)

@@ -96,7 +96,7 @@ def find_task(store: Store, task_id: str) -> StoredTask:
     )
 
 
-def list_claims(store: Store, run_id: str, judgement: Judgement) -> list[StoredClaim]:
+def list_asked_claims(store: Store, run_id: str, judgement: Judgement) -> list[StoredClaim]:
     """Return the claims of a run that metrics ask for, in the order of items and answers."""
     names = StoredClaim.__struct_fields__[1:]
     return [
@@ -120,7 +120,7 @@ def find_claim(
     return msgspec.convert({"judgement": judgement, **fields}, StoredClaim)
 
 
-def read_standing(store: Store, task: StoredClaim) -> ClaimLabels:
+def read_claim_labels(store: Store, task: StoredClaim) -> ClaimLabels:
     """Return what people say of a claim, as far as they stand by it."""
     given: dict[LabelKind, list[GivenLabel]] = defaultdict(list)
     for *values, kind in store.query(query_of(f"labels_{task.judgement}"), task.params):
@@ -213,7 +213,7 @@ def list_tasks(store: Store, round_id: str) -> list[StoredTask]:
     return [find_task(store, row[0]) for row in rows]
 
 
-def read_verdicts(store: Store, claim: StoredClaim) -> list[tuple[GivenLabel, float | None]]:
+def read_judge_verdicts(store: Store, claim: StoredClaim) -> list[tuple[GivenLabel, float | None]]:
     """Return the latest verdict of every instrument on a claim, with its confidence."""
     latest: dict[str, tuple[GivenLabel, float | None]] = {}
     for *values, confidence in store.query(query_of(f"verdicts_{claim.judgement}"), claim.params):

@@ -14,9 +14,9 @@ from claimwise.llm.batch_api import (
     BatchResult,
     BatchStatus,
     SentBatch,
-    read_id,
+    read_batch_id,
+    read_batch_time,
     read_since,
-    read_time,
 )
 from claimwise.llm.batch_web import BatchHttpError, BatchWeb
 from claimwise.types.llm import FailureCode
@@ -89,14 +89,14 @@ class AnthropicBatches:
             page = web.ask("GET", f"/v1/messages/batches?limit={PAGE}{after}")
             listed = [one for one in page.get("data") or () if isinstance(one, dict)]
             for one in listed:
-                if read_time(one.get("created_at")) < since:
+                if read_batch_time(one.get("created_at")) < since:
                     return found
                 status = _read_anthropic(one)
                 if status.total == batch.size:
                     found.append(status)
             if not listed or not page.get("has_more"):
                 return found
-            after = f"&after_id={quote(read_id(listed[-1]), safe='')}"
+            after = f"&after_id={quote(read_batch_id(listed[-1]), safe='')}"
 
     def poll(self, web: BatchWeb, batch_id: str) -> BatchStatus:
         """Ask how a batch stands."""
@@ -114,7 +114,7 @@ def _read_anthropic(found: dict[str, Any]) -> BatchStatus:
     numbers = {name: int(number or 0) for name, number in counts.items()}
     total = sum(numbers.values())
     return BatchStatus(
-        id=read_id(found),
+        id=read_batch_id(found),
         ended=found.get("processing_status") == "ended",
         done=total - numbers.get("processing", 0),
         total=total,

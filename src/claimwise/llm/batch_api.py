@@ -98,7 +98,7 @@ class BatchApi(Protocol):
         ...
 
 
-def read_id(found: dict[str, Any]) -> str:
+def read_batch_id(found: dict[str, Any]) -> str:
     """Return the id of a batch or a file."""
     name = found.get("id")
     if not isinstance(name, str) or not name:
@@ -111,7 +111,7 @@ def read_since(batch: SentBatch) -> datetime:
     return (batch.sent_at or datetime.now(UTC)) - _SKEW
 
 
-def read_time(told: Any) -> datetime:
+def read_batch_time(told: Any) -> datetime:
     """Return when a batch was made; one that does not say may have been made just now."""
     try:
         found = datetime.fromisoformat(str(told))

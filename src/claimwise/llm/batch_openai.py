@@ -14,7 +14,7 @@ from claimwise.llm.batch_api import (
     BatchResult,
     BatchStatus,
     SentBatch,
-    read_id,
+    read_batch_id,
     read_since,
 )
 from claimwise.llm.batch_web import BatchHttpError, BatchWeb
@@ -77,7 +77,7 @@ class OpenAIBatches:
         )
         content = head.encode() + lines + f"\r\n--{mark}--\r\n".encode()
         found = web.ask("POST", "/files", content, f"multipart/form-data; boundary={mark}")
-        return read_id(found)
+        return read_batch_id(found)
 
     def is_ready(self, web: BatchWeb, upload: str) -> bool:
         """Tell whether the file is processed: on Azure that takes a while."""
@@ -109,7 +109,7 @@ class OpenAIBatches:
             older = any((one.get("created_at") or since) < since for one in listed)
             if found or older or not listed or not page.get("has_more"):
                 return found
-            after = f"&after={quote(read_id(listed[-1]), safe='')}"
+            after = f"&after={quote(read_batch_id(listed[-1]), safe='')}"
 
     def poll(self, web: BatchWeb, batch_id: str) -> BatchStatus:
         """Ask how a batch stands."""
@@ -130,7 +130,7 @@ def _read_openai(found: dict[str, Any]) -> BatchStatus:
     missing = _OPENAI_ENDED.get(state, "bad_reply")
     files = (found.get("output_file_id"), found.get("error_file_id"))
     return BatchStatus(
-        id=read_id(found),
+        id=read_batch_id(found),
         ended=state in _OPENAI_ENDED,
         done=int(counts.get("completed") or 0) + int(counts.get("failed") or 0),
         total=int(counts.get("total") or 0),

@@ -34,14 +34,14 @@ from claimwise.command.options import (
 from claimwise.command.progress import show_progress
 from claimwise.config import Project
 from claimwise.errors import BatchesWaitingError, ClaimwiseError, make_printable
-from claimwise.measuring.gather import ReadAnswers, read_answers
+from claimwise.measuring.gather import ReadAnswers, read_measured_files
 from claimwise.measuring.measure import (
     ask_model,
-    choose_judgement,
     describe_reading,
     keep_run,
     measure_runs,
-    name_runs,
+    name_unnamed_run,
+    plan_judgement,
     refuse_from_memory,
     refuse_without_contexts,
 )
@@ -51,7 +51,7 @@ from claimwise.measuring.report import (
     write_preview,
     write_screen,
 )
-from claimwise.measuring.rows import MeasuredRun, make_runs
+from claimwise.measuring.rows import SystemAnswers, make_runs
 from claimwise.measuring.values import Measurement
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
@@ -118,11 +118,11 @@ def command(
     """
     options = {"map": mapped, "values": values}
     given = {name: value for name, value in options.items() if value}
-    found = read_answers(files, reader=reader, options=given, limit=limit)
+    found = read_measured_files(files, reader=reader, options=given, limit=limit)
     if preview:
         _print_preview(found, form)
         return
-    runs = make_runs(found.traces, name_runs(files), run_id=run_id, system=system)
+    runs = make_runs(found.traces, name_unnamed_run(files), run_id=run_id, system=system)
     refuse_without_contexts(runs, str(files[0]), judging.judge)
     if html is not None and not html.parent.is_dir():
         raise click.BadParameter(f"no such folder: {html.parent}", param_hint="--html")
@@ -186,11 +186,11 @@ class _Judge:
         else:
             self._ask_model(store, run_id, judgement)
 
-    def submit_all(self, store: Store, runs: Sequence[MeasuredRun]) -> None:
+    def submit_all(self, store: Store, runs: Sequence[SystemAnswers]) -> None:
         """Have the batches of all runs under way before any of them is waited for."""
         for run in runs if len(runs) > 1 else ():
             keep_run(store, run)
-            judgement = choose_judgement(run, self._judging.judge)
+            judgement = plan_judgement(run, self._judging.judge)
             with suppress(BatchesWaitingError):
                 self._ask_model(store, run.run_id, judgement, wait=False)
 

@@ -40,7 +40,7 @@ class ReadAnswers:
         return ", ".join(self.readers)
 
 
-def read_answers(
+def read_measured_files(
     paths: Sequence[Path],
     *,
     reader: str | None = None,
@@ -76,7 +76,7 @@ def gather_answers(
     options: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> ReadAnswers:
-    """Read as :func:`read_answers` does; files without an answer are in ``problems`` as well.
+    """Read as `read_measured_files` does; files without an answer are in ``problems`` as well.
 
     ``-`` is standard input.
     """

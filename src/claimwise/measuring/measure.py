@@ -22,10 +22,10 @@ from claimwise.claims.values import UNSUPPORTED
 from claimwise.config import Project
 from claimwise.errors import ClaimwiseError, InputError
 from claimwise.judges.judge import JudgeName, make_model_judge, read_judge_name
-from claimwise.measuring.gather import ReadAnswers, read_answers
+from claimwise.measuring.gather import ReadAnswers, read_measured_files
 from claimwise.measuring.records import write_records
-from claimwise.measuring.rows import MeasuredRun, list_rows, make_runs, read_attributes
-from claimwise.measuring.values import Measurement, Reading, RunMeasure
+from claimwise.measuring.rows import SystemAnswers, list_rows, make_runs, read_attributes
+from claimwise.measuring.values import InputSummary, Measurement, RunMeasure
 from claimwise.readers.smells import find_smells
 from claimwise.report.format import pluralize
 from claimwise.run_report.summary import summarize_project
@@ -90,8 +90,8 @@ def measure(
     options = {"map": _join_pairs(map), "values": _join_pairs(values)}
     given = {name: value for name, value in options.items() if value}
     with list_paths(data) as paths:
-        found = read_answers(paths, reader=reader, options=given, limit=limit)
-        runs = make_runs(found.traces, name_runs(paths), run_id=run, system=system)
+        found = read_measured_files(paths, reader=reader, options=given, limit=limit)
+        runs = make_runs(found.traces, name_unnamed_run(paths), run_id=run, system=system)
     named = JudgeName() if judge is None else read_judge_name(judge)
     refuse_without_contexts(runs, str(data)[:80], named.model)
     with _open_place(store) as opened:
@@ -122,7 +122,7 @@ def list_paths(data: Any) -> Iterator[list[Path]]:
             yield [write_records(data, Path(folder) / "answers.jsonl")]
 
 
-def name_runs(paths: Sequence[Path]) -> str:
+def name_unnamed_run(paths: Sequence[Path]) -> str:
     """Return what a run is called whose file does not name the system: the first file's name."""
     name = paths[0].name if paths[0].name not in ("", "-") else "answers"
     return name.partition(".")[0] or name
@@ -183,12 +183,12 @@ def ask_model(store: Store, run_id: str, judgement: Judgement, client: Any, **re
     return factcheck_run(store, run_id, ClosedBookRun(closed), threads=client.concurrency, **rest)
 
 
-def choose_judgement(run: MeasuredRun, judge: str | None) -> Judgement:
+def plan_judgement(run: SystemAnswers, judge: str | None) -> Judgement:
     """Return how a run is judged: closed-book where no answer has contexts and a model is named."""
     return "grounded" if run.with_contexts or judge is None else "closed_book"
 
 
-def refuse_without_contexts(runs: Sequence[MeasuredRun], place: str, judge: str | None) -> None:
+def refuse_without_contexts(runs: Sequence[SystemAnswers], place: str, judge: str | None) -> None:
     """Refuse answers that nobody could judge, before anything is stored.
 
     Raises:
@@ -208,7 +208,7 @@ def measure_runs(
     store: Store,
     project: Project,
     found: ReadAnswers,
-    runs: Sequence[MeasuredRun],
+    runs: Sequence[SystemAnswers],
     judge_open: JudgeRun,
     *,
     judge: str | None = None,
@@ -223,7 +223,7 @@ def measure_runs(
     measured = []
     for run in runs:
         keep_run(store, run)
-        judge_open(store, run.run_id, choose_judgement(run, judge))
+        judge_open(store, run.run_id, plan_judgement(run, judge))
         measured.append(_sum_up(store, project, run, by))
     return Measurement(
         reading=describe_reading(found),
@@ -232,7 +232,7 @@ def measure_runs(
     )
 
 
-def keep_run(store: Store, run: MeasuredRun) -> None:
+def keep_run(store: Store, run: SystemAnswers) -> None:
     """Store a run with all that belongs to it, unless it is there.
 
     One transaction holds all of it, so a run that is there is whole. An id that somebody chose may
@@ -255,14 +255,14 @@ def keep_run(store: Store, run: MeasuredRun) -> None:
             raise
 
 
-def _find_kept(store: Store, run: MeasuredRun) -> list[Run]:
+def _find_kept(store: Store, run: SystemAnswers) -> list[Run]:
     return select_rows(store, Run, "where run_id = :run_id", run_id=run.run_id)
 
 
 def _sum_up(
-    store: Store, project: Project, run: MeasuredRun, by: Sequence[str] | None
+    store: Store, project: Project, run: SystemAnswers, by: Sequence[str] | None
 ) -> RunMeasure:
-    columns = list_columns(run, project) if by is None else by
+    columns = list_group_columns(run, project) if by is None else by
     summary = summarize_project(store, project, run.run_id, by=columns)
     labels = summary.headline.labels
     counted = count_claims(store, run.run_id, judgement=summary.headline.judgement)
@@ -280,7 +280,7 @@ def _sum_up(
     )
 
 
-def list_columns(run: MeasuredRun, project: Project) -> list[str]:
+def list_group_columns(run: SystemAnswers, project: Project) -> list[str]:
     """Return the columns that make groups: the project's, and those of the file with few values."""
     seen: dict[str, Counter[str]] = {}
     for trace in run.traces:
@@ -291,13 +291,13 @@ def list_columns(run: MeasuredRun, project: Project) -> list[str]:
     return list(dict.fromkeys([*project.config.metrics.by, *known, *few[:_MOST_COLUMNS]]))
 
 
-def describe_reading(found: ReadAnswers) -> Reading:
+def describe_reading(found: ReadAnswers) -> InputSummary:
     """Return what was read, in words and numbers."""
     more = len(found.problems) - _SHOWN_UNREAD
     listed = [str(problem) for problem in found.problems[:_SHOWN_UNREAD]]
     if more > 0:
         listed.append(f"… and {more:,} more rows that can't be read")
-    return Reading(
+    return InputSummary(
         reader=found.reader,
         recognised=tuple(found.recognised),
         answers=len(found.traces),

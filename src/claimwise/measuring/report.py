@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from claimwise.measuring.gather import ReadAnswers
 from claimwise.measuring.rows import describe_call, name_source
-from claimwise.measuring.values import Measurement, Reading, RunMeasure
+from claimwise.measuring.values import InputSummary, Measurement, RunMeasure
 from claimwise.report.format import (
     clean,
     pluralize,
@@ -26,7 +26,7 @@ _NAME: Final = 28
 _PLURAL: Final = re.compile(r"(?<=[^\Ws])s\b")
 
 
-def to_preview(found: ReadAnswers, reading: Reading) -> dict[str, Any]:
+def to_preview(found: ReadAnswers, reading: InputSummary) -> dict[str, Any]:
     """Return what was understood of files, nothing of it judged or stored, as values for JSON."""
     return {
         "reader": reading.reader,
@@ -71,7 +71,7 @@ def _show_answer(trace: Trace) -> dict[str, Any]:
     }
 
 
-def describe_read(reading: Reading) -> str:
+def describe_read(reading: InputSummary) -> str:
     """Say in one line what was read, and as what."""
     told = "; ".join(clean(one.removeprefix("read ")) for one in reading.recognised)
     return f"Read {pluralize(reading.answers, 'answer')} {told or f'as {clean(reading.reader)}'}"
@@ -84,7 +84,7 @@ def _wrap(text: str, width: int) -> list[str]:
     )
 
 
-def describe_left_out(reading: Reading) -> Iterator[str]:
+def describe_left_out(reading: InputSummary) -> Iterator[str]:
     """Say what was dropped, what looks wrong, and what can't be read."""
     if reading.dropped:
         parts = [_count_dropped(clean(what), n) for what, n in reading.dropped.items()]
@@ -136,7 +136,7 @@ def _write_systems(runs: Sequence[RunMeasure]) -> list[str]:
     return lines
 
 
-def write_preview(found: ReadAnswers, reading: Reading) -> str:
+def write_preview(found: ReadAnswers, reading: InputSummary) -> str:
     """Write what was understood of the first answers as text."""
     lines = [describe_read(reading)]
     for number, trace in enumerate(found.traces[:3], start=1):

@@ -44,7 +44,7 @@ _RESERVED: Final = frozenset((*Item.__struct_fields__, *Run.__struct_fields__))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MeasuredRun:
+class SystemAnswers:
     """The answers of one system, as they will be stored."""
 
     run_id: str
@@ -67,7 +67,7 @@ def make_runs(
     run_id: str | None = None,
     system: str | None = None,
     now: datetime | None = None,
-) -> list[MeasuredRun]:
+) -> list[SystemAnswers]:
     """Return one run per system that answered, in the order of the file.
 
     Args:
@@ -91,7 +91,7 @@ def make_runs(
         known = [_in_utc(time) for time in times if time is not None]
         latest = max(known) if len(known) == len(times) else now
         found.append(
-            MeasuredRun(
+            SystemAnswers(
                 run_id=chosen[:_MOST_ID],
                 system=own_name,
                 model=models.pop() if len(models) == 1 else None,
@@ -148,12 +148,12 @@ class ItemNames(Protocol):
         ...
 
 
-def list_rows(store: Store, run: MeasuredRun) -> list[Row]:
+def list_rows(store: Store, run: SystemAnswers) -> list[Row]:
     """Return the rows of a run, parents first; items go by what the store has."""
-    return make_rows(run, _Items(store))
+    return make_run_rows(run, _Items(store))
 
 
-def make_rows(run: MeasuredRun, items: ItemNames) -> list[Row]:
+def make_run_rows(run: SystemAnswers, items: ItemNames) -> list[Row]:
     """Return the rows of a run, parents first."""
     sources = _Sources()
     placed = [

@@ -16,7 +16,7 @@ from claimwise.run_report.values import Summary
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class InputSummary:
     """What was read from files: how, how much, and what was left out."""
 
     reader: str
@@ -68,7 +68,7 @@ class Measurement:
     Files with the answers of several systems make one run for each: see ``runs``.
     """
 
-    reading: Reading
+    reading: InputSummary
     runs: tuple[RunMeasure, ...]
     store: str | None  # where everything is kept; None: nowhere
     _claims: dict[str, list[ClaimRow]] = field(default_factory=dict, repr=False)

@@ -75,7 +75,7 @@ def estimate_metric(
     """
     settings = settings or Settings()
     check_settings(settings)
-    check_run(store, run_id)
+    refuse_unknown_run(store, run_id)
     check_labeler(store, settings.labels)
     series = (metric.series,) if metric.series else ()
     by = tuple(name for name in dict.fromkeys(by) if name not in series)
@@ -196,7 +196,7 @@ class _Weigher(NamedTuple):
         )
 
 
-def check_run(store: Store, run_id: str) -> None:
+def refuse_unknown_run(store: Store, run_id: str) -> None:
     """Refuse a run that is not there, naming those that are."""
     if not store.query("select 1 from runs where run_id = :run_id", {"run_id": run_id}):
         raise MetricError(describe_unknown("run", run_id, list_run_ids(store), where=store.place))

@@ -42,7 +42,7 @@ Judged = dict[LabelGiver, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class InstrumentChange:
+class JudgesChange:
     """Who judged two runs: labels that decide, by instrument.
 
     What counts is which share of the labels went from whom to whom. A tenth of that share is the
@@ -98,12 +98,12 @@ def find_label_views(metric: Metric) -> list[str]:
     return [view for view in _TABLES if view in named]
 
 
-def find_instruments(
+def find_run_judges(
     store: Store,
     metric: Metric,
     run_ids: Sequence[str],
     labels: Sequence[str | Narrowing],
-) -> InstrumentChange:
+) -> JudgesChange:
     """Return whose labels decide a metric in two runs, each under its own policy of labels."""
     views = find_label_views(metric)
     found = [
@@ -114,7 +114,7 @@ def find_instruments(
     if None in guides[0] | guides[1] or not all(guides):
         # Where one of the guides is not known, there is nothing to tell them apart by.
         found = [_forget_guides(judged) for judged in found]
-    return InstrumentChange(base=found[0], new=found[1])
+    return JudgesChange(base=found[0], new=found[1])
 
 
 def count_label_givers(
@@ -156,7 +156,7 @@ def read_overlap(
     store: Store,
     metric: Metric,
     run_ids: Sequence[str],
-    change: InstrumentChange,
+    change: JudgesChange,
     by: Sequence[str] = (),
 ) -> JudgeChange:
     """Measure a metric by the old and by the new instruments, on what both judged.

@@ -9,7 +9,7 @@ from claimwise.monitoring.queries import (
     add_points,
     find_alarm,
     list_alarms,
-    list_systems,
+    list_traffic_systems,
     mark_closed,
     to_start,
 )
@@ -19,7 +19,7 @@ from claimwise.monitoring.values import (
     VOLUME,
     WHOLE,
     Alarm,
-    Point,
+    MonitorPoint,
     PointEvidence,
 )
 from claimwise.store import Store
@@ -71,7 +71,7 @@ def close_alarm(
         add_points(
             store,
             [
-                Point(
+                MonitorPoint(
                     signal=signal, system=system, slice=group, window_from=first,
                     window_until=now, computed_at=now, value=None, statistic=None,
                     evidence=PointEvidence(
@@ -89,7 +89,7 @@ def _list_marked(store: Store, alarm: Alarm) -> list[tuple[str, str, str]]:
     A judge's own rate moves with the judge, in every system that it judges.
     """
     if alarm.signal == "judge" and not alarm.system:
-        judged = [("judge_rate", system, WHOLE) for system in list_systems(store)]
+        judged = [("judge_rate", system, WHOLE) for system in list_traffic_systems(store)]
         return [alarm.stream, *judged]
     signals = {
         "no_data": (VOLUME,),

@@ -19,7 +19,7 @@ from claimwise.monitoring.alarms import close_alarm, require_alarm
 from claimwise.monitoring.command import read_moment
 from claimwise.monitoring.explain import describe_alarm
 from claimwise.monitoring.queries import list_alarms
-from claimwise.monitoring.report import describe
+from claimwise.monitoring.report import document_alarm
 
 
 @click.group("alarms", short_help="List alarms, and close them with what you found.")
@@ -36,7 +36,7 @@ def list_command(all_: bool, store: str | None, form: str) -> None:
     with open_project_store(current_project(), store) as opened:
         found = list_alarms(opened, open_only=not all_)
     if form == "json":
-        print_json({"alarms": [describe(alarm) for alarm in found]})
+        print_json({"alarms": [document_alarm(alarm) for alarm in found]})
     elif not found:
         click.echo("No alarms." if all_ else "No open alarms.")
     else:

@@ -20,16 +20,16 @@ from claimwise.command.options import (
 from claimwise.errors import ClaimwiseError, describe_unknown, make_printable
 from claimwise.monitoring.explain import describe_alarm
 from claimwise.monitoring.grafana import make_dashboard
-from claimwise.monitoring.queries import list_alarms, list_systems, read_points
+from claimwise.monitoring.queries import list_alarms, list_traffic_systems, read_points
 from claimwise.monitoring.report import (
     DAY_COLUMNS,
     WEEK_COLUMNS,
     list_days,
     list_weeks,
-    to_json,
+    to_watch_document,
 )
 from claimwise.monitoring.settings import MonitorSettings, read_settings
-from claimwise.monitoring.values import Alarm, Point
+from claimwise.monitoring.values import Alarm, MonitorPoint
 from claimwise.monitoring.watch import WatchResult, watch_all
 from claimwise.monitoring.webhooks import deliver_due
 from claimwise.report.format import pluralize
@@ -114,8 +114,8 @@ def command(
     project = current_project()
     settings, moment = read_settings(project), read_moment(now)
     with open_project_store(project, store) as opened:
-        if system is not None and system not in list_systems(opened):
-            known = list_systems(opened)
+        if system is not None and system not in list_traffic_systems(opened):
+            known = list_traffic_systems(opened)
             raise ClaimwiseError(describe_unknown("system", system, known, where="the traffic"))
         result = watch_all(opened, settings, moment, system)
         _deliver(opened, settings, moment)
@@ -124,7 +124,7 @@ def command(
         alarms = list_alarms(opened, open_only=True, system=system)
         points = read_points(opened, system)
     if form == "json":
-        print_json(to_json(result, points, alarms, window))
+        print_json(to_watch_document(result, points, alarms, window))
     else:
         _print(result, points, alarms, window, settings.wait_days)
     failing = {"new": result.raised, "open": alarms, "never": []}[fail_if]
@@ -144,7 +144,11 @@ def _send_events(store: Store, result: WatchResult, to: str) -> None:
 
 
 def _print(
-    result: WatchResult, points: list[Point], alarms: list[Alarm], window: str, wait_days: int
+    result: WatchResult,
+    points: list[MonitorPoint],
+    alarms: list[Alarm],
+    window: str,
+    wait_days: int,
 ) -> None:
     lines = list_weeks(points) if window == "week" else list_days(points)
     if lines:

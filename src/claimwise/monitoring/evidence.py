@@ -17,8 +17,8 @@ from claimwise.monitoring.values import (
     WHOLE,
     Alarm,
     AlarmEvidence,
-    Figures,
-    Point,
+    DayFigures,
+    MonitorPoint,
 )
 
 Histories = Mapping[tuple[str, str], History]
@@ -29,7 +29,7 @@ _FRESH = timedelta(days=21)  # anchors that were judged longer ago say nothing o
 
 
 def gather_evidence(
-    histories: Histories, signal: str, group: str, step: Step, figures: Figures
+    histories: Histories, signal: str, group: str, step: Step, figures: DayFigures
 ) -> AlarmEvidence:
     """Return what a day's alarm rests on; the day itself is not among the histories yet."""
     history = histories[signal, group]
@@ -68,7 +68,7 @@ def _average_since(history: History, since: date | None, today: float | None) ->
     return float(np.mean(values)) if values else None
 
 
-def _list_versions(points: Sequence[Point]) -> list[str]:
+def _list_versions(points: Sequence[MonitorPoint]) -> list[str]:
     return list(dict.fromkeys(name for point in points for name in point.evidence.versions))
 
 
@@ -87,7 +87,7 @@ def find_moved(
     return {group: changes[group] for group in worst[:_MOST_MOVED]}
 
 
-def _split(points: Sequence[Point], since: date) -> tuple[Array, Array]:
+def _split(points: Sequence[MonitorPoint], since: date) -> tuple[Array, Array]:
     start = to_start(since)
     before = np.array([p.value for p in points if p.window_from < start], dtype=np.float64)
     after = np.array([p.value for p in points if p.window_from >= start], dtype=np.float64)
@@ -106,8 +106,8 @@ def _compare_mix(
     return {kind: (usual[kind], lately[kind]) for kind in most[:_MOST_MOVED]}
 
 
-def describe_judge(
-    evidence: AlarmEvidence, anchors: Sequence[Point], alarm: Alarm | None, until: datetime
+def add_judge_evidence(
+    evidence: AlarmEvidence, anchors: Sequence[MonitorPoint], alarm: Alarm | None, until: datetime
 ) -> None:
     """Add whether the judge is the same as it was, so that its drift is not taken for the system's.
 

@@ -11,7 +11,7 @@ import numpy as np
 from claimwise.calibration.probabilities import score_verdict
 from claimwise.monitoring.daily_rate import find_bands
 from claimwise.monitoring.queries import DayRows, LabelRow, TrafficRow
-from claimwise.monitoring.values import WHOLE, Figures
+from claimwise.monitoring.values import WHOLE, DayFigures
 
 REFUSED: Final = "abstain"
 _UNKNOWN_CONFIDENCE: Final = 0.9  # of judges that give none
@@ -20,7 +20,7 @@ _BUILT_IN = ("query_type", "domain", "stakes")
 AnswerKey = tuple[str, str, int]
 
 
-class JudgedClaim(NamedTuple):
+class WatchedClaim(NamedTuple):
     """A claim with what its judge and people say of it."""
 
     claim_id: str
@@ -31,16 +31,16 @@ class JudgedClaim(NamedTuple):
     inclusion: float | None
 
 
-def add_up_day(rows: DayRows, by: Sequence[str]) -> dict[str, Figures]:
+def add_up_day(rows: DayRows, by: Sequence[str]) -> dict[str, DayFigures]:
     """Return a day's figures: of the whole under the name ``WHOLE``, and of every group."""
     claims = gather_claims(rows.labels)
     trusted = _find_trusted(claims)
-    figures: dict[str, Figures] = {WHOLE: Figures()}
+    figures: dict[str, DayFigures] = {WHOLE: DayFigures()}
     for answer in rows.answers:
         groups = list(_name_groups(answer, rows.attributes.get(answer.item_id, {}), by))
         key = (answer.run_id, answer.item_id, answer.sample)
         for name in (WHOLE, *groups):
-            one = figures.setdefault(name, Figures())
+            one = figures.setdefault(name, DayFigures())
             _add_answer(one, answer, groups)
             _add_claims(one, answer, claims.get(key, []), trusted)
     figures[WHOLE].reasons.update(rows.reasons)
@@ -54,7 +54,7 @@ def _name_groups(answer: TrafficRow, own: dict[str, str], by: Sequence[str]) -> 
             yield f"{name}={value}"
 
 
-def _add_answer(figures: Figures, answer: TrafficRow, groups: Sequence[str]) -> None:
+def _add_answer(figures: DayFigures, answer: TrafficRow, groups: Sequence[str]) -> None:
     weight = 1 / answer.inclusion_probability
     figures.answers += 1
     figures.weight += weight
@@ -79,7 +79,7 @@ def _band_passages(answer: TrafficRow) -> str:
 
 
 def _add_claims(
-    figures: Figures, answer: TrafficRow, claims: Sequence[JudgedClaim], trusted: bool
+    figures: DayFigures, answer: TrafficRow, claims: Sequence[WatchedClaim], trusted: bool
 ) -> None:
     weight = 1 / answer.inclusion_probability
     if not answer.is_split:  # nobody has judged it: one claim at least was not scored
@@ -107,7 +107,7 @@ def _add_claims(
 
 
 def _add_label(
-    figures: Figures, band: int, claim: JudgedClaim, stands: float, *, first: bool
+    figures: DayFigures, band: int, claim: WatchedClaim, stands: float, *, first: bool
 ) -> None:
     says = bool(claim.label)
     figures.labels += 1
@@ -119,18 +119,18 @@ def _add_label(
         figures.single_labels.append((band, says, stands))
 
 
-def gather_claims(rows: Sequence[LabelRow]) -> dict[AnswerKey, list[JudgedClaim]]:
+def gather_claims(rows: Sequence[LabelRow]) -> dict[AnswerKey, list[WatchedClaim]]:
     """Return the claims of every answer, each with what judge and people say of it."""
     by_claim: dict[tuple[AnswerKey, str], list[LabelRow]] = defaultdict(list)
     for row in rows:
         by_claim[(row.run_id, row.item_id, row.sample), row.claim_id].append(row)
-    found: dict[AnswerKey, list[JudgedClaim]] = defaultdict(list)
+    found: dict[AnswerKey, list[WatchedClaim]] = defaultdict(list)
     for (key, claim_id), labels in by_claim.items():
         found[key].append(_judge_claim(claim_id, labels))
     return found
 
 
-def _judge_claim(claim_id: str, labels: Sequence[LabelRow]) -> JudgedClaim:
+def _judge_claim(claim_id: str, labels: Sequence[LabelRow]) -> WatchedClaim:
     """Return the latest verdict of a judge, and people's label: adjudicated first, then the latest.
 
     Labels come in the order of their times.
@@ -145,7 +145,7 @@ def _judge_claim(claim_id: str, labels: Sequence[LabelRow]) -> JudgedClaim:
         approved = judge.verdict == "supported"
         confidence = _UNKNOWN_CONFIDENCE if judge.confidence is None else judge.confidence
         score = score_verdict(judge.verdict, confidence)
-    return JudgedClaim(
+    return WatchedClaim(
         claim_id=claim_id,
         judge=judge.labeler if judge else None,
         approved=approved,
@@ -155,7 +155,7 @@ def _judge_claim(claim_id: str, labels: Sequence[LabelRow]) -> JudgedClaim:
     )
 
 
-def _find_trusted(claims: dict[AnswerKey, list[JudgedClaim]]) -> bool:
+def _find_trusted(claims: dict[AnswerKey, list[WatchedClaim]]) -> bool:
     """Return whether some label was drawn with a known chance: others then don't count.
 
     Somebody chose those, for example as they looked wrong: beside a sample they would bias it.

@@ -33,7 +33,7 @@ from claimwise.monitoring.streams import History
 from claimwise.monitoring.values import (
     Alarm,
     AlarmEvidence,
-    Point,
+    MonitorPoint,
     PointEvidence,
 )
 from claimwise.store import Store
@@ -41,7 +41,7 @@ from claimwise.store import Store
 WEEK = timedelta(days=7)
 _ANY_SYSTEM = ""
 
-Judging = Mapping[str, int]  # anchors, and 1 where the judge called them supported
+AnchorVerdicts = Mapping[str, int]  # anchors, and 1 where the judge called them supported
 
 
 def watch_anchors(
@@ -77,7 +77,12 @@ def gather_judgings(verdicts: Sequence[AnchorVerdict]) -> dict[str, dict[date, d
 
 
 def _read_week(
-    store: Store, judge: str, week: date, judging: Judging, now: datetime, urls: Sequence[str]
+    store: Store,
+    judge: str,
+    week: date,
+    judging: AnchorVerdicts,
+    now: datetime,
+    urls: Sequence[str],
 ) -> list[Alarm]:
     """Read one judging of the anchors and keep what it says, all or nothing."""
     history = History()
@@ -102,8 +107,8 @@ def _read_week(
 
 
 def follow_judging(
-    history: History, judge: str, week: date, judging: Judging, now: datetime
-) -> Point:
+    history: History, judge: str, week: date, judging: AnchorVerdicts, now: datetime
+) -> MonitorPoint:
     """Take a week's judging into the evidence that the judge has changed.
 
     The first four judgings are the baseline. Anchors that one of the judgings lacks are left out.
@@ -121,7 +126,7 @@ def follow_judging(
         evidence.state, evidence.spread, evidence.claims = state.tolist(), spread, anchors
         evidence.threshold = TEN_YEARS_OF_WEEKS
     start = to_start(week)
-    return Point(
+    return MonitorPoint(
         signal="judge",
         system=_ANY_SYSTEM,
         slice=judge,
@@ -134,7 +139,9 @@ def follow_judging(
     )
 
 
-def _compare(earlier: Sequence[Point], judging: Judging) -> tuple[float, float, int] | None:
+def _compare(
+    earlier: Sequence[MonitorPoint], judging: AnchorVerdicts
+) -> tuple[float, float, int] | None:
     """Return change, its standard error and the number of anchors; None before there is enough."""
     if len(earlier) < BASELINE_JUDGINGS:
         return None
@@ -151,7 +158,9 @@ def _compare(earlier: Sequence[Point], judging: Judging) -> tuple[float, float, 
     return float(change), float(spread), len(common)
 
 
-def _make_alarm(point: Point, judge: str, week: date, now: datetime, history: History) -> Alarm:
+def _make_alarm(
+    point: MonitorPoint, judge: str, week: date, now: datetime, history: History
+) -> Alarm:
     since = history.find_change() or week
     return Alarm(
         alarm_id=name_alarm("judge", _ANY_SYSTEM, judge, week),

@@ -9,7 +9,7 @@ from typing import Final
 
 from claimwise.monitoring.judge_watch import WEEK
 from claimwise.monitoring.queries import find_newest, list_alarms, read_points
-from claimwise.monitoring.values import VOLUME, WEEKLY, Alarm, Point
+from claimwise.monitoring.values import VOLUME, WEEKLY, Alarm, MonitorPoint
 from claimwise.store import Store
 
 _RECENT: Final = 3 * WEEK  # what was seen last before then is no longer current
@@ -53,7 +53,7 @@ def write_metrics(store: Store) -> str:
     return format_samples(list_samples(points, alarms))
 
 
-def list_samples(points: Sequence[Point], alarms: Iterable[Alarm]) -> Iterator[Sample]:
+def list_samples(points: Sequence[MonitorPoint], alarms: Iterable[Alarm]) -> Iterator[Sample]:
     """Yield the latest figure of every stream, and the open alarms.
 
     A stream whose latest window has no value yields none: no data is not a zero.
@@ -66,7 +66,7 @@ def list_samples(points: Sequence[Point], alarms: Iterable[Alarm]) -> Iterator[S
         yield "claimwise_alarm_open", {**labels, "alarm": alarm.alarm_id}, 1.0
 
 
-def _describe_point(point: Point) -> Iterator[Sample]:
+def _describe_point(point: MonitorPoint) -> Iterator[Sample]:
     labels = {"system": point.system, "group": point.slice}
     name = _NAMES.get(point.signal)
     if name is not None and point.value is not None:

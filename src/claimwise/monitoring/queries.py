@@ -10,21 +10,21 @@ from typing import Any, NamedTuple
 import msgspec
 
 from claimwise.errors import StoreError
-from claimwise.estimates.rounds import to_time
+from claimwise.estimates.rounds import to_stored_time
 from claimwise.monitoring.values import (
     LONG_AGO,
     VOLUME,
     WHOLE,
     Alarm,
     AlarmEvidence,
-    Point,
+    MonitorPoint,
     PointEvidence,
 )
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 
 _SQL = SqlFolder("claimwise.monitoring")
-_POINT = Point.__struct_fields__
+_POINT = MonitorPoint.__struct_fields__
 _ALARM = Alarm.__struct_fields__
 
 
@@ -92,12 +92,12 @@ def to_start(day: date) -> datetime:
     return datetime.combine(day, time.min)
 
 
-def list_systems(store: Store) -> dict[str, date]:
+def list_traffic_systems(store: Store) -> dict[str, date]:
     """Return the systems whose traffic is stored, and the day of each one's first answer."""
     rows = store.query(
         "select system, min(answered_at) from traffic_answers group by system order by system"
     )
-    return {system: to_time(first).date() for system, first in rows}
+    return {system: to_stored_time(first).date() for system, first in rows}
 
 
 def read_day(store: Store, system: str, start: datetime, until: datetime, now: datetime) -> DayRows:
@@ -126,14 +126,14 @@ def read_anchor_verdicts(store: Store, run_id: str, now: datetime) -> list[Ancho
         )
     rows = store.query(_SQL["anchors"], {"run_id": run_id, "now": now})
     return [
-        AnchorVerdict(f"{item}/{claim}", labeler, to_time(at), verdict == "supported")
+        AnchorVerdict(f"{item}/{claim}", labeler, to_stored_time(at), verdict == "supported")
         for item, claim, labeler, at, verdict in rows
     ]
 
 
 def read_points(
     store: Store, system: str | None = None, *, since: datetime | None = None
-) -> list[Point]:
+) -> list[MonitorPoint]:
     """Return what the monitor saw of a system, or of all, in the order of the days."""
     params: dict[str, Any] = {"since": since or LONG_AGO}
     chosen = ""
@@ -153,7 +153,7 @@ def find_newest(store: Store) -> datetime | None:
         "select max(window_until) from monitor_points where signal = :signal and value is not null",
         {"signal": VOLUME},
     )[0][0]
-    return None if found is None else to_time(found)
+    return None if found is None else to_stored_time(found)
 
 
 def is_read(store: Store, system: str, day: date) -> bool:
@@ -166,7 +166,7 @@ def is_read(store: Store, system: str, day: date) -> bool:
     return bool(found)
 
 
-def has_point(store: Store, point: Point) -> bool:
+def has_point(store: Store, point: MonitorPoint) -> bool:
     """Return whether there is a point of the same stream and window."""
     found = store.query(
         "select 1 from monitor_points where signal = :signal and system = :system "
@@ -179,7 +179,7 @@ def has_point(store: Store, point: Point) -> bool:
     return bool(found)
 
 
-def add_points(store: Store, points: Iterable[Point]) -> None:
+def add_points(store: Store, points: Iterable[MonitorPoint]) -> None:
     """Keep points, inside a transaction of the caller's."""
     store.insert_rows("monitor_points", _POINT, [_to_record(one, _POINT) for one in points])
 
@@ -245,10 +245,10 @@ def _to_record(row: msgspec.Struct, columns: Sequence[str]) -> tuple[Any, ...]:
     return tuple(values.values())
 
 
-def _to_point(row: tuple[Any, ...]) -> Point:
+def _to_point(row: tuple[Any, ...]) -> MonitorPoint:
     values = dict(zip(_POINT, row, strict=True))
     values["evidence"] = msgspec.json.decode(values["evidence"], type=PointEvidence)
-    return msgspec.convert(values, Point, strict=False)
+    return msgspec.convert(values, MonitorPoint, strict=False)
 
 
 def _to_alarm(row: tuple[Any, ...]) -> Alarm:

@@ -12,7 +12,7 @@ from claimwise.monitoring.values import (
     WEEKLY,
     WHOLE,
     Alarm,
-    Point,
+    MonitorPoint,
     to_document,
 )
 from claimwise.monitoring.watch import WatchResult
@@ -25,9 +25,9 @@ _SHOWN_DAYS = 14
 _DAILY_COLUMNS = ("rate", "judge_rate", "unscored", "refusals")
 
 
-def list_days(points: Sequence[Point]) -> list[tuple[str, ...]]:
+def list_days(points: Sequence[MonitorPoint]) -> list[tuple[str, ...]]:
     """Return a line per system and day: the last two weeks."""
-    by_day: dict[tuple[str, datetime], dict[str, Point]] = {}
+    by_day: dict[tuple[str, datetime], dict[str, MonitorPoint]] = {}
     for point in points:
         if point.slice == WHOLE and point.system and not point.evidence.mark:
             by_day.setdefault((point.system, point.window_from), {})[point.signal] = point
@@ -48,11 +48,11 @@ def list_days(points: Sequence[Point]) -> list[tuple[str, ...]]:
     return lines[-_SHOWN_DAYS:]
 
 
-def _show_value(point: Point | None) -> str:
+def _show_value(point: MonitorPoint | None) -> str:
     return show_percent(point.value if point else None)
 
 
-def _show_evidence(points: Sequence[Point]) -> str:
+def _show_evidence(points: Sequence[MonitorPoint]) -> str:
     """Return how near the strongest evidence is to an alarm."""
     shares = [
         point.statistic / point.evidence.threshold
@@ -64,7 +64,7 @@ def _show_evidence(points: Sequence[Point]) -> str:
     return "alarm" if max(shares) >= 1 else f"{max(shares):.1%}"
 
 
-def list_weeks(points: Sequence[Point]) -> list[tuple[str, ...]]:
+def list_weeks(points: Sequence[MonitorPoint]) -> list[tuple[str, ...]]:
     """Return a line per system, week and version."""
     return [
         (
@@ -82,8 +82,8 @@ def list_weeks(points: Sequence[Point]) -> list[tuple[str, ...]]:
     ]
 
 
-def to_json(
-    result: WatchResult, points: Sequence[Point], alarms: Sequence[Alarm], window: str
+def to_watch_document(
+    result: WatchResult, points: Sequence[MonitorPoint], alarms: Sequence[Alarm], window: str
 ) -> dict[str, Any]:
     """Return what one call did and what stands, for machines."""
     new = {alarm.alarm_id for alarm in result.raised}
@@ -91,13 +91,13 @@ def to_json(
     return {
         "window": window,
         "days_read": [{"system": system, "day": f"{day}"} for system, day in result.days],
-        "new_alarms": [describe(alarm) for alarm in alarms if alarm.alarm_id in new],
-        "open_alarms": [describe(alarm) for alarm in alarms],
+        "new_alarms": [document_alarm(alarm) for alarm in alarms if alarm.alarm_id in new],
+        "open_alarms": [document_alarm(alarm) for alarm in alarms],
         "points": [to_document(point) for point in wanted],
     }
 
 
-def describe(alarm: Alarm) -> dict[str, Any]:
+def document_alarm(alarm: Alarm) -> dict[str, Any]:
     """Return an alarm with its sentences."""
     return {
         **to_document(alarm),

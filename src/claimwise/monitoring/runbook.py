@@ -73,7 +73,7 @@ def make_runbook(
         alarm=alarm,
         explanation=tuple(explain_alarm(alarm)),
         steps=tuple(advise(alarm, anchors)),
-        claims=tuple(list_claims(store, alarm, limit)),
+        claims=tuple(list_alarm_claims(store, alarm, limit)),
         proposals=tuple(propose_gates(store, project, alarm)) if _is_about_rate(alarm) else (),
         promoted=tuple(promoted),
     )
@@ -83,7 +83,7 @@ def _is_about_rate(alarm: Alarm) -> bool:
     return alarm.signal in ("rate", "judge_rate")
 
 
-def list_claims(store: Store, alarm: Alarm, limit: int) -> list[ListedClaim]:
+def list_alarm_claims(store: Store, alarm: Alarm, limit: int) -> list[ListedClaim]:
     """Return the claims behind an alarm, worst first: of the runs of the days since the change."""
     verdicts = (UNSCORED,) if alarm.signal == "unscored" else UNSUPPORTED
     column, _, value = alarm.slice.partition("=")
@@ -122,7 +122,7 @@ def open_incidents(
     """
     answers = dict.fromkeys(
         (claim.run_id, claim.item_id, claim.sample)
-        for claim in list_claims(store, alarm, limit=10 * count)
+        for claim in list_alarm_claims(store, alarm, limit=10 * count)
     )
     done: list[Promotion] = []
     for key in answers:

@@ -15,7 +15,7 @@ from claimwise.command.options import (
 )
 from claimwise.errors import make_printable
 from claimwise.monitoring.alarms import require_alarm
-from claimwise.monitoring.report import describe
+from claimwise.monitoring.report import document_alarm
 from claimwise.monitoring.runbook import Runbook, make_runbook, open_incidents
 from claimwise.monitoring.settings import read_settings
 
@@ -76,7 +76,7 @@ def command(
         )
     if form == "json":
         document = msgspec.to_builtins(found)
-        print_json({**document, "alarm": describe(alarm)})
+        print_json({**document, "alarm": document_alarm(alarm)})
     else:
         for line in _write(found):
             click.echo(make_printable(line))

@@ -30,8 +30,8 @@ from claimwise.monitoring.values import (
     LONG_AGO,
     MIX_TOLERATED,
     NEW_BASELINE,
-    Figures,
-    Point,
+    DayFigures,
+    MonitorPoint,
     PointEvidence,
     Watched,
 )
@@ -54,10 +54,10 @@ class Step(NamedTuple):
 class History:
     """The points of one stream so far, and the marks that people set by closing its alarms."""
 
-    points: list[Point] = field(default_factory=list)
-    marks: list[Point] = field(default_factory=list)
+    points: list[MonitorPoint] = field(default_factory=list)
+    marks: list[MonitorPoint] = field(default_factory=list)
 
-    def add(self, point: Point) -> None:
+    def add(self, point: MonitorPoint) -> None:
         """Take a point in: a mark or a value."""
         (self.marks if point.evidence.mark else self.points).append(point)
 
@@ -72,7 +72,7 @@ class History:
         return max(chosen, default=LONG_AGO)
 
     @property
-    def current(self) -> list[Point]:
+    def current(self) -> list[MonitorPoint]:
         """The points that have a value, since the latest accepted change."""
         return [p for p in self.points if p.value is not None and p.window_from >= self.since]
 
@@ -137,7 +137,7 @@ class DayRate(NamedTuple):
     largest: float
 
 
-def find_day_rate(history: History, figures: Figures, since: datetime) -> DayRate:
+def find_day_rate(history: History, figures: DayFigures, since: datetime) -> DayRate:
     """Return a day's rate, corrected by the day's labels; without enough of them there is none.
 
     Args:
@@ -187,7 +187,7 @@ def follow_labels(history: History, rate: DayRate, threshold: float) -> Step:
     return Step(rate.value, float(weigh_state(state)), evidence)
 
 
-def follow_mix(history: History, figures: Figures, threshold: float) -> Step:
+def follow_mix(history: History, figures: DayFigures, threshold: float) -> Step:
     """Take a day's mix of inputs into the evidence that it has changed.
 
     Every kind of input that is common in the baseline is a share of its own, which may rise or

@@ -51,7 +51,7 @@ TITLES: Final[dict[str, str]] = {
 
 
 @dataclass(slots=True)
-class Figures:
+class DayFigures:
     """One day of a system or of a group in it. Counts are as they are; bands are weighted."""
 
     answers: int = 0
@@ -112,7 +112,7 @@ class PointEvidence(msgspec.Struct, kw_only=True, omit_defaults=True):
     verdicts: dict[str, int] = {}  # anchors, and 1 where the judge called them supported
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True):
+class MonitorPoint(msgspec.Struct, frozen=True, kw_only=True):
     """A row of ``monitor_points``."""
 
     signal: str

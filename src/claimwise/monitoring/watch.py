@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from claimwise.monitoring.evidence import describe_judge, find_moved, gather_evidence
+from claimwise.monitoring.evidence import add_judge_evidence, find_moved, gather_evidence
 from claimwise.monitoring.figures import add_up_day
 from claimwise.monitoring.judge_watch import watch_anchors
 from claimwise.monitoring.naming import name_alarm
@@ -20,7 +20,7 @@ from claimwise.monitoring.queries import (
     add_points,
     is_read,
     list_alarms,
-    list_systems,
+    list_traffic_systems,
     read_day,
     read_points,
     to_start,
@@ -43,8 +43,8 @@ from claimwise.monitoring.values import (
     WHOLE,
     Alarm,
     AlarmEvidence,
-    Figures,
-    Point,
+    DayFigures,
+    MonitorPoint,
     PointEvidence,
 )
 from claimwise.monitoring.weekly import add_weeks
@@ -73,7 +73,7 @@ class SystemWatch:
     now: datetime
     histories: dict[tuple[str, str], History] = field(default_factory=dict)
     alarms: list[Alarm] = field(default_factory=list)
-    anchors: list[Point] = field(default_factory=list)
+    anchors: list[MonitorPoint] = field(default_factory=list)
 
     def find_history(self, signal: str, group: str = WHOLE) -> History:
         """Return the stream of a figure."""
@@ -110,7 +110,7 @@ def watch_all(
     result = WatchResult()
     urls = [webhook.url for webhook in settings.webhooks]
     result.raised += watch_anchors(store, settings, now, urls)
-    for name, first in list_systems(store).items():
+    for name, first in list_traffic_systems(store).items():
         if system in (None, name):
             _watch_system(store, settings, name, first, now, result)
     return result
@@ -170,8 +170,8 @@ def _read_one_day(store: Store, watch: SystemWatch, day: date, result: WatchResu
 
 
 def evaluate_day(
-    watch: SystemWatch, day: date, figures: dict[str, Figures]
-) -> tuple[list[Point], list[Alarm]]:
+    watch: SystemWatch, day: date, figures: dict[str, DayFigures]
+) -> tuple[list[MonitorPoint], list[Alarm]]:
     """Return the points and alarms of a day; nothing is kept yet."""
     whole = figures[WHOLE]
     points = [_make_point(watch, VOLUME, WHOLE, day, _describe_volume(whole))]
@@ -180,7 +180,8 @@ def evaluate_day(
     groups = _choose_groups(watch, figures)
     followed = [(WHOLE, whole, TWENTY_YEARS_OF_DAYS)]
     followed += [
-        (name, figures.get(name, Figures()), TWENTY_YEARS_OF_DAYS * len(groups)) for name in groups
+        (name, figures.get(name, DayFigures()), TWENTY_YEARS_OF_DAYS * len(groups))
+        for name in groups
     ]
     judge_alarm = next((one for one in alarms if one.signal == "judge"), None)
     for group, one, threshold in followed:
@@ -192,7 +193,7 @@ def evaluate_day(
 
 
 def _follow(
-    watch: SystemWatch, group: str, day: date, figures: Figures, threshold: float
+    watch: SystemWatch, group: str, day: date, figures: DayFigures, threshold: float
 ) -> Iterator[tuple[str, Step]]:
     """Yield what a day adds to every stream of a system or a group."""
     history = watch.find_history("rate", group)
@@ -230,7 +231,7 @@ def _divide(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def _add_counts(step: Step, figures: Figures) -> Step:
+def _add_counts(step: Step, figures: DayFigures) -> Step:
     evidence = step.evidence
     evidence.answers, evidence.claims = figures.answers, figures.claims
     evidence.unscored, evidence.labels = figures.unscored, figures.labels
@@ -243,7 +244,7 @@ def _decide(
     group: str,
     day: date,
     step: Step,
-    figures: Figures,
+    figures: DayFigures,
     judge_alarm: Alarm | None,
 ) -> Alarm | None:
     """Return the alarm that a day raises in a stream; None where there is none to raise."""
@@ -257,7 +258,7 @@ def _decide(
     evidence = gather_evidence(watch.histories, signal, group, step, figures)
     if signal in ("rate", "judge_rate"):
         changed = judge_alarm or watch.open_judge_alarm(figures.judge, day)
-        describe_judge(evidence, watch.anchors, changed, to_start(day) + DAY)
+        add_judge_evidence(evidence, watch.anchors, changed, to_start(day) + DAY)
         evidence.moved = find_moved(watch.histories, signal, evidence.since)
     return _make_alarm(watch, signal, group, day, evidence)
 
@@ -268,17 +269,17 @@ def _is_labelled(watch: SystemWatch, group: str) -> bool:
     return any(point.statistic is not None for point in points[-_SILENT_DAYS:])
 
 
-def _choose_groups(watch: SystemWatch, figures: dict[str, Figures]) -> list[str]:
+def _choose_groups(watch: SystemWatch, figures: dict[str, DayFigures]) -> list[str]:
     """Return the groups that are followed: those that were, and new ones that are large enough."""
     known = {group for signal, group in watch.histories if signal == "rate" and group}
     new = {name for name, one in figures.items() if name and one.answers >= _LEAST_ANSWERS}
     largest = sorted(
-        known | new, key=lambda name: (name not in known, -figures.get(name, Figures()).answers)
+        known | new, key=lambda name: (name not in known, -figures.get(name, DayFigures()).answers)
     )
     return sorted(largest[:_MOST_GROUPS])
 
 
-def _find_gaps(watch: SystemWatch, day: date, figures: Figures) -> Iterator[Alarm]:
+def _find_gaps(watch: SystemWatch, day: date, figures: DayFigures) -> Iterator[Alarm]:
     """Yield alarms about what is missing: no answers, or no labels where there always were some."""
     volume = watch.find_history(VOLUME)
     days = [p for p in volume.points if p.window_from >= volume.since][-28:]
@@ -301,7 +302,7 @@ def _find_gaps(watch: SystemWatch, day: date, figures: Figures) -> Iterator[Alar
         yield _make_alarm(watch, "no_labels", WHOLE, day, evidence)
 
 
-def _find_replaced_judge(watch: SystemWatch, day: date, figures: Figures) -> list[Alarm]:
+def _find_replaced_judge(watch: SystemWatch, day: date, figures: DayFigures) -> list[Alarm]:
     """Return an alarm where another judge judges a system's claims than the day before."""
     judged = [p for p in watch.find_history(VOLUME).points if p.evidence.judge]
     if not judged or figures.judge is None or watch.is_open("judge"):
@@ -320,7 +321,7 @@ def _find_replaced_judge(watch: SystemWatch, day: date, figures: Figures) -> lis
     return [_make_alarm(watch, "judge", WHOLE, day, evidence)]
 
 
-def _describe_volume(figures: Figures) -> Step:
+def _describe_volume(figures: DayFigures) -> Step:
     evidence = PointEvidence(
         judge=figures.judge,
         versions=dict(figures.versions.most_common(10)),
@@ -330,9 +331,9 @@ def _describe_volume(figures: Figures) -> Step:
     return _add_counts(Step(float(figures.answers), None, evidence), figures)
 
 
-def _make_point(watch: SystemWatch, signal: str, group: str, day: date, step: Step) -> Point:
+def _make_point(watch: SystemWatch, signal: str, group: str, day: date, step: Step) -> MonitorPoint:
     start = to_start(day)
-    return Point(
+    return MonitorPoint(
         signal=signal,
         system=watch.system,
         slice=group,

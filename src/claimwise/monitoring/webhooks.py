@@ -43,7 +43,7 @@ class DeliveryResult:
     problems: list[str] = field(default_factory=list)
 
 
-class Message(NamedTuple):
+class QueuedMessage(NamedTuple):
     """A message that waits."""
 
     delivery_id: str
@@ -85,19 +85,19 @@ def deliver_due(
     return result
 
 
-def _list_due(store: Store, now: datetime) -> list[Message]:
+def _list_due(store: Store, now: datetime) -> list[QueuedMessage]:
     rows = store.query(
         "select delivery_id, url, body, attempts from webhook_deliveries "
         "where delivered_at is null and next_attempt_at <= :now "
         "order by next_attempt_at, delivery_id",
         {"now": now},
     )
-    return [Message(*row) for row in rows]
+    return [QueuedMessage(*row) for row in rows]
 
 
 def _deliver(
     store: Store,
-    message: Message,
+    message: QueuedMessage,
     secret: str,
     now: datetime,
     post: Post,
@@ -117,7 +117,7 @@ def _deliver(
     return error
 
 
-def _try_once(message: Message, secret: str, post: Post) -> str | None:
+def _try_once(message: QueuedMessage, secret: str, post: Post) -> str | None:
     try:
         headers = sign_message(message.delivery_id, message.body, secret, datetime.now(UTC))
         status = post(message.url, message.body.encode(), headers)
@@ -157,7 +157,7 @@ def _read_secret(secret: str) -> bytes:
         raise ClaimwiseError("its secret starts with whsec_ but is not base64 after it") from error
 
 
-def _lease(store: Store, message: Message, now: datetime) -> bool:
+def _lease(store: Store, message: QueuedMessage, now: datetime) -> bool:
     """Take a message for this process, and set when it is tried next; False: another has it."""
     pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(message.attempts, 12))
     with store.write("monitor"):
@@ -173,7 +173,7 @@ def _lease(store: Store, message: Message, now: datetime) -> bool:
     return changed == 1
 
 
-def _note(store: Store, message: Message, error: str | None, now: datetime) -> None:
+def _note(store: Store, message: QueuedMessage, error: str | None, now: datetime) -> None:
     with store.write("monitor"):
         store.execute(
             "update webhook_deliveries set delivered_at = :at, last_error = :error "

@@ -18,7 +18,7 @@ from claimwise.estimates.window import (
     estimate_table,
     estimate_window,
 )
-from claimwise.monitoring.figures import AnswerKey, JudgedClaim, gather_claims
+from claimwise.monitoring.figures import AnswerKey, WatchedClaim, gather_claims
 from claimwise.monitoring.judge_watch import WEEK, start_of_week
 from claimwise.monitoring.queries import (
     DayRows,
@@ -29,7 +29,7 @@ from claimwise.monitoring.queries import (
     read_points,
     to_start,
 )
-from claimwise.monitoring.values import WEEKLY, WHOLE, Point, PointEvidence
+from claimwise.monitoring.values import WEEKLY, WHOLE, MonitorPoint, PointEvidence
 from claimwise.store import Store
 
 VERSION = "version="
@@ -56,7 +56,7 @@ def add_weeks(store: Store, system: str, first: date, last: date, now: datetime)
         week += WEEK
 
 
-def estimate_week(store: Store, system: str, week: date, now: datetime) -> Iterator[Point]:
+def estimate_week(store: Store, system: str, week: date, now: datetime) -> Iterator[MonitorPoint]:
     """Yield the points of a week: the system's, then those of its versions."""
     start = to_start(week)
     rows = read_day(store, system, start, start + WEEK, now)
@@ -77,7 +77,7 @@ def estimate_week(store: Store, system: str, week: date, now: datetime) -> Itera
 
 def _estimate_versions(
     rows: DayRows, system: str, start: datetime, now: datetime
-) -> Iterator[Point]:
+) -> Iterator[MonitorPoint]:
     claims = gather_claims(rows.labels)
     for version in dict.fromkeys(answer.version for answer in rows.answers):
         own = [answer for answer in rows.answers if answer.version == version]
@@ -87,7 +87,7 @@ def _estimate_versions(
 
 
 def _list_scored(
-    answers: list[TrafficRow], claims: dict[AnswerKey, list[JudgedClaim]]
+    answers: list[TrafficRow], claims: dict[AnswerKey, list[WatchedClaim]]
 ) -> tuple[list[WindowClaim], int]:
     """Return the claims that a judge scored, and how many it did not."""
     asked = [
@@ -123,7 +123,7 @@ def _make_point(
     answers: list[TrafficRow],
     found: WindowEstimate | None,
     judge: str | None,
-) -> Point:
+) -> MonitorPoint:
     """Return a week's point: the corrected rate, or the judge's own, marked as such."""
     evidence = PointEvidence(
         answers=len(answers),
@@ -140,7 +140,7 @@ def _make_point(
         evidence.high = found.high if told else found.judge_high
         evidence.claims, evidence.unscored = found.claims, found.unscored
         evidence.labels, evidence.refusals = found.labels, list(found.refusals)
-    return Point(
+    return MonitorPoint(
         signal=WEEKLY,
         system=stream[0],
         slice=stream[1],

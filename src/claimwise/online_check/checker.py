@@ -40,7 +40,7 @@ class BadAnswerError(Exception):
     """An answer that can't be checked; the message says why."""
 
 
-class Job:
+class CheckJob:
     """One answer on its way: its claims, and the verdicts so far."""
 
     def __init__(self, given: AnswerToCheck) -> None:
@@ -137,7 +137,7 @@ class OnlineChecker:
             BadAnswerError: one can't be checked.
         """
         ends = time.monotonic() + deadline
-        jobs = [Job(answer) for answer in answers]
+        jobs = [CheckJob(answer) for answer in answers]
         with self._lock:
             # A batch that is larger than the room for waiting goes through where nothing else is.
             if self._open and self._open + len(jobs) > self._most:
@@ -152,7 +152,7 @@ class OnlineChecker:
                 job.stopped = True
         return [describe_job(job) for job in jobs]
 
-    def _run(self, job: Job, ends: float) -> None:
+    def _run(self, job: CheckJob, ends: float) -> None:
         """Judge an answer in a worker thread, claim by claim, until it is stopped."""
         try:
             if not self._is_over(job, ends):
@@ -166,7 +166,7 @@ class OnlineChecker:
             with self._lock:
                 self._open -= 1
 
-    def _judge_claims(self, job: Job, ends: float) -> None:
+    def _judge_claims(self, job: CheckJob, ends: float) -> None:
         for claim in job.claims or ():
             if self._is_over(job, ends):
                 return
@@ -178,11 +178,11 @@ class OnlineChecker:
             job.warnings.update(dict.fromkeys(warnings))
 
     @staticmethod
-    def _is_over(job: Job, ends: float) -> bool:
+    def _is_over(job: CheckJob, ends: float) -> bool:
         return job.stopped or time.monotonic() >= ends
 
     @staticmethod
-    def _fail_rest(job: Job) -> None:
+    def _fail_rest(job: CheckJob) -> None:
         for claim in (job.claims or ())[len(job.verdicts) :]:
             scored = claim.claim_type != "non_factual"
             job.verdicts.append(
@@ -190,7 +190,7 @@ class OnlineChecker:
             )
 
 
-def describe_job(job: Job) -> CheckedAnswer:
+def describe_job(job: CheckJob) -> CheckedAnswer:
     """Return what is known of an answer now; claims without a verdict are unscored."""
     claims = list(job.claims or ())
     verdicts = list(job.verdicts)

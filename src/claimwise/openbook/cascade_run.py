@@ -13,7 +13,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from claimwise.checking.engine import Flips, judge_run
-from claimwise.checking.queries import AnswerKey, Judging, count_stages, list_left_over
+from claimwise.checking.queries import AnswerKey, JudgingScope, count_stages, list_left_over
 from claimwise.fact_check.answer import judge_once
 from claimwise.fact_check.run import PieceReader, PieceWork, make_label, make_unscored
 from claimwise.judges.closed_book import ClosedBookJudge
@@ -129,7 +129,7 @@ class CascadeRun:
             prompt_ver="; ".join(settings),
         )
 
-    def open_session(self, store: Store, judging: Judging) -> CascadeSession:
+    def open_session(self, store: Store, judging: JudgingScope) -> CascadeSession:
         """Begin a round."""
         return CascadeSession(self, PieceReader(store, judging, self.domain_hint), judging)
 
@@ -158,7 +158,7 @@ class Settled(NamedTuple):
 class CascadeSession:
     """One round: claims go in, and end with the judge, with the corpus, or with people."""
 
-    def __init__(self, cascade: CascadeRun, reader: PieceReader, judging: Judging) -> None:
+    def __init__(self, cascade: CascadeRun, reader: PieceReader, judging: JudgingScope) -> None:
         self.warnings: dict[str, None] = {}
         self._cascade = cascade
         self._reader = reader

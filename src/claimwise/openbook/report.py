@@ -36,7 +36,7 @@ def print_openbook(result: OpenBookResult, console: Console) -> None:
         word = show_outcome(claim)
         sure = "" if judged.confidence is None else f" {judged.confidence:.2f}"
         print_line(console, 0, f"{number:>3} {sign} {word}{sure}", judged.claim.wording, style)
-        for line in describe_evidence(claim):
+        for line in describe_corpus_evidence(claim):
             print_line(console, 6, "", line)
     if shown:
         console.print()
@@ -64,7 +64,7 @@ def one_line(text: str) -> str:
     return make_printable(" ".join(text.split()))
 
 
-def describe_evidence(claim: CorpusVerdict) -> Iterator[str]:
+def describe_corpus_evidence(claim: CorpusVerdict) -> Iterator[str]:
     """Yield the reason, the span and those that say otherwise, and what was looked through."""
     judged = claim.judged
     if judged.reason:

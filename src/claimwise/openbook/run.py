@@ -11,7 +11,7 @@ from msgspec.structs import replace as replace_fields
 
 from claimwise.checking.engine import judge_run
 from claimwise.checking.evidence import show_whole
-from claimwise.checking.queries import AnswerKey, Judging, count_reason
+from claimwise.checking.queries import AnswerKey, JudgingScope, count_reason
 from claimwise.checking.run import VerifyResult, describe_verifier, make_verify_result
 from claimwise.checking.tasks import (
     ClaimReader,
@@ -106,7 +106,7 @@ class OpenBookRun:
             prompt_ver="; ".join(part for part in settings if part),
         )
 
-    def open_session(self, store: Store, judging: Judging) -> OpenBookSession:
+    def open_session(self, store: Store, judging: JudgingScope) -> OpenBookSession:
         """Begin a round."""
         sources = CorpusSources(store, judging.run, self.corpus)
         return OpenBookSession(self, ClaimReader(store, judging), judging, sources)
@@ -157,7 +157,7 @@ class OpenBookSession:
     """One round: claims go in, verdicts with spans in the corpus's documents come out."""
 
     def __init__(
-        self, run: OpenBookRun, reader: ClaimReader, judging: Judging, sources: CorpusSources
+        self, run: OpenBookRun, reader: ClaimReader, judging: JudgingScope, sources: CorpusSources
     ) -> None:
         self.seen = SeenAnswers()
         self._run = run

@@ -67,14 +67,16 @@ def explain(row_type: type[Row], record: object, message: str) -> Complaint:
     fields = get_type_hints(row_type, include_extras=True)
     if message.startswith("Object missing required field"):
         name = _quoted(message)
-        return Complaint(name, "nothing", describe(fields.get(name, str)))
+        return Complaint(name, "nothing", describe_type(fields.get(name, str)))
     if message.startswith("Object contains unknown field"):
         return _explain_unknown(_quoted(message), [*row_type.__struct_fields__])
     path = _PATH.search(message)
     if path is None or not path["path"]:
         return Complaint(None, message.removesuffix(" - at `$`"), "a record that makes sense")
     name = path["path"].lstrip(".").partition(".")[0].partition("[")[0]
-    return Complaint(name, show(_look_up(record, path["path"])), describe(fields.get(name, str)))
+    return Complaint(
+        name, show(_look_up(record, path["path"])), describe_type(fields.get(name, str))
+    )
 
 
 def _explain_unknown(name: str, known: list[str]) -> Complaint:
@@ -105,15 +107,15 @@ def show(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
-def describe(kind: Any) -> str:
+def describe_type(kind: Any) -> str:
     """Return in words what a field takes."""
     if get_origin(kind) is Annotated:
         inner, *notes = get_args(kind)
         limits = [limit for note in notes if isinstance(note, Meta) for limit in _limits(note)]
-        return " ".join([describe(inner), *limits])
+        return " ".join([describe_type(inner), *limits])
     if get_origin(kind) in (Union, UnionType):
         options = [option for option in get_args(kind) if option is not NoneType]
-        return " or ".join([*map(describe, options), "null"])
+        return " or ".join([*map(describe_type, options), "null"])
     if get_origin(kind) is Literal:
         return "one of " + ", ".join(str(option) for option in get_args(kind))
     return _NAMES.get(kind, str(kind))

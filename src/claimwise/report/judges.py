@@ -14,10 +14,10 @@ UNCHECKED = "not yet checked against people"
 def describe_judge(judge: JudgeNote, figures: Sequence[str] = ()) -> str:
     """Say what a judge is, which figures rest on it, and how far it agrees with people."""
     made = f", for {join_words(figures)}" if figures else ""
-    return f"{name_judge(judge)}{made}: {describe_agreement(judge)}"
+    return f"{name_judge_note(judge)}{made}: {describe_agreement(judge)}"
 
 
-def name_judge(judge: JudgeNote) -> str:
+def name_judge_note(judge: JudgeNote) -> str:
     """Name a judge with its model and its prompt."""
     made = [clean(judge.model) if judge.model else None]
     made.append(f"prompt {clean(judge.prompt_ver)}" if judge.prompt_ver else None)

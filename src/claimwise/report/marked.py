@@ -52,14 +52,14 @@ class MarkedClaim(Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class Piece(NamedTuple):
+class MarkedPiece(NamedTuple):
     """A stretch of an answer, and the claim that it makes."""
 
     text: str
     claim: MarkedClaim | None
 
 
-def cut_answer(answer: str, claims: Iterable[MarkedClaim]) -> Iterator[Piece]:
+def cut_answer(answer: str, claims: Iterable[MarkedClaim]) -> Iterator[MarkedPiece]:
     """Yield the answer in pieces, with their claims.
 
     Claims of one sentence may share words: those belong to the first. A claim without a place is
@@ -70,11 +70,11 @@ def cut_answer(answer: str, claims: Iterable[MarkedClaim]) -> Iterator[Piece]:
     for begin, stop, claim in sorted(placed, key=lambda one: one[:2]):
         start, end = max(begin, at), max(stop, at)
         if answer[at:start]:
-            yield Piece(answer[at:start], None)
-        yield Piece(answer[start:end], claim)
+            yield MarkedPiece(answer[at:start], None)
+        yield MarkedPiece(answer[start:end], claim)
         at = end
     if answer[at:]:
-        yield Piece(answer[at:], None)
+        yield MarkedPiece(answer[at:], None)
 
 
 # Lines differ in style as well as in colour, for eyes and paper without colours.
@@ -105,7 +105,7 @@ def write_answer(answer: str, claims: Sequence[MarkedClaim]) -> str:
     return f'<p class="answer">{"".join(pieces)}</p>'
 
 
-def _write_piece(piece: Piece) -> str:
+def _write_piece(piece: MarkedPiece) -> str:
     claim, text = piece.claim, escape(clean_lines(piece.text))
     if claim is None:
         return text

@@ -8,7 +8,7 @@ from typing import Final
 from claimwise.calibration.basis import RunBasis, estimate_on_basis, find_basis
 from claimwise.calibration.correction import correct_run
 from claimwise.calibration.probabilities import measure_probabilities
-from claimwise.calibration.status import Standings, read_standings
+from claimwise.calibration.status import CalibrationStatuses, read_calibration_statuses
 from claimwise.calibration.values import CorrectedRate, RunProbabilities
 from claimwise.metrics import Metric, estimate_metric, find_metric, narrow_labels
 from claimwise.metrics.catalogue import list_metrics
@@ -45,7 +45,7 @@ def build_report(
             estimate_on_basis(store, metric, basis, by, settings, margins=True)
             for metric in list_metrics(metrics, "main", "detail")
         )
-        standings = read_standings(store)
+        standings = read_calibration_statuses(store)
         instruments = _find_instruments(store, basis, settings, standings)
         probabilities = _measure_probabilities(store, run_id, instruments, standings)
         unscored = estimate_on_basis(
@@ -77,7 +77,7 @@ def build_report(
 
 
 def _measure_probabilities(
-    store: Store, run_id: str, instruments: Sequence[JudgeSummary], standings: Standings
+    store: Store, run_id: str, instruments: Sequence[JudgeSummary], standings: CalibrationStatuses
 ) -> tuple[RunProbabilities, ...]:
     """Return how sure the run's calibrated instruments are of its claims, raw and calibrated."""
     return tuple(
@@ -138,7 +138,7 @@ def list_table_judges(
 
 
 def _find_instruments(
-    store: Store, basis: RunBasis, settings: Settings, standings: Standings
+    store: Store, basis: RunBasis, settings: Settings, standings: CalibrationStatuses
 ) -> tuple[JudgeSummary, ...]:
     """List who made the labels; a judge's agreement is measured in the whole store, or unknown."""
     agreement = find_agreements(store, settings.confidence)

@@ -10,7 +10,7 @@ from typing import Final
 from claimwise.claims.report import mark_claim
 from claimwise.claims.values import ClaimRow
 from claimwise.report.format import clean, clean_lines, clean_value
-from claimwise.report.marked import MarkedClaim, Piece, cut_answer
+from claimwise.report.marked import MarkedClaim, MarkedPiece, cut_answer
 
 LONGEST_GAP: Final = 900
 """Characters between two marks that an answer shows whole; of more, the ends."""
@@ -22,7 +22,7 @@ class AnswerCard:
 
     item_id: str
     question: str
-    pieces: tuple[Piece, ...]  # empty where nobody kept the answer
+    pieces: tuple[MarkedPiece, ...]  # empty where nobody kept the answer
     claims: tuple[MarkedClaim, ...]
 
 
@@ -72,11 +72,11 @@ def _make_card(rows: Sequence[ClaimRow]) -> AnswerCard:
     )
 
 
-def _shorten(pieces: Iterable[Piece]) -> Iterable[Piece]:
+def _shorten(pieces: Iterable[MarkedPiece]) -> Iterable[MarkedPiece]:
     """Leave out the middle of long stretches without a mark; a page holds many answers."""
     for piece in pieces:
         text = clean_lines(piece.text)
         if piece.claim is None and len(text) > LONGEST_GAP:
             half = LONGEST_GAP // 2
             text = f"{text[:half].rstrip()} […] {text[-half:].lstrip()}"
-        yield Piece(text, piece.claim)
+        yield MarkedPiece(text, piece.claim)

@@ -11,12 +11,12 @@ from rich.console import Console
 
 from claimwise.command.options import (
     MeasureOptions,
-    choose_run,
     console,
     current_project,
     format_option,
     measure_options,
     open_project_store,
+    resolve_run,
     store_option,
     warn_of_shared,
     write_output,
@@ -65,7 +65,7 @@ def command(
     settings, by = measure.read_settings(project), measure.read_by(project)
     report = summary = None
     with open_project_store(project, store) as opened:
-        run_id = choose_run(opened, run_id)
+        run_id = resolve_run(opened, run_id)
         if full or form in ("html", "json"):
             report = build_report(
                 opened,

@@ -34,15 +34,15 @@ from claimwise.run_report.sentences import (
     READING,
     collect_notes,
     describe_answers,
-    describe_instrument,
+    describe_judge_summary,
     describe_labels,
     describe_meaning,
-    describe_run,
+    describe_report_run,
     describe_settings,
     describe_slices,
     describe_trust,
     describe_unmeasured,
-    describe_unscored,
+    describe_unscored_claims,
     describe_worst,
     find_gaps,
     find_reference,
@@ -99,7 +99,7 @@ def render_markdown(report: Report) -> str:
     notes = collect_notes(report.tables)
     parts = [
         f"# Report on run {escape(clean(report.run.get('run_id')))}",
-        write_bullets(f"{name}: {escape(value)}" for name, value in describe_run(report)),
+        write_bullets(f"{name}: {escape(value)}" for name, value in describe_report_run(report)),
         _render_headline(
             describe_headline(
                 report.headline, report.judges, report.tables, report.run.get("run_id")
@@ -197,7 +197,7 @@ def _render_gaps(report: Report) -> list[str]:
         ]
         for gap in gaps
     ]  # fmt: skip
-    lines = [line for line in (describe_unscored(report), describe_answers(report)) if line]
+    lines = [line for line in (describe_unscored_claims(report), describe_answers(report)) if line]
     return [
         "## Not scored",
         write_bullets(
@@ -210,7 +210,7 @@ def _render_gaps(report: Report) -> list[str]:
 def _render_instruments(report: Report) -> list[str]:
     rows = [
         [
-            row.labeler, row.kind, describe_instrument(row), show_count(row.deciding_labels),
+            row.labeler, row.kind, describe_judge_summary(row), show_count(row.deciding_labels),
             agreement_text(row),
         ]
         for row in report.instruments

@@ -7,13 +7,13 @@ import click
 from claimwise.calibration.basis import estimate_on_basis, find_basis
 from claimwise.command.options import (
     MeasureOptions,
-    choose_run,
     console,
     current_project,
     format_option,
     measure_options,
     open_project_store,
     print_json,
+    resolve_run,
     store_option,
     warn_of_shared,
 )
@@ -61,7 +61,7 @@ def command(
     columns = measure.read_by(project)
     chosen = {find_metric(metrics, name).name for name in names} or set(metrics)
     with open_project_store(project, store) as opened, opened.snapshot():
-        named = runs or (choose_run(opened, None),)
+        named = runs or (resolve_run(opened, None),)
         bases = [find_basis(opened, metrics, run, settings) for run in dict.fromkeys(named)]
         tables = [
             estimate_on_basis(opened, metric, basis, columns, settings)

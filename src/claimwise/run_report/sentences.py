@@ -58,7 +58,7 @@ READING_PLOTS: Final = (
 )
 
 
-def describe_run(report: Report) -> list[tuple[str, str]]:
+def describe_report_run(report: Report) -> list[tuple[str, str]]:
     """List what is known of the run, by name."""
     run = dict(report.run)
     if run.get("started_at"):
@@ -203,7 +203,7 @@ def find_gaps(report: Report) -> list[Gap]:
     return gaps
 
 
-def describe_unscored(report: Report) -> str:
+def describe_unscored_claims(report: Report) -> str:
     """Say how many claims have no verdict, and why."""
     if not report.unscored:
         return "All claims judged."
@@ -267,7 +267,7 @@ def describe_precision(row: Estimate) -> str:
     )
 
 
-def describe_instrument(instrument: JudgeSummary) -> str:
+def describe_judge_summary(instrument: JudgeSummary) -> str:
     """Say what an instrument is made of; people are made of nothing that we keep."""
     parts = [
         instrument.model and clean(instrument.model),

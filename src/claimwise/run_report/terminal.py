@@ -43,17 +43,17 @@ from claimwise.run_report.sentences import (
     collect_notes,
     describe_answers,
     describe_counts,
-    describe_instrument,
+    describe_judge_summary,
     describe_labels,
     describe_meaning,
     describe_precision,
-    describe_run,
+    describe_report_run,
     describe_settings,
     describe_slice_bounds,
     describe_slices,
     describe_trust,
     describe_unmeasured,
-    describe_unscored,
+    describe_unscored_claims,
     describe_worst,
     find_gaps,
     find_reference,
@@ -128,7 +128,7 @@ def _print_headline(writer: Writer, told: Sequence[tuple[str, str]]) -> None:
 def _print_header(writer: Writer, report: Report) -> None:
     run_id = report.run.get("run_id")
     writer.say(f"Report on run {clean(run_id)}", "bold")
-    writer.say(" · ".join(f"{name} {value}" for name, value in describe_run(report)))
+    writer.say(" · ".join(f"{name} {value}" for name, value in describe_report_run(report)))
     told = describe_headline(report.headline, report.judges, report.tables, run_id)
     _print_headline(writer, told)
     writer.say(describe_settings(report.settings), "dim")
@@ -164,7 +164,7 @@ def _worst_columns(found: Sequence[WorstText]) -> list[Column]:
 def _print_gaps(writer: Writer, report: Report) -> None:
     writer.skip()
     writer.say("Not scored", "bold")
-    writer.say(describe_unscored(report), indent=2)
+    writer.say(describe_unscored_claims(report), indent=2)
     if describe_answers(report):
         writer.say(describe_answers(report), indent=2)
     for warning in report.warnings:
@@ -196,8 +196,8 @@ def _print_instruments(writer: Writer, report: Report) -> None:
         Column(header="agreement with people", cells=[agreement_text(row) for row in rows]),
     ])  # fmt: skip
     for row in rows:
-        if describe_instrument(row) != MISSING:
-            writer.say(f"{clean(row.labeler)}: {describe_instrument(row)}", "dim", indent=2)
+        if describe_judge_summary(row) != MISSING:
+            writer.say(f"{clean(row.labeler)}: {describe_judge_summary(row)}", "dim", indent=2)
     for line in describe_trust(report):
         writer.say(line, indent=2)
 

@@ -6,7 +6,13 @@ import asyncio
 from typing import Any
 
 from claimwise.errors import MissingExtraError
-from claimwise.scorers.score import NO_CLAIMS, NO_CONTEXTS, AnswerScore, find_text, score_answer
+from claimwise.scorers.score import (
+    NO_CLAIMS,
+    NO_CONTEXTS,
+    AnswerScore,
+    read_part_text,
+    score_answer,
+)
 
 try:
     from deepeval.errors import MissingTestCaseParamsError
@@ -99,4 +105,4 @@ class ClaimwiseFaithfulness(BaseMetric):
 
 def _to_text(context: Any) -> str:
     """Return a context's text: DeepEval has texts, and objects with a ``context`` and a source."""
-    return getattr(context, "context", None) or find_text(context) or str(context)
+    return getattr(context, "context", None) or read_part_text(context) or str(context)

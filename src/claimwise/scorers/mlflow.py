@@ -10,8 +10,8 @@ from claimwise.scorers.score import (
     QUESTION_KEYS,
     AnswerScore,
     find_contexts,
-    find_text,
     find_value,
+    read_part_text,
     score_answer,
 )
 
@@ -80,7 +80,7 @@ def _find_question(inputs: Any) -> str | None:
     """Return the question, or the last message of a chat."""
     messages = find_value(inputs, ("messages",))
     if isinstance(messages, list) and messages:
-        return find_text(messages[-1])
+        return read_part_text(messages[-1])
     return _first_text(inputs, QUESTION_KEYS)
 
 

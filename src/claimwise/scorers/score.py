@@ -137,7 +137,7 @@ def find_contexts(fields: object, keys: Sequence[str] = CONTEXT_KEYS) -> list[st
     parts = [found] if isinstance(found, str | Mapping) else found
     if not isinstance(parts, Sequence):
         return None
-    texts = (find_text(part) for part in parts)
+    texts = (read_part_text(part) for part in parts)
     return [text for text in texts if text is not None]
 
 
@@ -148,7 +148,7 @@ def find_value(fields: object, keys: Sequence[str]) -> Any:
     return next((fields[key] for key in keys if fields.get(key) is not None), None)
 
 
-def find_text(part: object) -> str | None:
+def read_part_text(part: object) -> str | None:
     """Return a context's or message's text, or None."""
     if isinstance(part, str):
         return part

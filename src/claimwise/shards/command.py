@@ -29,8 +29,8 @@ from claimwise.shards.places import is_url
 if TYPE_CHECKING:
     from claimwise.checking.tasks import Basis
     from claimwise.judges.judge import Verifier
-    from claimwise.measuring.values import Reading
-    from claimwise.shards.engines import Engine
+    from claimwise.measuring.values import InputSummary
+    from claimwise.shards.engines import ShardEngine
     from claimwise.shards.judging import JudgeSpec
     from claimwise.shards.values import ShardCounts
     from claimwise.shards.verify import ShardsResult
@@ -96,7 +96,7 @@ def command(
             files.verify_by_model(judging, grounding, store)
 
 
-def choose_files_engine(shards: ShardOptions) -> Engine:
+def choose_files_engine(shards: ShardOptions) -> ShardEngine:
     """Return who works on files; loaded here, since a stored run needs none of it."""
     from claimwise.shards.engines import choose_engine
 
@@ -108,7 +108,7 @@ class _Files:
     """A command over files: what was asked for, and who works."""
 
     shards: ShardOptions
-    engine: Engine
+    engine: ShardEngine
     run_id: str
     again: bool
     form: str
@@ -206,12 +206,12 @@ def print_shards(result: ShardsResult, agreement: str | None, seconds: float, fo
         )
 
 
-def _describe_reading(counts: ShardCounts) -> Reading:
+def _describe_reading(counts: ShardCounts) -> InputSummary:
     """Return what of the files was read, in all."""
-    from claimwise.measuring.values import Reading
+    from claimwise.measuring.values import InputSummary
 
     more = counts.unread - len(counts.problems)
-    return Reading(
+    return InputSummary(
         reader="",
         recognised=(),
         answers=counts.answers,

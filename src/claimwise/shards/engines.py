@@ -40,7 +40,7 @@ _AHEAD = 2  # shards handed out for each worker, so that none waits for the next
 Outcomes = Iterator[tuple[Shard, ShardOutcome]]
 
 
-class Engine(Protocol):
+class ShardEngine(Protocol):
     """Runs workers. Use it as a context: it may have to join a cluster."""
 
     def __enter__(self) -> Self: ...
@@ -76,7 +76,7 @@ def _close_workers() -> None:
         _workers.popitem()[1].close()
 
 
-def choose_engine(name: str, workers: int | None, address: str | None) -> Engine:
+def choose_engine(name: str, workers: int | None, address: str | None) -> ShardEngine:
     """Return the engine that the command line names; without a number, one worker per CPU.
 
     Raises:

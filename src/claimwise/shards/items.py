@@ -16,7 +16,7 @@ import msgspec
 
 from claimwise.measuring.gather import NO_QUESTION
 from claimwise.measuring.rows import (
-    MeasuredRun,
+    SystemAnswers,
     make_id,
     make_item,
     make_slug,
@@ -85,7 +85,7 @@ def _name_item(trace: Trace, item: Item, attributes: dict[str, str]) -> str:
     return make_id("i1", [item.item_id, facts, attributes])
 
 
-def make_shard_runs(settings: JobSettings, traces: Iterable[Trace]) -> list[MeasuredRun]:
+def make_shard_runs(settings: JobSettings, traces: Iterable[Trace]) -> list[SystemAnswers]:
     """Return one run for each system that answered; all shards give it the same id.
 
     Where neither the file nor the user names the system, the run has the job's own id.
@@ -95,7 +95,7 @@ def make_shard_runs(settings: JobSettings, traces: Iterable[Trace]) -> list[Meas
     for trace in traces:
         systems.setdefault("" if chosen else trace.system or "", []).append(trace)
     return [
-        MeasuredRun(
+        SystemAnswers(
             run_id=_name_run(settings.run_id, system),
             system=chosen or system or settings.run_id,
             model=None,

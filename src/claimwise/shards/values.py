@@ -59,7 +59,7 @@ def _describe_judge(judge: Labeler) -> str:
     return ", ".join(part for part in parts if part)
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class ShardPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What ``job.json`` holds: the settings, and the number of every shard ever planned.
 
     Numbers are given once and never again: the samples of a shard's answers are counted from it.

@@ -13,7 +13,7 @@ import msgspec
 from claimwise.checking.run import describe_verifier
 from claimwise.errors import ClaimwiseError
 from claimwise.judges.judge import Verifier
-from claimwise.shards.engines import Engine
+from claimwise.shards.engines import ShardEngine
 from claimwise.shards.items import MOST_SHARDS
 from claimwise.shards.judging import JudgeSpec
 from claimwise.shards.merge import merge_shards, name_merge
@@ -28,11 +28,11 @@ from claimwise.shards.places import (
 )
 from claimwise.shards.values import (
     InputFile,
-    Job,
     JobSettings,
     Shard,
     ShardCounts,
     ShardOutcome,
+    ShardPlan,
     ShardRecord,
     sum_counts,
 )
@@ -77,7 +77,7 @@ def verify_shards(
     output: str,
     judge: JudgeSpec,
     verifier: Verifier,
-    engine: Engine,
+    engine: ShardEngine,
     *,
     run_id: str,
     options: dict[str, str],
@@ -141,14 +141,14 @@ def _open_job(
     files: Sequence[InputFile],
     *,
     again: bool,
-) -> Job:
+) -> ShardPlan:
     """Return the job of an output: the one that began there, with numbers for its new files.
 
     Raises:
         ClaimwiseError: what is there was judged in another way.
     """
     data = place.read(JOB)
-    known = Job(settings=settings, numbers={}) if data is None else _decode_job(data, output)
+    known = ShardPlan(settings=settings, numbers={}) if data is None else _decode_job(data, output)
     if not again:
         changes = known.settings.list_changes(settings)
         if changes:
@@ -162,15 +162,15 @@ def _open_job(
         numbers.setdefault(file.name, len(numbers))
     if len(numbers) > MOST_SHARDS:
         raise ClaimwiseError(f"{output}: more than {MOST_SHARDS:,} files; use several outputs")
-    job = Job(settings=settings, numbers=numbers, merged=known.merged)
+    job = ShardPlan(settings=settings, numbers=numbers, merged=known.merged)
     if data is None or job != known:
         place.write(JOB, msgspec.json.encode(job))
     return job
 
 
-def _decode_job(data: bytes, output: str) -> Job:
+def _decode_job(data: bytes, output: str) -> ShardPlan:
     try:
-        return msgspec.json.decode(data, type=Job)
+        return msgspec.json.decode(data, type=ShardPlan)
     except msgspec.DecodeError as error:
         raise ClaimwiseError(
             f"{output}/{JOB}: damaged, or of another version of claimwise ({error}); choose "
@@ -244,7 +244,7 @@ def _watch(
         yield shard, outcome
 
 
-def _read_records(place: OutputPlace, job: Job) -> Iterator[tuple[str, ShardRecord]]:
+def _read_records(place: OutputPlace, job: ShardPlan) -> Iterator[tuple[str, ShardRecord]]:
     """Yield the shards of the job that are done, whichever command did them."""
     for name, number in job.numbers.items():
         file = InputFile(name=name, url="", stamp="")
@@ -254,7 +254,7 @@ def _read_records(place: OutputPlace, job: Job) -> Iterator[tuple[str, ShardReco
             yield folder, record
 
 
-def _merge(place: OutputPlace, job: Job, records: list[tuple[str, ShardRecord]]) -> None:
+def _merge(place: OutputPlace, job: ShardPlan, records: list[tuple[str, ShardRecord]]) -> None:
     """Make the tables, unless they are made of these very shards."""
     name = name_merge(records)
     if name == job.merged and place.read("runs.parquet") is not None:

@@ -25,7 +25,7 @@ import msgspec
 from claimwise.checking.run import VerifyResult, describe_verifier, verify_run
 from claimwise.errors import ClaimwiseError, InputError
 from claimwise.measuring.gather import ReadAnswers, stream_answers
-from claimwise.measuring.rows import MeasuredRun, make_rows
+from claimwise.measuring.rows import SystemAnswers, make_run_rows
 from claimwise.readers import write_files
 from claimwise.shards.items import Samples, ShardItems, ShardRows, make_shard_runs
 from claimwise.shards.judging import JudgeSpec, LoadedJudge
@@ -187,7 +187,7 @@ class _Slice:
     def __init__(
         self, settings: JobSettings, shard: Shard, number: int, judge: LoadedJudge
     ) -> None:
-        self.runs: list[MeasuredRun] = []
+        self.runs: list[SystemAnswers] = []
         self.counts = ShardCounts()
         self._settings = settings
         self._shard = shard
@@ -208,9 +208,9 @@ class _Slice:
                 tables = [(one, rename(store.read_rows(one))) for one in SHARD_ROWS]
                 write_files(folder, "parquet", tables)
 
-    def _verify_run(self, store: Store, run: MeasuredRun, samples: Samples) -> ShardCounts:
+    def _verify_run(self, store: Store, run: SystemAnswers, samples: Samples) -> ShardCounts:
         items = ShardItems(run.run_id, self._shard.number, samples)
-        rows = make_rows(run, items)
+        rows = make_run_rows(run, items)
         store.load((Placed(row, 0, 0) for row in rows), [self._shard.file.url])
         judge = self._judge
         return _count(verify_run(store, run.run_id, judge.verifier, threads=judge.threads))

@@ -22,7 +22,7 @@ from claimwise.errors import ClaimwiseError, Problem
 from claimwise.readers.choose import leave_out_history
 from claimwise.readers.traces.otel import to_spans
 from claimwise.readers.traces.reader import write_answers
-from claimwise.readers.traces.spans import Span
+from claimwise.readers.traces.spans import TraceSpan
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 from claimwise.traffic.inbox import TURN, Borrow, Inbox, count_rejected
@@ -107,7 +107,7 @@ def read_trace(
 
     ``rejected`` counts those.
     """
-    spans: dict[str, Span] = {}
+    spans: dict[str, TraceSpan] = {}
     try:
         for payload in payloads:
             for span in to_spans(msgspec.json.decode(payload), 1):

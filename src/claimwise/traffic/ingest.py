@@ -21,8 +21,8 @@ from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 from claimwise.text.ids import make_content_id
 from claimwise.traffic.redaction import RedactionError, Redactor
-from claimwise.traffic.rows import Arrival, find_flaw, list_properties, make_rows, receive
-from claimwise.traffic.sampling import Choice, choose
+from claimwise.traffic.rows import Arrival, find_flaw, list_properties, make_answer_rows, receive
+from claimwise.traffic.sampling import SamplingDecision, choose
 from claimwise.traffic.values import (
     NO_RULE,
     UNKNOWN_SYSTEM,
@@ -51,7 +51,7 @@ class TrafficSettings:
     corpus: str | None = None
 
 
-def read_settings(
+def read_traffic_settings(
     project: Project,
     *,
     system: str | None = None,
@@ -269,7 +269,7 @@ class _Taker:
         batch.known.add(key)
 
     @staticmethod
-    def _is_promoted(seen: Seen, choice: Choice) -> bool:
+    def _is_promoted(seen: Seen, choice: SamplingDecision) -> bool:
         return seen.outcome == "left_out" and choice.taken
 
     def _find_seen(self, system: str, trace_id: str) -> Seen | None:
@@ -281,7 +281,7 @@ class _Taker:
         return None
 
     def _take_duplicate(
-        self, arrival: Arrival, choice: Choice, seen: Seen | None, batch: _Batch
+        self, arrival: Arrival, choice: SamplingDecision, seen: Seen | None, batch: _Batch
     ) -> None:
         """Count a trace that came before. A higher rate makes its probability higher as well.
 
@@ -296,11 +296,13 @@ class _Taker:
         batch.counts[CountKey(seen.day, arrival.system, seen.rule, seen.outcome)] -= 1
         batch.counts[CountKey(seen.day, arrival.system, choice.rule, seen.outcome)] += 1
 
-    def _keep(self, arrival: Arrival, choice: Choice, seen: Seen | None, batch: _Batch) -> None:
+    def _keep(
+        self, arrival: Arrival, choice: SamplingDecision, seen: Seen | None, batch: _Batch
+    ) -> None:
         """Redact an answer and make its rows."""
         try:
             redacted = self._settings.redactor.redact_trace(arrival.trace, arrival.trace_id)
-            made = make_rows(self._store, arrival._replace(trace=redacted), choice,
+            made = make_answer_rows(self._store, arrival._replace(trace=redacted), choice,
                              self._received_at, self._settings.corpus)  # fmt: skip
         except RedactionError:
             self._leave(arrival, batch, "unreadable", "redaction_failed", seen=seen)
@@ -326,19 +328,21 @@ class _Taker:
         batch: _Batch,
         outcome: Outcome,
         reason: str,
-        choice: Choice | None = None,
+        choice: SamplingDecision | None = None,
         seen: Seen | None = None,
     ) -> None:
         """Count an answer that is not stored, and remember its trace."""
         if seen is not None:
             return  # it was left out, and still is
-        chosen = choice or Choice(NO_RULE, 1.0, False)
+        chosen = choice or SamplingDecision(NO_RULE, 1.0, False)
         key = CountKey(arrival.day.isoformat(), arrival.system, chosen.rule, outcome, reason)
         batch.counts[key] += 1
         batch.added.append({**self._describe(arrival, outcome, chosen), "reason": reason})
 
     @staticmethod
-    def _describe(arrival: Arrival, outcome: Outcome, choice: Choice) -> dict[str, object]:
+    def _describe(
+        arrival: Arrival, outcome: Outcome, choice: SamplingDecision
+    ) -> dict[str, object]:
         return {
             "system": arrival.system, "trace_id": arrival.trace_id, "day": arrival.day,
             "rule": choice.rule, "outcome": outcome, "reason": "",

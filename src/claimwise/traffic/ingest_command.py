@@ -20,7 +20,7 @@ from claimwise.measuring.gather import ReadAnswers, gather_answers
 from claimwise.readers.choose import leave_out_history
 from claimwise.readers.documents import STDIN
 from claimwise.report.format import pluralize
-from claimwise.traffic.ingest import ingest, read_settings
+from claimwise.traffic.ingest import ingest, read_traffic_settings
 from claimwise.traffic.values import REASONS, IngestResult
 
 _SHOWN_PROBLEMS = 5
@@ -77,7 +77,7 @@ def command(
     missing = next((path for path in paths if path != STDIN and not path.exists()), None)
     if missing is not None:
         raise refuse(missing, "no such file")
-    settings = read_settings(current_project(), system=system, corpus=corpus, rate=rate)
+    settings = read_traffic_settings(current_project(), system=system, corpus=corpus, rate=rate)
     with open_project_store(current_project(), store) as opened:
         found = gather_answers(paths, reader=reader)
         strange = [problem for problem in found.problems if problem.line is None]

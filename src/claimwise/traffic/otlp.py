@@ -88,7 +88,7 @@ def unpack(body: bytes, encoding: str | None) -> bytes:
     return found
 
 
-def decode(body: bytes, content_type: str) -> Table:
+def decode_request(body: bytes, content_type: str) -> Table:
     """Return a request as OTLP's JSON has it.
 
     Raises:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from claimwise.measuring.rows import list_actions, read_attributes
 from claimwise.store import Store
 from claimwise.text.ids import make_content_id
-from claimwise.traffic.sampling import Choice
+from claimwise.traffic.sampling import SamplingDecision
 from claimwise.traffic.values import UNKNOWN_SYSTEM
 from claimwise.types.rows import (
     SMALLEST_CHANCE,
@@ -122,10 +122,10 @@ def find_flaw(trace: Trace) -> str | None:
     return "nul_character" if b"\\u0000" in written else None
 
 
-def make_rows(
+def make_answer_rows(
     store: Store,
     arrival: Arrival,
-    choice: Choice,
+    choice: SamplingDecision,
     received_at: datetime,
     default_corpus: str | None = None,
 ) -> MadeRows:
@@ -247,7 +247,7 @@ def _list_attributes(trace: Trace, item_id: str) -> Iterator[ItemAttribute]:
 
 
 def _make_traffic_answer(
-    own: dict[str, Any], arrival: Arrival, choice: Choice, received_at: datetime
+    own: dict[str, Any], arrival: Arrival, choice: SamplingDecision, received_at: datetime
 ) -> TrafficAnswer:
     return TrafficAnswer(
         **own,

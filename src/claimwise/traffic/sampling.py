@@ -19,7 +19,7 @@ _RECIPE = b"claimwise traffic 1\0"
 _TURN = "#"
 
 
-class Choice(NamedTuple):
+class SamplingDecision(NamedTuple):
     """What sampling said of an answer: by which rule, with what probability, and whether."""
 
     rule: str
@@ -33,10 +33,12 @@ def draw(trace_id: str) -> float:
     return int.from_bytes(digest[:8]) / 2**64
 
 
-def choose(trace_id: str, properties: Mapping[str, str], rules: Sequence[SampleRule]) -> Choice:
+def choose(
+    trace_id: str, properties: Mapping[str, str], rules: Sequence[SampleRule]
+) -> SamplingDecision:
     """Return the choice of the first rule that fits; turns of one trace (``id#2``) share it."""
     rule = next((one for one in rules if _fits(one, properties)), EVERYTHING)
-    return Choice(rule.name, rule.rate, draw(trace_id.partition(_TURN)[0]) < rule.rate)
+    return SamplingDecision(rule.name, rule.rate, draw(trace_id.partition(_TURN)[0]) < rule.rate)
 
 
 def _fits(rule: SampleRule, properties: Mapping[str, str]) -> bool:

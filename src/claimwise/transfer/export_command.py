@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from claimwise.calibration.status import Standings, read_standings
-from claimwise.command.options import choose_run, current_project, open_project_store, store_option
+from claimwise.calibration.status import CalibrationStatuses, read_calibration_statuses
+from claimwise.command.options import current_project, open_project_store, resolve_run, store_option
 from claimwise.errors import ClaimwiseError, StoreError, make_printable
 from claimwise.readers import FORMATS
 from claimwise.store import Store
@@ -55,7 +55,7 @@ def command(
         if target is None:
             written = _export_all(opened, output, form or "jsonl", calibrated=standings is not None)
         else:
-            chosen = choose_run(opened, run_id)
+            chosen = resolve_run(opened, run_id)
             result = export_run(opened, chosen, target, output, form=form, standings=standings)
             written = result.files
             for note in result.notes:
@@ -75,10 +75,10 @@ def _export_all(
         raise ClaimwiseError(f"{folder}: {error.strerror}; nothing was written") from error
 
 
-def _read_standings(store: Store) -> Standings | None:
+def _read_standings(store: Store) -> CalibrationStatuses | None:
     """Return how judges stand; calibrations that can't be read keep no data back."""
     try:
-        return read_standings(store)
+        return read_calibration_statuses(store)
     except StoreError as error:
         told = make_printable(str(error))
         click.echo(f"warning: probabilities are not calibrated: {told}", err=True)

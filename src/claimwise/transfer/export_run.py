@@ -24,7 +24,7 @@ from claimwise.transfer.outgoing import (
 from claimwise.transfer.target import Record, Target
 
 if TYPE_CHECKING:
-    from claimwise.calibration.status import Standings
+    from claimwise.calibration.status import CalibrationStatuses
 
 # name -> module; its TARGET says what is written. Hugging Face gets a folder, and is by itself.
 _MODULES: Final = {
@@ -57,7 +57,7 @@ def export_run(
     output: Path,
     *,
     form: str | None = None,
-    standings: Standings | None = None,
+    standings: CalibrationStatuses | None = None,
 ) -> RunExport:
     """Write a run's answers and the verdicts on their claims as another tool reads them.
 

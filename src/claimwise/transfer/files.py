@@ -185,10 +185,10 @@ def export_store(
     """
     # Loaded when needed: an import should not wait for it.
     from claimwise.calibration.probabilities import list_probabilities
-    from claimwise.calibration.status import read_standings
+    from claimwise.calibration.status import read_calibration_statuses
 
     with store.snapshot():
-        standings = read_standings(store) if calibrated else None
+        standings = read_calibration_statuses(store) if calibrated else None
         tables = [(t, store.read_rows(t)) for t in ROW_TYPES]
         old = folder / f"{Probability.kind}.{form}"
         if old.exists() or (standings and standings.list_mapped()):

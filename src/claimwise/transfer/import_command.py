@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from claimwise.command.options import (
-    choose_run,
     current_project,
     find_login_name,
     format_option,
     open_project_store,
     print_json,
+    resolve_run,
     store_option,
 )
 from claimwise.errors import make_printable
@@ -254,7 +254,7 @@ def _import_sheets(
         done = import_sheets(
             opened,
             paths,
-            choose_run(opened, run_id),
+            resolve_run(opened, run_id),
             options,
             datetime.now(UTC).replace(tzinfo=None),
             skip_unmatched=skip_unmatched,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from claimwise.judges.card import describe_agreement, load_card
+from claimwise.judges.card import describe_card_agreement, load_card
 from claimwise.report.findings import Finding, describe_findings
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
@@ -23,7 +23,7 @@ from claimwise.store.lookup import find_run
 from claimwise.types.rows import ClaimType, LabelerKind, LabelKind, Run, Verdict
 
 if TYPE_CHECKING:
-    from claimwise.calibration.status import Standings
+    from claimwise.calibration.status import CalibrationStatuses
 
 _SQL = SqlFolder("claimwise.transfer")
 _ITEMS_AT_ONCE = 200
@@ -271,7 +271,9 @@ class OutgoingRun(Struct, frozen=True, kw_only=True):
         return kinds.pop() if len(kinds) == 1 else "LLM" if "LLM" in kinds else "CODE"
 
 
-def read_outgoing_run(store: Store, run_id: str, standings: Standings | None) -> OutgoingRun:
+def read_outgoing_run(
+    store: Store, run_id: str, standings: CalibrationStatuses | None
+) -> OutgoingRun:
     """Return a run with its judges and how far each agrees with people.
 
     That is measured in the store where people labelled the same claims; else it is what the model
@@ -294,7 +296,7 @@ def read_outgoing_run(store: Store, run_id: str, standings: Standings | None) ->
 
 
 def _describe_agreement(
-    store: Store, labeler: str, run_id: str, standings: Standings | None
+    store: Store, labeler: str, run_id: str, standings: CalibrationStatuses | None
 ) -> str:
     # Loaded when needed: an import should not wait for it.
     from claimwise.metrics.judge_agreement import measure_agreement
@@ -307,7 +309,7 @@ def _describe_agreement(
 def _read_card(labeler: str) -> str | None:
     card = load_card()
     named = {f"verifier:{name}-{card.version}": name for name in card.verifiers}
-    return describe_agreement(named[labeler]) if labeler in named else None
+    return describe_card_agreement(named[labeler]) if labeler in named else None
 
 
 def read_outgoing_answers(store: Store, run_id: str) -> Iterator[OutgoingAnswer]:

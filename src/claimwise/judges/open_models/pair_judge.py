@@ -9,7 +9,7 @@ from claimwise.judges.open_models.identity import OpenJudgeIdentity
 from claimwise.judges.open_models.pair_models import PairModel
 from claimwise.judges.open_models.scored_claims import (
     CLAIM_TOO_LONG,
-    Scored,
+    ModelScores,
     combine_windows,
     decide_scored,
     judge_claims_with,
@@ -44,7 +44,7 @@ class PairJudge(OpenJudgeIdentity):
         found = self._score([claims[n] for n in asked], windows, today)
         scored = dict(zip(asked, found, strict=True))
         return [
-            one.scores if isinstance(one := scored.get(n), Scored) else None
+            one.scores if isinstance(one := scored.get(n), ModelScores) else None
             for n in range(len(claims))
         ]
 
@@ -54,10 +54,10 @@ class PairJudge(OpenJudgeIdentity):
         """Return a verdict for every claim, in order, and warnings for the reader."""
         windows = self._cut(request.sources)
 
-        def score(asked: Sequence[AnswerClaim], as_of: date) -> list[Scored | str]:
+        def score(asked: Sequence[AnswerClaim], as_of: date) -> list[ModelScores | str]:
             return self._score([claim.wording for claim in asked], windows, as_of)
 
-        def decide(claim: AnswerClaim, scored: Scored, as_of: date) -> ClaimVerdict:
+        def decide(claim: AnswerClaim, scored: ModelScores, as_of: date) -> ClaimVerdict:
             return decide_scored(claim, scored, self.threshold, windows, as_of)
 
         verdicts = judge_claims_with(score, claims, request, decide)
@@ -78,7 +78,7 @@ class PairJudge(OpenJudgeIdentity):
 
     def _score(
         self, claims: Sequence[str], windows: SourceWindows, as_of: date
-    ) -> list[Scored | str]:
+    ) -> list[ModelScores | str]:
         """Return what the model makes of every claim; all pairs are run together."""
         read = [self._choose(claim, windows) for claim in claims]
         encoded = [

@@ -21,7 +21,7 @@ _WHY_UNSCORED = {
 NOTHING_SAID = Scores(supports=0.0, contradicts=0.0, neither=1.0)
 
 
-class Scored(NamedTuple):
+class ModelScores(NamedTuple):
     """What a model makes of a claim: probabilities, and the windows that speak for and against."""
 
     scores: Scores
@@ -31,7 +31,7 @@ class Scored(NamedTuple):
 
 def combine_windows(
     found: Sequence[tuple[Window, Scores]], sources: Sequence[Source], threshold: float, as_of: date
-) -> Scored:
+) -> ModelScores:
     """Return what the windows of a claim say together.
 
     One window is enough to support a claim: support is the largest of all. The largest
@@ -39,7 +39,7 @@ def combine_windows(
     holds goes before others. Without any window, nothing is said.
     """
     if not found:
-        return Scored(NOTHING_SAID)
+        return ModelScores(NOTHING_SAID)
 
     def rank(one: tuple[Window, Scores]) -> tuple[bool, float]:
         window, scores = one
@@ -51,14 +51,14 @@ def combine_windows(
     supports = told.supports
     contradicts = min(otherwise.contradicts, 1 - supports)
     scores = Scores(supports=supports, contradicts=contradicts, neither=1 - supports - contradicts)
-    return Scored(scores, best, against)
+    return ModelScores(scores, best, against)
 
 
 def judge_claims_with(
-    score: Callable[[Sequence[AnswerClaim], date], Sequence[Scored | str]],
+    score: Callable[[Sequence[AnswerClaim], date], Sequence[ModelScores | str]],
     claims: Sequence[AnswerClaim],
     request: CheckRequest,
-    decide: Callable[[AnswerClaim, Scored, date], ClaimVerdict],
+    decide: Callable[[AnswerClaim, ModelScores, date], ClaimVerdict],
 ) -> list[ClaimVerdict]:
     """Return a verdict for every claim; the model is asked about all that it can judge, at once.
 
@@ -71,7 +71,7 @@ def judge_claims_with(
     verdicts: list[ClaimVerdict] = []
     for claim in claims:
         found = scored.get(id(claim))
-        if isinstance(found, Scored):
+        if isinstance(found, ModelScores):
             verdicts.append(decide(claim, found, as_of))
         elif found is not None:
             reason = _WHY_UNSCORED[found]
@@ -82,7 +82,7 @@ def judge_claims_with(
 
 
 def decide_scored(
-    claim: AnswerClaim, scored: Scored, threshold: float, windows: SourceWindows, as_of: date
+    claim: AnswerClaim, scored: ModelScores, threshold: float, windows: SourceWindows, as_of: date
 ) -> ClaimVerdict:
     """Return the verdict on a claim.
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from claimwise.judges.decide import decide_unasked, is_for_model
 from claimwise.judges.grounded import GroundedJudge, GroundedSettings, make_score_request
 from claimwise.judges.grounded_material import CHARACTERS_PER_TOKEN, choose_passages
-from claimwise.judges.open_models.scored_claims import Scored, decide_scored
+from claimwise.judges.open_models.scored_claims import ModelScores, decide_scored
 from claimwise.judges.open_models.windows import SourceWindows, count_words
 from claimwise.llm.parsing import UnparsableError
 from claimwise.llm.token_odds import TokenReply, unpack_reply
@@ -241,7 +241,7 @@ class ServedJudge(GroundedJudge):
         supports, measured = found
         scores = Scores(supports=supports, contradicts=0.0, neither=1 - supports)
         closest = windows.find_closest(claim.wording)
-        verdict = decide_scored(claim, Scored(scores, closest), self.threshold, windows, as_of)
+        verdict = decide_scored(claim, ModelScores(scores, closest), self.threshold, windows, as_of)
         if measured:
             return verdict
         said = "supported" if supports else "not supported"

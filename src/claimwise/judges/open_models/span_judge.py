@@ -25,7 +25,7 @@ from claimwise.judges.open_models.networks import load_network
 from claimwise.judges.open_models.scored_claims import (
     ANSWER_TOO_LONG,
     NOTHING_SAID,
-    Scored,
+    ModelScores,
     decide_scored,
     judge_claims_with,
 )
@@ -152,8 +152,8 @@ class SpanJudge(OpenJudgeIdentity):
         windows = SourceWindows(request.sources, self._model.measure)
         words: dict[int, str] = {}
 
-        def score(asked: Sequence[AnswerClaim], as_of: date) -> list[Scored | str]:
-            found: list[Scored | str] = []
+        def score(asked: Sequence[AnswerClaim], as_of: date) -> list[ModelScores | str]:
+            found: list[ModelScores | str] = []
             for claim, tokens in zip(
                 asked, self._mark_claims(asked, windows, request), strict=True
             ):
@@ -162,10 +162,10 @@ class SpanJudge(OpenJudgeIdentity):
                     found.append(ANSWER_TOO_LONG)
                     continue
                 words[id(claim)] = _quote_unsupported(tokens, claim, request.answer)
-                found.append(Scored(scores, windows.find_closest(claim.wording)))
+                found.append(ModelScores(scores, windows.find_closest(claim.wording)))
             return found
 
-        def decide(claim: AnswerClaim, scored: Scored, as_of: date) -> ClaimVerdict:
+        def decide(claim: AnswerClaim, scored: ModelScores, as_of: date) -> ClaimVerdict:
             verdict = decide_scored(claim, scored, self.threshold, windows, as_of)
             quoted = words[id(claim)]
             if verdict.verdict != "unlinked" or not quoted:

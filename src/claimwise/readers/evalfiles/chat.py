@@ -41,7 +41,7 @@ _CONTEXTS = ("retrievalcontext", "retrievedcontexts", "contexts", "context", "do
              "sources", "citations")  # fmt: skip
 
 
-class Message(msgspec.Struct, kw_only=True):
+class ChatMessage(msgspec.Struct, kw_only=True):
     """One message: who says it, its text, and the tools that it calls or answers for."""
 
     role: str
@@ -51,7 +51,7 @@ class Message(msgspec.Struct, kw_only=True):
     reasoning: int = 0
 
 
-class Turn(msgspec.Struct, kw_only=True):
+class ChatTurn(msgspec.Struct, kw_only=True):
     """What the user asked and what came of it until the user spoke again."""
 
     question: str | None
@@ -62,12 +62,12 @@ class Turn(msgspec.Struct, kw_only=True):
     dropped: dict[str, int] = {}
 
 
-def read_messages(value: Any) -> list[Message] | None:
+def read_chat(value: Any) -> list[ChatMessage] | None:
     """Return the messages of a cell; None where it holds no conversation."""
     found = parse_cell(value)
     if isinstance(found, Mapping):
         inner = found.get("messages") or found.get("turns") or found.get("conversation")
-        return read_messages(inner) if isinstance(inner, list) else None
+        return read_chat(inner) if isinstance(inner, list) else None
     if not isinstance(found, list) or not found:
         return None
     messages = [_read_message(part) for part in found]
@@ -76,9 +76,9 @@ def read_messages(value: Any) -> list[Message] | None:
     return [message for message in messages if message is not None]
 
 
-def list_turns(messages: Sequence[Message]) -> Iterator[Turn]:
+def list_turns(messages: Sequence[ChatMessage]) -> Iterator[ChatTurn]:
     """Yield the turns; what comes before the user speaks belongs to the first of them."""
-    turn: list[Message] = []
+    turn: list[ChatMessage] = []
     asked = False
     for message in messages:
         if message.role == "user" and any(one.role != "user" for one in turn if asked):
@@ -91,12 +91,12 @@ def list_turns(messages: Sequence[Message]) -> Iterator[Turn]:
         yield _close_turn(turn)
 
 
-def find_last_turn(messages: Sequence[Message]) -> Turn | None:
+def find_last_turn(messages: Sequence[ChatMessage]) -> ChatTurn | None:
     """Return the last turn, if there is one."""
     return next(reversed(list(list_turns(messages))), None)
 
 
-def _close_turn(turn: Sequence[Message]) -> Turn:
+def _close_turn(turn: Sequence[ChatMessage]) -> ChatTurn:
     questions = [one.text for one in turn if one.role == "user" and one.text]
     spoken = [n for n, one in enumerate(turn) if one.role == "assistant" and one.text]
     worked = [n for n, one in enumerate(turn) if one.calls or one.role == "tool"]
@@ -108,7 +108,7 @@ def _close_turn(turn: Sequence[Message]) -> Turn:
             "reasoning parts": sum(one.reasoning for one in turn),
         }
     )
-    return Turn(
+    return ChatTurn(
         question="\n".join(questions) or None,
         answer="\n".join(turn[n].text or "" for n in final) or None,
         passages=tuple(p for one in turn for p in one.passages),
@@ -117,7 +117,7 @@ def _close_turn(turn: Sequence[Message]) -> Turn:
     )
 
 
-def _read_message(value: Any) -> Message | None:
+def _read_message(value: Any) -> ChatMessage | None:
     if not isinstance(value, Mapping):
         return None
     inner = value.get("message")
@@ -131,7 +131,7 @@ def _read_message(value: Any) -> Message | None:
         names = {"content": [value]}
     if role is None:
         return None
-    message = Message(role=role, calls=[], passages=[])
+    message = ChatMessage(role=role, calls=[], passages=[])
     texts: list[str] = []
     content = next((names[key] for key in _TEXT_KEYS if not is_nothing(names.get(key))), None)
     for part in content if isinstance(content, list) else [content]:
@@ -152,7 +152,7 @@ def _lower(value: Any) -> str | None:
     return value.lower() if isinstance(value, str) else None
 
 
-def _add_part(message: Message, texts: list[str], part: Any) -> None:
+def _add_part(message: ChatMessage, texts: list[str], part: Any) -> None:
     """Add one part of a message: a text, a thought, a tool's call or what it returned."""
     kind = _lower(part.get("type")) if isinstance(part, Mapping) else None
     if isinstance(part, Mapping) and kind in _CALLS:
@@ -171,7 +171,7 @@ def _add_part(message: Message, texts: list[str], part: Any) -> None:
             texts.append(text)
 
 
-def _add_calls(message: Message, names: Mapping[str, Any]) -> None:
+def _add_calls(message: ChatMessage, names: Mapping[str, Any]) -> None:
     for key in ("toolcalls", "toolscalled", "functioncall"):
         calls = parse_cell(names.get(key))
         for call in calls if isinstance(calls, list) else [calls]:
@@ -186,7 +186,7 @@ def _add_calls(message: Message, names: Mapping[str, Any]) -> None:
     )
 
 
-def _add_evidence(message: Message, names: Mapping[str, Any]) -> None:
+def _add_evidence(message: ChatMessage, names: Mapping[str, Any]) -> None:
     for key in _CONTEXTS:
         found = read_passages(names.get(key))
         if found:
@@ -196,7 +196,7 @@ def _add_evidence(message: Message, names: Mapping[str, Any]) -> None:
 
 def read_tool_calls(value: Any) -> tuple[list[ToolCall], list[Passage]]:
     """Return the calls of a list of tools, and what they returned where it is said."""
-    message = Message(role="assistant", calls=[], passages=[])
+    message = ChatMessage(role="assistant", calls=[], passages=[])
     _add_calls(message, {"toolcalls": value})
     return message.calls, message.passages
 

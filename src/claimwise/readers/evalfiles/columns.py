@@ -203,7 +203,7 @@ def _find_numbered(by_leaf: Mapping[str, list[str]], known: Sequence[str]) -> li
     return [name for _, name in sorted(found)]
 
 
-def apply_map(columns: Columns, names: Sequence[str], path: Path, wanted: str) -> Columns:
+def apply_column_map(columns: Columns, names: Sequence[str], path: Path, wanted: str) -> Columns:
     """Return columns as the user says: ``question=ask,contexts=docs``.
 
     A name that comes twice takes two columns, as contexts may be in several.

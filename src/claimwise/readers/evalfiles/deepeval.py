@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from claimwise.disk.input import refuse
-from claimwise.readers.evalfiles.chat import list_turns, read_messages, read_tool_calls
+from claimwise.readers.evalfiles.chat import list_turns, read_chat, read_tool_calls
 from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.made import yield_traces
 from claimwise.readers.evalfiles.passages import read_passages
 from claimwise.readers.evalfiles.records import load_json
 from claimwise.readers.evalfiles.sketch import sketch_head
 from claimwise.readers.evalfiles.values import (
-    has_words,
+    has_letters,
     strip_reasoning,
     to_id,
     to_json,
@@ -95,7 +95,7 @@ def _list_objects(value: Any) -> list[_Record]:
 def _read_case(path: Path, case: _Record, dropped: Counter[str]) -> Trace | None:
     traced = _object(case, "trace")
     answer = to_text(case.get("actualOutput"), _ANSWER_KEYS)
-    if not has_words(answer):
+    if not has_letters(answer):
         answer = to_text(traced.get("output"), _ANSWER_KEYS)
     question = to_text(case.get("input"), _QUESTION_KEYS) or to_text(
         traced.get("input"), _QUESTION_KEYS
@@ -169,7 +169,7 @@ def _read_attributes(case: _Record, traced: _Record) -> dict[str, str]:
 
 
 def _read_conversation(path: Path, case: _Record, dropped: Counter[str]) -> Iterator[Trace | None]:
-    messages = read_messages(case.get("turns")) or []
+    messages = read_chat(case.get("turns")) or []
     name = to_id(case.get("name"))
     for turn in list_turns(messages):
         if turn.question is None or turn.answer is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from claimwise.disk.input import refuse
 from claimwise.readers.evalfiles.archives import read_members
-from claimwise.readers.evalfiles.chat import Message, read_messages
+from claimwise.readers.evalfiles.chat import ChatMessage, read_chat
 from claimwise.readers.evalfiles.columns import look_up, recognise_columns
 from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.made import yield_traces
@@ -110,7 +110,7 @@ def _read_sample(
     path: Path, header: _Record, sample: _Record, dropped: Counter[str]
 ) -> Trace | None:
     sample = _resolve(sample, _object(sample, "attachments"))
-    messages = read_messages(sample.get("messages")) or []
+    messages = read_chat(sample.get("messages")) or []
     output = _object(sample, "output")
     question = _find_question(sample, messages)
     answer = _find_answer(output, messages, dropped)
@@ -159,19 +159,19 @@ def _resolve(value: Any, attachments: _Record, depth: int = 0) -> Any:
     )
 
 
-def _find_question(sample: _Record, messages: list[Message]) -> str | None:
+def _find_question(sample: _Record, messages: list[ChatMessage]) -> str | None:
     given = sample.get("input")
     if isinstance(given, str):
         return to_text(given)
-    asked = [one for one in read_messages(given) or messages if one.role == "user" and one.text]
+    asked = [one for one in read_chat(given) or messages if one.role == "user" and one.text]
     return asked[-1].text if asked else None
 
 
-def _find_answer(output: _Record, messages: list[Message], dropped: Counter[str]) -> str | None:
+def _find_answer(output: _Record, messages: list[ChatMessage], dropped: Counter[str]) -> str | None:
     choices = output.get("choices")
     said = [one.get("message") for one in choices if isinstance(one, Mapping)] if isinstance(
         choices, list) else []  # fmt: skip
-    final = read_messages(said[:1]) or []
+    final = read_chat(said[:1]) or []
     texts = [one.text for one in final if one.text]
     dropped["reasoning parts"] += sum(one.reasoning for one in messages or final)
     dropped["other choices"] += max(len(said) - 1, 0)
@@ -191,7 +191,7 @@ def _find_failure(sample: _Record, output: _Record) -> str | None:
     return None
 
 
-def _find_passages(sample: _Record, messages: list[Message]) -> tuple[Passage, ...] | None:
+def _find_passages(sample: _Record, messages: list[ChatMessage]) -> tuple[Passage, ...] | None:
     """Return what tools gave, and contexts among the sample's metadata."""
     metadata = _object(sample, "metadata")
     columns = recognise_columns([str(name) for name in metadata])

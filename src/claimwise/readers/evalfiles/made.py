@@ -11,7 +11,12 @@ import msgspec
 
 from claimwise.disk.input import refuse
 from claimwise.errors import Problem
-from claimwise.readers.evalfiles.columns import Columns, apply_map, list_columns, recognise_columns
+from claimwise.readers.evalfiles.columns import (
+    Columns,
+    apply_column_map,
+    list_columns,
+    recognise_columns,
+)
 from claimwise.readers.outside import Records
 from claimwise.readers.problems import Complaint, holds_nul, make_problem
 from claimwise.types.traces import Dropped, Trace
@@ -27,7 +32,7 @@ def choose_columns(
     """
     names = list_columns(rows)
     columns = recognise_columns(names)
-    return apply_map(columns, names, path, options["map"]) if options.get("map") else columns
+    return apply_column_map(columns, names, path, options["map"]) if options.get("map") else columns
 
 
 def yield_traces(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from claimwise.errors import Problem
-from claimwise.readers.evalfiles.chat import find_last_turn, read_messages
+from claimwise.readers.evalfiles.chat import find_last_turn, read_chat
 from claimwise.readers.evalfiles.columns import Columns
 from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.made import choose_columns, yield_traces
@@ -119,7 +119,7 @@ def _read_items(
 
 
 def _find_asked(value: Any) -> str | None:
-    messages = read_messages(value)
+    messages = read_chat(value)
     turn = find_last_turn(messages) if messages else None
     return turn.question if turn else to_text(value)
 
@@ -129,7 +129,7 @@ def _find_answer(
 ) -> tuple[str | None, tuple[Passage, ...] | None]:
     passages = read_passages(columns.find(item, "contexts"))
     for name in ("output", "outputs", "output_text"):
-        messages = read_messages(sample.get(name))
+        messages = read_chat(sample.get(name))
         turn = find_last_turn(messages) if messages else None
         answer = turn.answer if turn else None
         answer = answer or (None if messages else to_text(sample.get(name)))

@@ -65,7 +65,7 @@ def _open_object(part: Any) -> Any:
     """Return the object that an item of a list writes out as text, if it has a text of its own."""
     if isinstance(part, str) and part.lstrip()[:1] == "{":
         found = parse_cell(part)
-        if isinstance(found, dict) and find_text(found) is not None:
+        if isinstance(found, dict) and find_passage_text(found) is not None:
             return found
     return part
 
@@ -77,7 +77,7 @@ def _read_object(value: Mapping[str, Any], kind: PassageKind, depth: int) -> Ite
         for parts in zip(*columns, strict=True):
             keys = (name for name, part in value.items() if isinstance(part, list))
             yield from _read_object(dict(zip(keys, parts, strict=True)), kind, depth)
-    elif find_text(value) is not None or any(name in names for name in _ID_KEYS):
+    elif find_passage_text(value) is not None or any(name in names for name in _ID_KEYS):
         yield _read_one(value, kind)
     elif value and all(isinstance(part, str) for part in value.values()):
         for name, part in value.items():
@@ -88,7 +88,7 @@ def _read_object(value: Mapping[str, Any], kind: PassageKind, depth: int) -> Ite
         yield Passage(text=to_json(value), kind=kind)
 
 
-def find_text(value: Mapping[str, Any]) -> str | None:
+def find_passage_text(value: Mapping[str, Any]) -> str | None:
     """Return the text of an object that stands for a passage."""
     inner, _ = _unwrap(value)
     names = {normalise_name(str(name)): part for name, part in inner.items()}
@@ -116,7 +116,7 @@ def _read_one(value: Mapping[str, Any], kind: PassageKind) -> Passage:
     inner, more = _unwrap(value)
     return Passage(
         source_id=_find(inner, _ID_KEYS) or _find(more, _ID_KEYS),
-        text=find_text(value),
+        text=find_passage_text(value),
         title=_find(inner, _TITLE_KEYS) or _find(more, _TITLE_KEYS),
         kind=kind,
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from claimwise.disk.input import refuse
 from claimwise.errors import Problem
-from claimwise.readers.evalfiles.chat import find_last_turn, read_messages
+from claimwise.readers.evalfiles.chat import find_last_turn, read_chat
 from claimwise.readers.evalfiles.columns import Columns
 from claimwise.readers.evalfiles.depth import guard_depth
 from claimwise.readers.evalfiles.made import choose_columns, yield_traces
@@ -207,7 +207,7 @@ class _ResultReader:
             found = to_text(tests.get(self._only_var))
         if found is None:
             raw = _object(record, "prompt").get("raw")
-            messages = read_messages(raw)
+            messages = read_chat(raw)
             turn = find_last_turn(messages) if messages else None
             found = turn.question if turn else to_text(raw)
         return found

@@ -15,17 +15,17 @@ from claimwise.disk.input import refuse
 from claimwise.errors import InputError, Problem
 from claimwise.readers.documents import STDIN
 from claimwise.readers.evalfiles.chat import (
-    Message,
-    Turn,
+    ChatMessage,
+    ChatTurn,
     find_last_turn,
     list_turns,
-    read_messages,
+    read_chat,
     read_tool_calls,
 )
 from claimwise.readers.evalfiles.columns import (
     ROLES,
     Columns,
-    apply_map,
+    apply_column_map,
     explain_missing,
     list_columns,
     look_up,
@@ -127,7 +127,7 @@ def _choose_columns(
     names = list_columns(sample)
     columns = recognise_columns(names, gold=layout.gold)
     if options.get("map"):
-        columns = apply_map(columns, names, path, options["map"])
+        columns = apply_column_map(columns, names, path, options["map"])
     columns = _descend(columns, sample)
     columns = _take_chat(columns, sample)
     known = set(columns.taken)
@@ -174,7 +174,7 @@ def _take_chat(columns: Columns, sample: Sequence[Record]) -> Columns:
         return columns
     for name in taken.get("question", ()):
         values = [look_up(record, name) for record in sample]
-        if any(read_messages(value) for value in values if not is_nothing(value)):
+        if any(read_chat(value) for value in values if not is_nothing(value)):
             taken["messages"] = taken.pop("question")
             return msgspec.structs.replace(columns, taken=taken)
     return columns
@@ -224,7 +224,7 @@ class _RowReader:
             yield 1, Dropped(what=what, count=count)
 
     def _read_row(self, line: int, record: Record) -> Iterator[Trace]:
-        messages = read_messages(self._columns.find(record, "messages"))
+        messages = read_chat(self._columns.find(record, "messages"))
         answer = self._read_text(record, "answer", _ANSWER_KEYS)
         failure = to_text(self._columns.find(record, "failure"))
         if messages is not None and answer is None:
@@ -244,7 +244,7 @@ class _RowReader:
 
     def _read_text(self, record: Record, role: str, keys: Sequence[str]) -> str | None:
         value = self._columns.find(record, role)
-        chat = read_messages(value) if role == "answer" else None
+        chat = read_chat(value) if role == "answer" else None
         if chat is not None:
             turn = find_last_turn(chat)
             value = turn.answer if turn else None
@@ -255,7 +255,7 @@ class _RowReader:
                 self._dropped["reasoning parts"] += thoughts
         return text if text and text.strip() else None
 
-    def _read_chat(self, record: Record, messages: Sequence[Message]) -> Iterator[Trace]:
+    def _read_chat(self, record: Record, messages: Sequence[ChatMessage]) -> Iterator[Trace]:
         turns = list(list_turns(messages))
         conversation = self._find_conversation(record, turns, messages)
         for turn in turns:
@@ -268,7 +268,7 @@ class _RowReader:
             yield msgspec.structs.replace(trace, conversation_id=conversation)
 
     def _find_conversation(
-        self, record: Record, turns: Sequence[Turn], messages: Sequence[Message]
+        self, record: Record, turns: Sequence[ChatTurn], messages: Sequence[ChatMessage]
     ) -> str | None:
         """Return the row's id of its conversation, or its own; else one made from what was said."""
         for role in ("conversation_id", "trace_id"):
@@ -281,7 +281,7 @@ class _RowReader:
         return f"conversation-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
 
     def _make_trace(
-        self, record: Record, question: str, answer: str, failure: str | None, turn: Turn | None
+        self, record: Record, question: str, answer: str, failure: str | None, turn: ChatTurn | None
     ) -> Trace:
         find = self._columns.find
         passages = self._read_passages(record)

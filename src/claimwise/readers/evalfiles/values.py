@@ -139,6 +139,6 @@ def strip_reasoning(text: str) -> tuple[str, int]:
     return text, found
 
 
-def has_words(text: str | None) -> bool:
+def has_letters(text: str | None) -> bool:
     """Return whether a text has a letter or a digit: ``{...}`` stands for something left out."""
     return text is not None and any(map(str.isalnum, text))

@@ -16,8 +16,8 @@ import msgspec
 
 from claimwise.readers.traces.documents import (
     DOCUMENT_FIELDS,
+    list_passages,
     looks_like_documents,
-    read_passages,
 )
 from claimwise.readers.traces.messages import (
     ANSWERING_TOOLS,
@@ -28,9 +28,9 @@ from claimwise.readers.traces.messages import (
     strip_thoughts,
     unwrap_result,
 )
-from claimwise.readers.traces.plain import find_answer, find_named_answer, find_question
-from claimwise.readers.traces.spans import Span, Tree
-from claimwise.readers.traces.values import decode, to_text
+from claimwise.readers.traces.plain import find_answer_text, find_named_answer, find_question
+from claimwise.readers.traces.spans import TraceSpan, Tree
+from claimwise.readers.traces.values import decode_nested_json, to_json_text
 from claimwise.types.traces import Passage, ToolCall
 
 _FINAL = "Final Answer:"
@@ -121,7 +121,7 @@ def _hear(turn: Turn, message: Message, asked_for_final: bool) -> None:
 # One span.
 
 
-def read_exchange(span: Span) -> Exchange:
+def read_exchange(span: TraceSpan) -> Exchange:
     """Return what a span heard and said, from messages if there are any."""
     heard = _first(map(read_messages, span.inputs)) or []
     said = _first(map(read_messages, span.outputs)) or []
@@ -130,13 +130,15 @@ def read_exchange(span: Span) -> Exchange:
     last = turns[-1]
     question = last.question or (None if heard else _first(map(find_question, span.inputs)))
     answer, reasoning = _find_spoken(span, said, last, heard)
-    perhaps = None if said or answer else _first(find_answer(v, sure=False) for v in span.outputs)
+    perhaps = (
+        None if said or answer else _first(find_answer_text(v, sure=False) for v in span.outputs)
+    )
     waits_for = last.waits_for if said else None
     return Exchange(turns, question, answer, waits_for, reasoning, perhaps)
 
 
 def _find_spoken(
-    span: Span, said: list[Message], last: Turn, heard: list[Message]
+    span: TraceSpan, said: list[Message], last: Turn, heard: list[Message]
 ) -> tuple[str | None, int]:
     """Return the answer that a span gave, and the thoughts that were taken out of it."""
     named = _first(map(find_named_answer, span.outputs))
@@ -145,7 +147,9 @@ def _find_spoken(
         return last.answer or None, split_turns(said)[-1].reasoning
     # What a model writes is its answer, also where it is JSON.
     sure = span.kind != "generation"
-    plain = named or _first(find_answer(v, sure=sure) for v in span.outputs if not read_messages(v))
+    plain = named or _first(
+        find_answer_text(v, sure=sure) for v in span.outputs if not read_messages(v)
+    )
     if plain is None:
         return None, 0
     asked = any(_FINAL in m.text for m in heard if m.role in ("system", "user"))
@@ -160,7 +164,7 @@ def _first(found: Iterable[Any]) -> Any:
 # A trace.
 
 
-def understand(spans: Sequence[Span]) -> list[Understood]:
+def understand(spans: Sequence[TraceSpan]) -> list[Understood]:
     """Return what the spans of one trace came to; several exchanges in it stand for themselves."""
     tree = Tree(spans)
     roots = _find_turn_roots(tree)
@@ -351,14 +355,16 @@ class _Evidence:
         self._calls: dict[tuple[str, str], ToolCall] = {}
         self._call_ids: set[str] = set()
 
-    def take_span(self, span: Span) -> None:
+    def take_span(self, span: TraceSpan) -> None:
         """Take a span's documents, its tool's output, and its call."""
         if span.documents is not None:
             self._recorded = True
-            self._passages.update(dict.fromkeys(read_passages(span.documents)))
+            self._passages.update(dict.fromkeys(list_passages(span.documents)))
         if span.kind == "retrieval" and span.documents is None:
             self._recorded = self._recorded or bool(span.outputs)
-            self._passages.update(dict.fromkeys(read_passages(_first(map(decode, span.outputs)))))
+            self._passages.update(
+                dict.fromkeys(list_passages(_first(map(decode_nested_json, span.outputs))))
+            )
         elif span.kind == "tool" and span.tool is not None:
             self._take_call(span.tool)
             text = _first(map(unwrap_result, span.outputs))
@@ -369,12 +375,12 @@ class _Evidence:
         for call in span.calls:
             self._take_call(call)
 
-    def _take_fields(self, span: Span) -> None:
+    def _take_fields(self, span: TraceSpan) -> None:
         """Take documents that stand in a step's input or output."""
-        for value in (decode(v) for v in [*span.outputs, *span.inputs]):
+        for value in (decode_nested_json(v) for v in [*span.outputs, *span.inputs]):
             if looks_like_documents(value):
                 self._recorded = True
-                self._passages.update(dict.fromkeys(read_passages(value)))
+                self._passages.update(dict.fromkeys(list_passages(value)))
             elif isinstance(value, dict):
                 self._take_named(value)
 
@@ -383,7 +389,7 @@ class _Evidence:
             found = table.get(name)
             if looks_like_documents(found) or _is_texts(name, found):
                 self._recorded = True
-                self._passages.update(dict.fromkeys(read_passages(found)))
+                self._passages.update(dict.fromkeys(list_passages(found)))
             elif name in ("context", "context_str") and isinstance(found, str) and found.strip():
                 self._joined[Passage(text=found)] = None
 
@@ -437,5 +443,5 @@ def _is_texts(name: str, value: Any) -> bool:
 
 def _canonical(text: str | None) -> str:
     """Return a text as it is the same however JSON is spaced."""
-    found = decode(text)
-    return (to_text(found) or "").strip()
+    found = decode_nested_json(text)
+    return (to_json_text(found) or "").strip()

@@ -12,15 +12,15 @@ import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from claimwise.readers.traces.spans import Span, SpanKind
+from claimwise.readers.traces.spans import SpanKind, TraceSpan
 from claimwise.readers.traces.values import (
     Table,
-    decode,
+    decode_nested_json,
+    find_field_text,
     find_list,
-    find_text,
     put_deep,
     read_time,
-    to_text,
+    to_json_text,
 )
 from claimwise.types.traces import ToolCall
 
@@ -98,7 +98,7 @@ _DEEPEST_NAME = 24
 _WRAPPED_VALUES = {"arrayValue", "array_value"}, {"kvlistValue", "kvlist_value"}
 
 
-def make_span(attributes: Any, *, events: Any = None, **known: Any) -> Span:
+def make_span(attributes: Any, *, events: Any = None, **known: Any) -> TraceSpan:
     """Return the span of attributes; ``known`` is what the file says of it beside them.
 
     ``inputs`` and ``outputs`` among the known come before those of the attributes, and so does a
@@ -119,15 +119,19 @@ def make_span(attributes: Any, *, events: Any = None, **known: Any) -> Span:
         tool = _find_tool(table, known.get("name") or "", given)
     inputs += [*_pick(table, _INPUTS), *heard]
     outputs += [*_answer_of_vercel(table), *_pick(table, _OUTPUTS), *said]
-    found = [parts for name in _DOCUMENTS if isinstance(parts := decode(table.get(name)), list)]
+    found = [
+        parts
+        for name in _DOCUMENTS
+        if isinstance(parts := decode_nested_json(table.get(name)), list)
+    ]
     documents = known.pop("documents", None)
     if documents is None and found:
         documents = [part for parts in found for part in parts]
-    for name, value in (("model", find_text(table, _MODEL)),
-                        ("conversation_id", find_text(table, _CONVERSATION)),
+    for name, value in (("model", find_field_text(table, _MODEL)),
+                        ("conversation_id", find_field_text(table, _CONVERSATION)),
                         ("feedback", _find_remark(table))):  # fmt: skip
         known[name] = known.get(name) or value
-    return Span(
+    return TraceSpan(
         inputs=inputs,
         outputs=outputs,
         documents=documents,
@@ -142,17 +146,17 @@ def make_span(attributes: Any, *, events: Any = None, **known: Any) -> Span:
 
 def read_properties(table: Table) -> dict[str, str]:
     """Return what attributes of a span or of its resource say of the system; long texts are not."""
-    found = {name.removeprefix(_OWN): find_text(table, (name,)) for name in table
+    found = {name.removeprefix(_OWN): find_field_text(table, (name,)) for name in table
              if name.startswith(_OWN)}  # fmt: skip
     for ours, theirs in _PROPERTIES.items():
-        found.setdefault(ours, find_text(table, theirs))
+        found.setdefault(ours, find_field_text(table, theirs))
     return {name: text for name, text in found.items() if text and len(text) <= _LONGEST_PROPERTY}
 
 
 def find_kind(table: Table) -> tuple[SpanKind, str]:
     """Return what kind of step a span's attributes say it is, and a name for those left out."""
     for name in _KIND_NAMES:
-        said = decode(table.get(name))
+        said = decode_nested_json(table.get(name))
         if isinstance(said, str) and said:
             kind = KINDS.get(said.lower())
             if kind:
@@ -167,7 +171,7 @@ def find_kind(table: Table) -> tuple[SpanKind, str]:
     )
     if any(name in table for name in talks) and "gen_ai.agent.name" not in table:
         return "generation", ""
-    if any(isinstance(decode(table.get(name)), list) for name in _DOCUMENTS):
+    if any(isinstance(decode_nested_json(table.get(name)), list) for name in _DOCUMENTS):
         return "retrieval", ""
     return "step", "spans of other kinds"
 
@@ -177,28 +181,28 @@ def _pick(table: Table, names: Sequence[str]) -> list[Any]:
 
 
 def _find_tool(table: Table, said: str, inputs: Sequence[Any]) -> ToolCall:
-    name = find_text(table, _TOOL_NAME) or said.removeprefix("execute_tool ") or "tool"
+    name = find_field_text(table, _TOOL_NAME) or said.removeprefix("execute_tool ") or "tool"
     given = next((value for value in map(_unwrap_arguments, inputs) if value), None)
-    return ToolCall(name=name, arguments=given, call_id=find_text(table, _TOOL_ID))
+    return ToolCall(name=name, arguments=given, call_id=find_field_text(table, _TOOL_ID))
 
 
 def _unwrap_arguments(value: Any) -> str | None:
     """Return a tool's arguments without the field that some tracers put around them."""
-    found = decode(value)
+    found = decode_nested_json(value)
     if isinstance(found, dict) and isinstance(found.get("kwargs"), dict) and not found.get("args"):
-        return to_text(found["kwargs"])
+        return to_json_text(found["kwargs"])
     if isinstance(found, dict) and found.get("role") == "tool" and "content" in found:
         return _unwrap_arguments(found["content"])
     if isinstance(found, dict) and len(found) == 1:
         ((name, inner),) = found.items()
         if name in ("input", "args", "arguments", "input_str") and isinstance(inner, dict):
-            return to_text(inner)
-    return "{}" if found == {} else to_text(value)
+            return to_json_text(inner)
+    return "{}" if found == {} else to_json_text(value)
 
 
 def _answer_of_vercel(table: Table) -> list[Any]:
     """Return the message of a step that calls tools: its text only leads to the call."""
-    calls = decode(table.get("ai.response.toolCalls"))
+    calls = decode_nested_json(table.get("ai.response.toolCalls"))
     if not isinstance(calls, list) or not calls:
         return []
     text = table.get("ai.response.text")
@@ -208,11 +212,11 @@ def _answer_of_vercel(table: Table) -> list[Any]:
 def _find_remark(table: Table) -> str | None:
     """Return what a person remarked on the span."""
     for name in _REMARKS:
-        remarks = decode(table.get(name))
+        remarks = decode_nested_json(table.get(name))
         for remark in remarks if isinstance(remarks, list) else ():
             inner = remark.get("annotation", remark) if isinstance(remark, dict) else None
             if isinstance(inner, dict) and inner.get("annotator_kind") == "HUMAN":
-                return find_text(inner, ("explanation", "label", "name"))
+                return find_field_text(inner, ("explanation", "label", "name"))
     return None
 
 
@@ -224,7 +228,7 @@ def _take_events(table: dict[str, Any], events: Any) -> tuple[list[Any], list[An
     heard: list[Any] = []
     said: list[Any] = []
     documents: list[Any] = []
-    for event in decode(events) if isinstance(decode(events), list) else []:
+    for event in decode_nested_json(events) if isinstance(decode_nested_json(events), list) else []:
         if isinstance(event, dict):
             _take_event(table, event, heard, said, documents)
     if documents:
@@ -236,7 +240,7 @@ def _take_event(
     table: dict[str, Any], event: Table, heard: list[Any], said: list[Any], documents: list[Any]
 ) -> None:
     inner = to_plain(event.get("attributes"))
-    name = find_text(event, ("name", "event_name", "eventName")) or find_text(
+    name = find_field_text(event, ("name", "event_name", "eventName")) or find_field_text(
         inner, ("event.name",)
     )
     if name == _DETAILS:
@@ -255,9 +259,9 @@ def _take_event(
 
 
 def _read_body(event: Table, inner: Table) -> dict[str, Any]:
-    body = decode(event.get("body"))
+    body = decode_nested_json(event.get("body"))
     body = to_value(body) if isinstance(body, dict) else body
-    written = decode(inner.get("gen_ai.event.content") or inner.get("event_body"))
+    written = decode_nested_json(inner.get("gen_ai.event.content") or inner.get("event_body"))
     for found in (body, written):
         if isinstance(found, dict):
             return found
@@ -271,7 +275,7 @@ def _read_body(event: Table, inner: Table) -> dict[str, Any]:
 
 def to_plain(attributes: Any) -> dict[str, Any]:
     """Return attributes as a mapping; OTLP has a list of keys with typed values."""
-    attributes = decode(attributes)
+    attributes = decode_nested_json(attributes)
     if isinstance(attributes, list):
         return {
             str(pair["key"]): to_value(pair.get("value"))

@@ -7,12 +7,12 @@ from typing import Any
 
 from claimwise.readers.traces.values import (
     Table,
-    decode,
+    decode_nested_json,
+    find_field_text,
     find_list,
-    find_table,
-    find_text,
+    find_object,
     spread,
-    to_text,
+    to_json_text,
 )
 from claimwise.types.traces import Passage
 
@@ -30,21 +30,21 @@ DOCUMENT_FIELDS = ("source_documents", "retrieved_documents", "documents", "retr
 _DEEPEST = 4
 
 
-def read_passages(value: Any, depth: int = 0) -> Iterator[Passage]:
+def list_passages(value: Any, depth: int = 0) -> Iterator[Passage]:
     """Yield the passages of a list, an object around one, or one document."""
-    value = decode(value)
+    value = decode_nested_json(value)
     if depth > _DEEPEST or value is None:
         return
     if isinstance(value, list):
         for part in value:
-            yield from read_passages(part, depth + 1)
+            yield from list_passages(part, depth + 1)
         return
     if isinstance(value, dict):
         value = spread(value)
         names = (*value, *DOCUMENT_FIELDS) if len(value) == 1 else DOCUMENT_FIELDS
         inner = next((value[n] for n in names if isinstance(value.get(n), list)), None)
         if inner is not None and not _has_text(value):
-            yield from read_passages(inner, depth + 1)
+            yield from list_passages(inner, depth + 1)
             return
     passage = read_passage(value)
     if passage.source_id or passage.text:
@@ -58,31 +58,33 @@ def _has_text(value: Table) -> bool:
 def read_passage(part: Any) -> Passage:
     """Return one passage; its id is the document's own, else the one in its metadata."""
     if not isinstance(part, dict):
-        return Passage(text=to_text(part))
+        return Passage(text=to_json_text(part))
     # OpenInference, LlamaIndex and LangChain put something around it.
     for name in ("document", "node", "kwargs", "payload"):
         if isinstance(part.get(name), dict):
             part = {**part, **part[name]}
-    metadata = find_table(part, "metadata") or find_table(part, "meta")
-    named = find_text(part, ("source_id", "document_id", "doc_id", "doc_uri", "source", "url"))
-    own = named or find_text(metadata, _METADATA_ID) or find_text(part, _SOURCE_ID)
+    metadata = find_object(part, "metadata") or find_object(part, "meta")
+    named = find_field_text(
+        part, ("source_id", "document_id", "doc_id", "doc_uri", "source", "url")
+    )
+    own = named or find_field_text(metadata, _METADATA_ID) or find_field_text(part, _SOURCE_ID)
     return Passage(
         source_id=own,
-        text=find_text(part, _TEXT) or _join_texts(part),
-        title=find_text(part, _TITLE) or find_text(metadata, _TITLE),
+        text=find_field_text(part, _TEXT) or _join_texts(part),
+        title=find_field_text(part, _TITLE) or find_field_text(metadata, _TITLE),
     )
 
 
 def _join_texts(part: Table) -> str | None:
     """Return texts that stand in parts, as search results of OpenAI and Anthropic have them."""
     parts = find_list(part, "content")
-    texts = [find_text(inner, ("text",)) for inner in parts if isinstance(inner, dict)]
+    texts = [find_field_text(inner, ("text",)) for inner in parts if isinstance(inner, dict)]
     return "\n".join(filter(None, texts)) or None
 
 
 def looks_like_documents(value: Any) -> bool:
     """Tell whether a value is a list of documents by their shape alone."""
-    value = decode(value)
+    value = decode_nested_json(value)
     if isinstance(value, dict):
         value = value.get("documents") or value.get("source_nodes")
     return (
@@ -93,7 +95,7 @@ def looks_like_documents(value: Any) -> bool:
 
 
 def _is_document(part: Table) -> bool:
-    inner = find_table(part, "kwargs") or find_table(part, "node") or part
+    inner = find_object(part, "kwargs") or find_object(part, "node") or part
     if "page_content" in inner or "pageContent" in inner:
         return True
     described = "metadata" in inner or "meta" in inner

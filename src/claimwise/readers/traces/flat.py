@@ -11,7 +11,7 @@ from claimwise.disk.input import refuse
 from claimwise.readers.documents import STDIN
 from claimwise.readers.problems import holds_nul, show
 from claimwise.readers.traces.documents import read_passage
-from claimwise.readers.traces.values import Table, find_text, read_time
+from claimwise.readers.traces.values import Table, find_field_text, read_time
 from claimwise.types.traces import Passage, Trace
 
 _QUESTION = ("question", "query", "user_input", "input", "inputs", "prompt")
@@ -65,8 +65,8 @@ def read_flat(path: Path, record: Any) -> Trace:
         question=question or "",
         answer=answer or "",
         passages=_read_passages(record),
-        trace_id=find_text(record, _TRACE_ID),
-        model=find_text(record, _MODEL),
+        trace_id=find_field_text(record, _TRACE_ID),
+        model=find_field_text(record, _MODEL),
         happened_at=happened_at,
         feedback=_find_words(record, _FEEDBACK),
         answerable=answerable if isinstance(answerable, bool) else None,
@@ -75,7 +75,7 @@ def read_flat(path: Path, record: Any) -> Trace:
 
 
 def _read_properties(record: Table) -> dict[str, str]:
-    found = ((ours, find_text(record, theirs)) for ours, theirs in _PROPERTIES.items())
+    found = ((ours, find_field_text(record, theirs)) for ours, theirs in _PROPERTIES.items())
     return {name: text for name, text in found if text and len(text) <= _LONGEST_PROPERTY}
 
 
@@ -91,7 +91,9 @@ def _read_passages(record: Table) -> tuple[Passage, ...] | None:
         (record[name] for name in _PASSAGE_IDS if isinstance(record.get(name), list)), []
     )
     named = [
-        Passage(source_id=p.source_id or find_text({"id": i}, ("id",)), text=p.text, title=p.title)
+        Passage(
+            source_id=p.source_id or find_field_text({"id": i}, ("id",)), text=p.text, title=p.title
+        )
         for p, i in zip(passages, ids, strict=False)
     ]
     return tuple(p for p in [*named, *passages[len(named) :]] if p.source_id or p.text)

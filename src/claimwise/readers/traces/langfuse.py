@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from claimwise.readers.traces.attributes import KINDS, make_span
-from claimwise.readers.traces.messages import read_call
-from claimwise.readers.traces.otel import list_records
+from claimwise.readers.traces.messages import read_tool_call
+from claimwise.readers.traces.otel import unwrap_records
 from claimwise.readers.traces.reader import TraceFormat
 from claimwise.readers.traces.shapes import Shape
-from claimwise.readers.traces.spans import Span
+from claimwise.readers.traces.spans import TraceSpan
 from claimwise.readers.traces.values import (
     Table,
-    decode,
+    decode_nested_json,
+    find_field_text,
     find_list,
-    find_table,
-    find_text,
+    find_object,
     read_time,
 )
 from claimwise.types.traces import ToolCall
@@ -37,32 +37,32 @@ def _is_langfuse(shape: Shape) -> bool:
     return whole or rows or listed or traces
 
 
-def _to_spans(record: Any, line: int) -> Iterator[Span]:
-    for part in list_records(record):
+def _to_spans(record: Any, line: int) -> Iterator[TraceSpan]:
+    for part in unwrap_records(record):
         if not isinstance(part, dict):
             continue
-        trace = find_table(part, "trace") or part
+        trace = find_object(part, "trace") or part
         found = find_list(part, "observations") or find_list(trace, "observations")
-        if not found and find_text(trace, _TRACE):
+        if not found and find_field_text(trace, _TRACE):
             yield _read_observation(part, line)
             continue
         yield _read_trace(trace, line)
         for observation in found:
             if isinstance(observation, dict):
-                yield _read_observation(observation, line, find_text(trace, ("id",)))
+                yield _read_observation(observation, line, find_field_text(trace, ("id",)))
 
 
-def _read_trace(trace: Table, line: int) -> Span:
-    properties = {ours: find_text(trace, (theirs,)) for ours, theirs in _PROPERTIES.items()}
+def _read_trace(trace: Table, line: int) -> TraceSpan:
+    properties = {ours: find_field_text(trace, (theirs,)) for ours, theirs in _PROPERTIES.items()}
     span = make_span(
         {},
         line=line,
         whole_trace=True,
-        name=find_text(trace, ("name",)) or "",
-        trace_id=find_text(trace, ("id",)),
+        name=find_field_text(trace, ("name",)) or "",
+        trace_id=find_field_text(trace, ("id",)),
         inputs=_list_filled(trace.get("input")),
         outputs=_list_filled(trace.get("output")),
-        conversation_id=find_text(trace, _SESSION),
+        conversation_id=find_field_text(trace, _SESSION),
         started_at=_read_start(trace),
         feedback=_find_comment(trace),
     )
@@ -70,25 +70,25 @@ def _read_trace(trace: Table, line: int) -> Span:
     return span
 
 
-def _read_observation(row: Table, line: int, trace_id: str | None = None) -> Span:
+def _read_observation(row: Table, line: int, trace_id: str | None = None) -> TraceSpan:
     """Return an observation; what its metadata keeps of OpenTelemetry's attributes fills gaps."""
-    metadata = find_table(row, "metadata")
-    kind = (find_text(row, ("type",)) or "").lower()
+    metadata = find_object(row, "metadata")
+    kind = (find_field_text(row, ("type",)) or "").lower()
     failed = row.get("level") == "ERROR"
     span = make_span(
-        find_table(metadata, "attributes") or metadata,
+        find_object(metadata, "attributes") or metadata,
         line=line,
         kind=KINDS.get(kind),
-        name=find_text(row, ("name",)) or "",
-        trace_id=trace_id or find_text(row, _TRACE),
-        span_id=find_text(row, ("id",)),
-        parent_id=find_text(row, _PARENT),
+        name=find_field_text(row, ("name",)) or "",
+        trace_id=trace_id or find_field_text(row, _TRACE),
+        span_id=find_field_text(row, ("id",)),
+        parent_id=find_field_text(row, _PARENT),
         inputs=_list_filled(row.get("input")),
         outputs=_list_filled(row.get("output")),
-        model=find_text(row, _MODEL),
-        conversation_id=find_text(row, _SESSION) or find_text(metadata, ("thread_id",)),
+        model=find_field_text(row, _MODEL),
+        conversation_id=find_field_text(row, _SESSION) or find_field_text(metadata, ("thread_id",)),
         started_at=_read_start(row),
-        error=(find_text(row, ("statusMessage", "status_message")) or "an error")
+        error=(find_field_text(row, ("statusMessage", "status_message")) or "an error")
         if failed
         else None,
     )
@@ -103,16 +103,16 @@ def _list_calls(row: Table) -> Iterator[ToolCall]:
     calls = _read_list(row, "toolCalls", "tool_calls")
     names = _read_list(row, "toolCallNames", "tool_call_names")
     for number, call in enumerate(calls):
-        found = decode(call)
+        found = decode_nested_json(call)
         if isinstance(found, dict):
             named = {"name": names[number]} if number < len(names) else {}
-            made = read_call({**named, **found})
+            made = read_tool_call({**named, **found})
             if made is not None:
                 yield made
 
 
 def _read_list(row: Table, *names: str) -> list[Any]:
-    found = next((decode(row[name]) for name in names if row.get(name)), None)
+    found = next((decode_nested_json(row[name]) for name in names if row.get(name)), None)
     return found if isinstance(found, list) else []
 
 
@@ -128,7 +128,7 @@ def _find_comment(trace: Table) -> str | None:
     """Return what a person wrote to a score of the trace."""
     for score in find_list(trace, "scores"):
         if isinstance(score, dict) and score.get("source") == "ANNOTATION":
-            return find_text(score, ("comment",))
+            return find_field_text(score, ("comment",))
     return None
 
 

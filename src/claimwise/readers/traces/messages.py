@@ -14,11 +14,11 @@ from typing import Any, Literal, NamedTuple
 
 from claimwise.readers.traces.values import (
     Table,
-    decode,
-    find_table,
-    find_text,
+    decode_nested_json,
+    find_field_text,
+    find_object,
     spread,
-    to_text,
+    to_json_text,
 )
 from claimwise.types.traces import ToolCall
 
@@ -97,7 +97,7 @@ _THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
 
 def read_messages(value: Any, depth: int = 0) -> list[Message]:
     """Return the messages in a value; none where it holds no chat."""
-    value = decode(value)
+    value = decode_nested_json(value)
     if depth > _DEEPEST:
         return []
     if isinstance(value, str):
@@ -161,7 +161,7 @@ def _read_message(value: Table) -> Message | None:
             parts.take(value[name], as_result=role == "tool")
     if role == "tool":
         return parts.make_results(value)
-    more = find_table(value, "additional_kwargs")
+    more = find_object(value, "additional_kwargs")
     for name in ("tool_calls", "toolCalls", "function_call"):
         parts.take_calls(value.get(name) or more.get(name))
     if any(value.get(name) for name in ("reasoning_content", "reasoning", "thinking")):
@@ -172,12 +172,12 @@ def _read_message(value: Table) -> Message | None:
 def _unwrap(value: Table) -> Table:
     """Return the message inside what choices, OpenInference and LangChain put around it."""
     for name in ("message", "kwargs", "data"):
-        inner = decode(value.get(name))
+        inner = decode_nested_json(value.get(name))
         if isinstance(inner, dict) and (
             _find_role(inner) or "content" in inner or "contents" in inner or "parts" in inner
         ):
             return {"role": _find_role(value) or _find_class(value), **inner}
-    inner = decode(value.get("content"))
+    inner = decode_nested_json(value.get("content"))
     if isinstance(inner, dict) and "parts" in inner:
         return {"role": _find_role(value), **inner}
     return value
@@ -253,7 +253,7 @@ class _Parts:
         elif isinstance(content, dict):
             self._take_part(content, depth)
             if as_result and not self.holds_anything and not is_tool_definition(content):
-                self._take_text(to_text(content) or "")
+                self._take_text(to_json_text(content) or "")
 
     def _take_text(self, text: str) -> None:
         if text.strip() and text.strip() != "None":
@@ -279,17 +279,17 @@ class _Parts:
             self._take_said(part)
 
     def _take_said(self, part: Table) -> None:
-        text = find_text(part, ("text", "content", "message"))
+        text = find_field_text(part, ("text", "content", "message"))
         inner = part.get("message_content")
         self._take_text(
-            text or find_text(inner if isinstance(inner, dict) else {}, ("text",)) or ""
+            text or find_field_text(inner if isinstance(inner, dict) else {}, ("text",)) or ""
         )
 
     def take_calls(self, found: Any) -> None:
         """Take tool calls: a list of them, or one."""
-        found = decode(found)
+        found = decode_nested_json(found)
         for call in found if isinstance(found, list) else [found]:
-            made = read_call(call)
+            made = read_tool_call(call)
             if made is not None:
                 self.calls.append(made)
                 self.holds_anything = True
@@ -312,15 +312,22 @@ class _Parts:
         """Return the message of a tool, whose text is what it returned."""
         results = list(self.results)
         if self.texts:
-            call_id, name = find_text(value, _CALL_ID[1:-1]), find_text(value, _TOOL_NAME)
-            given = call_id or find_text(value, ("id",))
+            call_id, name = (
+                find_field_text(value, _CALL_ID[1:-1]),
+                find_field_text(value, _TOOL_NAME),
+            )
+            given = call_id or find_field_text(value, ("id",))
             results.append(ToolResult(unwrap_result("\n".join(self.texts)) or "", name, given))
         return Message("tool", results=tuple(results))
 
 
 def _decode_parts(content: Any) -> Any:
     """Return parts that were written into a string; another text stays as it is."""
-    found = decode(content) if isinstance(content, str) and content.lstrip()[:2] == "[{" else None
+    found = (
+        decode_nested_json(content)
+        if isinstance(content, str) and content.lstrip()[:2] == "[{"
+        else None
+    )
     if isinstance(found, list) and all(isinstance(p, dict) and _is_known_part(p) for p in found):
         return found
     return content
@@ -331,40 +338,42 @@ def _is_known_part(part: Table) -> bool:
     return known or set(part) == {"text"} or any(isinstance(part.get(n), dict) for n in _WRAPPERS)
 
 
-def read_call(value: Any) -> ToolCall | None:
+def read_tool_call(value: Any) -> ToolCall | None:
     """Return a tool call in one of its many shapes."""
-    value = decode(value)
+    value = decode_nested_json(value)
     if not isinstance(value, dict) or is_tool_definition(value):
         return None
     value = spread(value)
     for name in ("tool_call", "toolUse", "functionCall", "function_call"):
         if isinstance(value.get(name), dict):
             value = {"id": value.get("id"), **value[name]}
-    inner = find_table(value, "function")
-    tool = find_text(inner, _TOOL_NAME) or find_text(value, (*_TOOL_NAME, "function"))
+    inner = find_object(value, "function")
+    tool = find_field_text(inner, _TOOL_NAME) or find_field_text(value, (*_TOOL_NAME, "function"))
     if tool is None:
         return None
     arguments = next(
         (t[key] for t in (inner, value) for key in _ARGUMENTS if t.get(key) is not None), None
     )
-    return ToolCall(name=tool, arguments=to_text(arguments), call_id=find_text(value, _CALL_ID))
+    return ToolCall(
+        name=tool, arguments=to_json_text(arguments), call_id=find_field_text(value, _CALL_ID)
+    )
 
 
 def read_result(value: Table) -> ToolResult | None:
     """Return what a tool returned, in one of its many shapes; None where it returned nothing."""
-    origin = find_table(value, "origin")
+    origin = find_object(value, "origin")
     returned = next((value[name] for name in _RETURNED if value.get(name) is not None), None)
     text = unwrap_result(returned)
     if text is None:
         return None
-    name = find_text(value, _TOOL_NAME) or find_text(origin, _TOOL_NAME)
-    call_id = find_text(value, _CALL_ID) or find_text(origin, _CALL_ID)
+    name = find_field_text(value, _TOOL_NAME) or find_field_text(origin, _TOOL_NAME)
+    call_id = find_field_text(value, _CALL_ID) or find_field_text(origin, _CALL_ID)
     return ToolResult(text, name, call_id)
 
 
 def unwrap_result(value: Any, depth: int = 0) -> str | None:
     """Return the text that a tool returned, without what protocols put around it."""
-    found = decode(value)
+    found = decode_nested_json(value)
     if isinstance(found, list) and found and all(_is_text_part(part) for part in found):
         return "\n".join(_part_text(part) for part in found) or None
     inner = _find_returned(found) if isinstance(found, dict) and depth < _DEEPEST else None
@@ -372,7 +381,7 @@ def unwrap_result(value: Any, depth: int = 0) -> str | None:
         return unwrap_result(inner, depth + 1)
     if isinstance(found, list | dict) and not found:
         return None
-    return to_text(value if isinstance(value, str) and not isinstance(found, str) else found)
+    return to_json_text(value if isinstance(value, str) and not isinstance(found, str) else found)
 
 
 def _find_returned(table: Table) -> Any:
@@ -447,14 +456,14 @@ _FINAL = re.compile(r"^\s*(?:\*\*)?Final Answer:(?:\*\*)?[ \t]*\n?", re.MULTILIN
 _TEXT_ACTION = re.compile(r"^Action(?: Input)?:", re.MULTILINE)
 
 
-class Said(NamedTuple):
+class VisibleText(NamedTuple):
     """An answer's text without the thoughts in it, and how many of these there were."""
 
     text: str
     reasoning: int
 
 
-def strip_thoughts(text: str, *, asked_for_final: bool = False) -> Said:
+def strip_thoughts(text: str, *, asked_for_final: bool = False) -> VisibleText:
     """Take out what a model thought aloud: ``<think>…</think>``, and what leads to “Final Answer:”.
 
     The latter only where the convention is in use: the prompt asked for it, or there are a
@@ -464,18 +473,18 @@ def strip_thoughts(text: str, *, asked_for_final: bool = False) -> Said:
     final = list(_FINAL.finditer(cleaned))
     before = cleaned[: final[-1].start()] if final else ""
     if final and (asked_for_final or "Thought:" in before or _TEXT_ACTION.search(before)):
-        return Said(cleaned[final[-1].end() :].strip(), count + bool(before.strip()))
+        return VisibleText(cleaned[final[-1].end() :].strip(), count + bool(before.strip()))
     if "Thought:" in cleaned and _TEXT_ACTION.search(cleaned):
-        return Said("", count + 1)
-    return Said(cleaned.strip() if count else cleaned, count)
+        return VisibleText("", count + 1)
+    return VisibleText(cleaned.strip() if count else cleaned, count)
 
 
 def find_final_call(calls: Sequence[ToolCall]) -> str | None:
     """Return the answer that is handed over as a tool's argument."""
     for call in calls:
         if call.name in ANSWERING_TOOLS and call.arguments:
-            found = decode(call.arguments)
+            found = decode_nested_json(call.arguments)
             if isinstance(found, dict) and len(found) == 1:
-                return to_text(next(iter(found.values())))
+                return to_json_text(next(iter(found.values())))
             return call.arguments
     return None

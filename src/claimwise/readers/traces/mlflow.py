@@ -9,8 +9,14 @@ from claimwise.readers.traces.attributes import make_span, read_id
 from claimwise.readers.traces.otel import read_span
 from claimwise.readers.traces.reader import TraceFormat
 from claimwise.readers.traces.shapes import Shape
-from claimwise.readers.traces.spans import Span
-from claimwise.readers.traces.values import Table, decode, find_table, find_text, read_time
+from claimwise.readers.traces.spans import TraceSpan
+from claimwise.readers.traces.values import (
+    Table,
+    decode_nested_json,
+    find_field_text,
+    find_object,
+    read_time,
+)
 
 _TRACE = ("trace_id", "request_id")
 _SESSION = ("mlflow.trace.session", "mlflow.traceSession")
@@ -22,19 +28,19 @@ def _is_mlflow(shape: Shape) -> bool:
     return whole or row
 
 
-def _to_spans(record: Any, line: int) -> Iterator[Span]:
+def _to_spans(record: Any, line: int) -> Iterator[TraceSpan]:
     if not isinstance(record, dict):
         return
     for part in record["traces"] if isinstance(record.get("traces"), list) else [record]:
         if isinstance(part, dict):
-            whole = find_table(part, "trace") or part
+            whole = find_object(part, "trace") or part
             yield from _read_trace(whole, line)
 
 
-def _read_trace(trace: Table, line: int) -> Iterator[Span]:
-    info, data = find_table(trace, "info"), find_table(trace, "data")
-    trace_id = find_text(info, _TRACE)
-    metadata = find_table(info, "trace_metadata") or find_table(info, "request_metadata")
+def _read_trace(trace: Table, line: int) -> Iterator[TraceSpan]:
+    info, data = find_object(trace, "info"), find_object(trace, "data")
+    trace_id = find_field_text(info, _TRACE)
+    metadata = find_object(info, "trace_metadata") or find_object(info, "request_metadata")
     previews = ("request_preview", "response_preview")
     request = data.get("request") or (None if data.get("spans") else info.get(previews[0]))
     response = data.get("response") or (None if data.get("spans") else info.get(previews[1]))
@@ -45,8 +51,8 @@ def _read_trace(trace: Table, line: int) -> Iterator[Span]:
         trace_id=trace_id,
         inputs=[request] if request else [],
         outputs=[response] if response else [],
-        conversation_id=find_text(metadata, _SESSION)
-        or find_text(find_table(info, "tags"), _SESSION),
+        conversation_id=find_field_text(metadata, _SESSION)
+        or find_field_text(find_object(info, "tags"), _SESSION),
         started_at=read_time(info.get("request_time") or info.get("timestamp_ms")),
     )
     for span in data["spans"] if isinstance(data.get("spans"), list) else []:
@@ -54,13 +60,13 @@ def _read_trace(trace: Table, line: int) -> Iterator[Span]:
             yield _read_span(span, line, trace_id)
 
 
-def _read_span(span: Table, line: int, trace_id: str | None) -> Span:
+def _read_span(span: Table, line: int, trace_id: str | None) -> TraceSpan:
     """Return a span; MLflow writes each attribute as JSON, a plain text too."""
     attributes = {
-        name: decode(value) if name == "mlflow.spanType" else value
-        for name, value in find_table(span, "attributes").items()
+        name: decode_nested_json(value) if name == "mlflow.spanType" else value
+        for name, value in find_object(span, "attributes").items()
     }
-    context = find_table(span, "context")
+    context = find_object(span, "context")
     found = read_span({**span, "attributes": attributes}, line)
     found.trace_id = trace_id or found.trace_id
     found.span_id = found.span_id or read_id(context.get("span_id"))

@@ -15,8 +15,8 @@ from claimwise.readers.traces.attributes import (
 )
 from claimwise.readers.traces.reader import TraceFormat
 from claimwise.readers.traces.shapes import Shape
-from claimwise.readers.traces.spans import Span, SpanKind
-from claimwise.readers.traces.values import Table, find_list, find_table, find_text
+from claimwise.readers.traces.spans import SpanKind, TraceSpan
+from claimwise.readers.traces.values import Table, find_field_text, find_list, find_object
 
 _REQUESTS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 _INNER = ("resourceSpans", "resource_spans", "batches", "scopeSpans", "scope_spans",
@@ -46,7 +46,7 @@ def is_span_list(shape: Shape) -> bool:
     )
 
 
-def to_spans(record: Any, line: int) -> Iterator[Span]:
+def to_spans(record: Any, line: int) -> Iterator[TraceSpan]:
     """Yield the spans of a request, of a list, or the one that a record is."""
     for span, resource in list_spans(record):
         yield read_span(span, line, resource)
@@ -63,7 +63,7 @@ def list_spans(
         for part in found:
             yield from list_spans(part, resource, depth + 1)
     elif isinstance(found, dict):
-        own = to_plain(find_table(found, "resource").get("attributes")) or resource
+        own = to_plain(find_object(found, "resource").get("attributes")) or resource
         inner = [found[name] for name in _INNER if isinstance(found.get(name), list)]
         for parts in inner:
             yield from list_spans(parts, own, depth + 1)
@@ -71,13 +71,15 @@ def list_spans(
             yield found, own
 
 
-def read_span(span: Table, line: int, resource: Table | None = None) -> Span:
+def read_span(span: Table, line: int, resource: Table | None = None) -> TraceSpan:
     """Return a span, or the event that a log record is, which says what its span did."""
-    context = find_table(span, "context") or find_table(span, "span_context")
-    status = find_table(span, "status")
+    context = find_object(span, "context") or find_object(span, "span_context")
+    status = find_object(span, "status")
     failed = (status.get("code") in _FAILED or status.get("status_code") in _FAILED
               or span.get("status_code") in _FAILED)  # fmt: skip
-    message = find_text(status, ("message", "description")) or find_text(span, ("status_message",))
+    message = find_field_text(status, ("message", "description")) or find_field_text(
+        span, ("status_message",)
+    )
     events: Any = span.get("events")
     is_log = "body" in span or "eventName" in span or "severityNumber" in span
     if is_log:
@@ -87,7 +89,7 @@ def read_span(span: Table, line: int, resource: Table | None = None) -> Span:
         events=events,
         line=line,
         kind=find_span_kind(span),
-        name=find_text(span, ("name",)) or "",
+        name=find_field_text(span, ("name",)) or "",
         trace_id=_find_id(span, context, "trace_id", "traceId"),
         span_id=None if is_log else _find_id(span, context, "span_id", "spanId"),
         parent_id=_find_id(span, {}, "parent_span_id", "parentSpanId", "parent_id", "parentId")
@@ -97,14 +99,16 @@ def read_span(span: Table, line: int, resource: Table | None = None) -> Span:
     )
     if is_log and (found.inputs or found.outputs):
         found.kind = "generation"
-    found.conversation_id = found.conversation_id or find_text(resource or {}, ("session.id",))
+    found.conversation_id = found.conversation_id or find_field_text(
+        resource or {}, ("session.id",)
+    )
     found.properties = {**read_properties(resource or {}), **found.properties}
     return found
 
 
 def find_span_kind(span: Table) -> SpanKind | None:
     """Return the kind that Phoenix writes beside the attributes."""
-    return KINDS.get((find_text(span, ("span_kind",)) or "").lower())
+    return KINDS.get((find_field_text(span, ("span_kind",)) or "").lower())
 
 
 def _find_id(span: Table, context: Table, *names: str) -> str | None:
@@ -120,7 +124,7 @@ OTLP = TraceFormat(is_otlp, to_spans)
 SPANS = TraceFormat(is_span_list, to_spans)
 
 
-def list_records(record: Any) -> list[Any]:
+def unwrap_records(record: Any) -> list[Any]:
     """Return the records that some exports put into one list: ``{"data": […]}``."""
     if isinstance(record, dict) and isinstance(record.get("data"), list):
         return list(find_list(record, "data"))

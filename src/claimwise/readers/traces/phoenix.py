@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from claimwise.readers.traces.attributes import make_span, read_start
-from claimwise.readers.traces.otel import find_span_kind, list_records, read_span
+from claimwise.readers.traces.otel import find_span_kind, read_span, unwrap_records
 from claimwise.readers.traces.reader import TraceFormat
 from claimwise.readers.traces.shapes import Shape
-from claimwise.readers.traces.spans import Span
-from claimwise.readers.traces.values import Table, find_text
+from claimwise.readers.traces.spans import TraceSpan
+from claimwise.readers.traces.values import Table, find_field_text
 
 _COLUMN = "attributes."
 
@@ -24,8 +24,8 @@ def _is_phoenix(shape: Shape) -> bool:
     return frame or listed
 
 
-def _to_spans(record: Any, line: int) -> Iterator[Span]:
-    for part in list_records(record):
+def _to_spans(record: Any, line: int) -> Iterator[TraceSpan]:
+    for part in unwrap_records(record):
         if not isinstance(part, dict):
             continue
         if any(str(name).startswith("context.") for name in part):
@@ -34,7 +34,7 @@ def _to_spans(record: Any, line: int) -> Iterator[Span]:
             yield read_span(part, line)
 
 
-def _read_row(row: Table, line: int) -> Span:
+def _read_row(row: Table, line: int) -> TraceSpan:
     """Return the span of a row of the data frame; a cell without a value is empty or NaN."""
     attributes = {
         name.removeprefix(_COLUMN): value
@@ -47,12 +47,12 @@ def _read_row(row: Table, line: int) -> Span:
         events=row.get("events"),
         line=line,
         kind=find_span_kind(row),
-        name=find_text(row, ("name",)) or "",
-        trace_id=find_text(row, ("context.trace_id",)),
-        span_id=find_text(row, ("context.span_id",)),
-        parent_id=find_text(row, ("parent_id",)),
+        name=find_field_text(row, ("name",)) or "",
+        trace_id=find_field_text(row, ("context.trace_id",)),
+        span_id=find_field_text(row, ("context.span_id",)),
+        parent_id=find_field_text(row, ("parent_id",)),
         started_at=read_start(row),
-        error=(find_text(row, ("status_message",)) or "an error") if failed else None,
+        error=(find_field_text(row, ("status_message",)) or "an error") if failed else None,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from claimwise.readers.traces.documents import looks_like_documents
 from claimwise.readers.traces.messages import is_tool_definition
-from claimwise.readers.traces.values import Table, decode, to_text
+from claimwise.readers.traces.values import Table, decode_nested_json, to_json_text
 
 _QUESTION = ("question", "query", "user_input", "user_query", "user_message", "user_prompt",
              "user_msg", "query_str", "query_bundle", "str_or_query_bundle", "input", "inputs",
@@ -36,19 +36,19 @@ def find_question(value: Any, *, sure: bool = True) -> str | None:
 
 
 def _find_within(value: Any) -> str | None:
-    value = decode(value)
+    value = decode_nested_json(value)
     parts = value.values() if isinstance(value, dict) else ()
     tables = [part for part in parts if isinstance(part, dict)]
     found = (_find(table.get(name), _QUESTION, 1) for table in tables for name in _SURE_QUESTION)
     return next((text for text in found if text), None)
 
 
-def find_answer(value: Any, *, sure: bool = True) -> str | None:
+def find_answer_text(value: Any, *, sure: bool = True) -> str | None:
     """Return the answer in a value that is no chat: a text, or a field with a known name.
 
     Where ``sure`` is False, any object will do, as JSON: a model may have been asked for one.
     """
-    found = decode(value)
+    found = decode_nested_json(value)
     if looks_like_documents(found) or is_tool_definition(found):
         return None
     text = _find(found, _ANSWER, 0)
@@ -56,12 +56,12 @@ def find_answer(value: Any, *, sure: bool = True) -> str | None:
         return text
     if isinstance(value, str) and isinstance(found, dict | list):
         return value if found else None  # JSON was asked for, and is the answer
-    return to_text(found)
+    return to_json_text(found)
 
 
 def find_named_answer(value: Any) -> str | None:
     """Return the answer of an object that names it so; None for anything else."""
-    found = decode(value)
+    found = decode_nested_json(value)
     if not isinstance(found, dict):
         return None
     return next(
@@ -70,7 +70,7 @@ def find_named_answer(value: Any) -> str | None:
 
 
 def _find(value: Any, names: Sequence[str], depth: int) -> str | None:
-    value = decode(value)
+    value = decode_nested_json(value)
     if isinstance(value, str):
         return value if value.strip() else None
     if depth > _DEEPEST:
@@ -96,17 +96,17 @@ def _find_in_list(parts: Sequence[Any], names: Sequence[str], depth: int) -> str
 
 def _find_part_text(part: Any) -> str | None:
     if isinstance(part, dict) and part.get("type") in ("text", "output_text", "input_text"):
-        return to_text(part.get("text") or part.get("content"))
+        return to_json_text(part.get("text") or part.get("content"))
     return None
 
 
 def _find_anything(value: Any) -> str | None:
-    value = decode(value)
+    value = decode_nested_json(value)
     if not isinstance(value, dict) or not value:
         return None
     if len(value) == 1:
         inner = next(iter(value.values()))
-        return _find_anything(inner) if isinstance(inner, dict) else to_text(inner)
+        return _find_anything(inner) if isinstance(inner, dict) else to_json_text(inner)
     return _write_fields(value)
 
 

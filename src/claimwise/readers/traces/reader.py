@@ -16,7 +16,7 @@ from claimwise.readers.problems import holds_nul
 from claimwise.readers.traces.answers import Turn, Understood, understand
 from claimwise.readers.traces.files import load_records, read_bytes
 from claimwise.readers.traces.shapes import Shape, sketch
-from claimwise.readers.traces.spans import Span
+from claimwise.readers.traces.spans import TraceSpan
 from claimwise.types.traces import Dropped, Trace
 
 _SHOWN_IDS = 5
@@ -27,7 +27,7 @@ class TraceFormat(NamedTuple):
     """A format: how it is told from others, and how one of its records becomes spans."""
 
     is_it: Callable[[Shape], bool]
-    to_spans: Callable[[Any, int], Iterable[Span]]
+    to_spans: Callable[[Any, int], Iterable[TraceSpan]]
     # Turns bytes that are no text into a record; None: the file is JSON, CSV or Parquet.
     parse: Callable[[Path, bytes], list[tuple[int, Any]]] | None = None
 
@@ -53,7 +53,7 @@ class TraceFileReader:
 def read_traces(path: Path, data: bytes, form: TraceFormat, trace_id: str | None) -> Records:
     """Yield the answers of a file's bytes."""
     loaded = form.parse(path, data) if form.parse else load_records(path, data)
-    groups: dict[str | None, list[Span]] = {}
+    groups: dict[str | None, list[TraceSpan]] = {}
     problems: list[tuple[int, Problem]] = []
     for line, record in loaded:
         if isinstance(record, Problem):
@@ -73,7 +73,7 @@ def read_traces(path: Path, data: bytes, form: TraceFormat, trace_id: str | None
     yield from write_answers(path, groups)
 
 
-def write_answers(path: Path, groups: Mapping[str | None, list[Span]]) -> Records:
+def write_answers(path: Path, groups: Mapping[str | None, list[TraceSpan]]) -> Records:
     """Yield the answers of traces, given by their spans; a problem for each that has none."""
     yield from _Writer(path).write(groups)
 
@@ -85,7 +85,7 @@ def _find_base(trace_id: str) -> str:
 
 def _list_spans(
     path: Path, form: TraceFormat, record: Any, line: int, problems: list[tuple[int, Problem]]
-) -> Iterator[Span]:
+) -> Iterator[TraceSpan]:
     try:
         yield from form.to_spans(record, line)
     except RecursionError:
@@ -105,7 +105,7 @@ class _Writer:
         self._seen: set[tuple[str, str]] = set()
         self._dropped: Counter[str] = Counter()
 
-    def write(self, groups: Mapping[str | None, list[Span]]) -> Records:
+    def write(self, groups: Mapping[str | None, list[TraceSpan]]) -> Records:
         """Yield answers, problems, and at last what was left out."""
         told = [(trace_id, spans, self._understand(spans)) for trace_id, spans in groups.items()]
         # Turns that end a trace go first: others repeat them as their history.
@@ -119,14 +119,14 @@ class _Writer:
         for what, count in sorted((+self._dropped).items()):
             yield 1, Dropped(what=what, count=count)
 
-    def _understand(self, spans: list[Span]) -> list[Understood]:
+    def _understand(self, spans: list[TraceSpan]) -> list[Understood]:
         try:
             return understand(spans)
         except RecursionError:
             return [Understood([], "values that are nested too deeply")]
 
     def _write_trace(
-        self, trace_id: str | None, spans: list[Span], found: list[Understood]
+        self, trace_id: str | None, spans: list[TraceSpan], found: list[Understood]
     ) -> Iterator[tuple[int, Record]]:
         line = min(span.line for span in spans)
         name = f"trace {trace_id}: " if trace_id else ""
@@ -157,7 +157,12 @@ class _Writer:
             yield (f"{trace_id}{ending}" if trace_id else None), turn
 
     def _make(
-        self, turn_id: str | None, turn: Turn, spans: list[Span], line: int, session: str | None
+        self,
+        turn_id: str | None,
+        turn: Turn,
+        spans: list[TraceSpan],
+        line: int,
+        session: str | None,
     ) -> Trace | Problem:
         if turn.reasoning:
             self._dropped["reasoning parts"] += turn.reasoning
@@ -182,7 +187,7 @@ class _Writer:
         return trace
 
 
-def _join_properties(spans: Iterable[Span]) -> dict[str, str]:
+def _join_properties(spans: Iterable[TraceSpan]) -> dict[str, str]:
     """Return what the spans say of the system; where two differ, the outermost counts."""
     joined: dict[str, str] = {}
     for span in sorted(spans, key=lambda span: bool(span.parent_id)):

@@ -16,7 +16,7 @@ SpanKind = Literal["step", "generation", "retrieval", "tool", "skipped"]
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-class Span(msgspec.Struct, kw_only=True):
+class TraceSpan(msgspec.Struct, kw_only=True):
     """One step. Inputs and outputs are what was recorded, the best first, not yet understood."""
 
     line: int = 1
@@ -53,7 +53,7 @@ class Span(msgspec.Struct, kw_only=True):
 class Tree:
     """The spans of one trace in the order of time, and who stands under whom."""
 
-    def __init__(self, spans: Iterable[Span]) -> None:
+    def __init__(self, spans: Iterable[TraceSpan]) -> None:
         self.spans = sorted(spans, key=lambda s: (not s.whole_trace, s.started_at or _NEVER))
         self._places = {s.span_id: n for n, s in enumerate(self.spans) if s.span_id}
         whole = next((n for n, s in enumerate(self.spans) if s.whole_trace), None)
@@ -93,12 +93,12 @@ class Tree:
                 at = self.parents[at]
         return found
 
-    def split(self, roots: Sequence[int]) -> dict[int, list[Span]]:
+    def split(self, roots: Sequence[int]) -> dict[int, list[TraceSpan]]:
         """Return the spans under each of some roots, the root itself first."""
         owners: list[int | None] = [None] * len(self.spans)
         order = sorted(range(len(self.spans)), key=lambda n: self.depths[n])
         known = set(roots)
-        groups: dict[int, list[Span]] = {root: [] for root in roots}
+        groups: dict[int, list[TraceSpan]] = {root: [] for root in roots}
         for number in order:
             parent = self.parents[number]
             owners[number] = (

@@ -8,8 +8,8 @@ from typing import Any
 from claimwise.readers.traces.attributes import make_span
 from claimwise.readers.traces.reader import TraceFormat
 from claimwise.readers.traces.shapes import Shape
-from claimwise.readers.traces.spans import Span, SpanKind
-from claimwise.readers.traces.values import Table, find_table, find_text, read_time
+from claimwise.readers.traces.spans import SpanKind, TraceSpan
+from claimwise.readers.traces.values import Table, find_field_text, find_object, read_time
 
 _PREFIX = "ai.observability."
 _KINDS: dict[str, SpanKind] = {
@@ -22,16 +22,16 @@ def _is_trulens(shape: Shape) -> bool:
     return shape.has("record_attributes") and shape.has_any("trace", "record", "event_id")
 
 
-def _to_spans(record: Any, line: int) -> Iterator[Span]:
+def _to_spans(record: Any, line: int) -> Iterator[TraceSpan]:
     if isinstance(record, dict):
         yield _read(record, line)
 
 
-def _read(row: Table, line: int) -> Span:
-    attributes = find_table(row, "record_attributes")
+def _read(row: Table, line: int) -> TraceSpan:
+    attributes = find_object(row, "record_attributes")
     own = {k.removeprefix(_PREFIX): v for k, v in attributes.items() if k.startswith(_PREFIX)}
-    place = find_table(row, "trace")
-    kind = _KINDS.get(find_text(own, ("span_type",)) or "", "step")
+    place = find_object(row, "trace")
+    kind = _KINDS.get(find_field_text(own, ("span_type",)) or "", "step")
     given = {
         k.removeprefix("call.kwargs."): v for k, v in own.items() if k.startswith("call.kwargs.")
     }
@@ -39,17 +39,17 @@ def _read(row: Table, line: int) -> Span:
         {},
         line=line,
         kind=kind,
-        name=find_text(attributes, ("name",)) or "",
+        name=find_field_text(attributes, ("name",)) or "",
         # A record is one call of the app; evaluation spans of it may lack the trace's id.
-        trace_id=find_text(own, ("record_id",)) or find_text(place, ("trace_id",)),
-        span_id=find_text(place, ("span_id",)),
-        parent_id=find_text(place, ("parent_id",)),
+        trace_id=find_field_text(own, ("record_id",)) or find_field_text(place, ("trace_id",)),
+        span_id=find_field_text(place, ("span_id",)),
+        parent_id=find_field_text(place, ("parent_id",)),
         inputs=_list_filled(own, "record_root.input", "retrieval.query_text") or [given],
         outputs=_list_filled(own, "record_root.output", "call.return"),
-        model=find_text(own, ("cost.model",)) if kind == "generation" else None,
-        conversation_id=find_text(own, ("conversation_id", "session_id")),
+        model=find_field_text(own, ("cost.model",)) if kind == "generation" else None,
+        conversation_id=find_field_text(own, ("conversation_id", "session_id")),
         started_at=read_time(row.get("start_timestamp")),
-        gold_answer=find_text(own, ("record_root.ground_truth_output",)),
+        gold_answer=find_field_text(own, ("record_root.ground_truth_output",)),
     )
     span.kind, span.what = kind, "TruLens evaluation spans"
     if kind == "retrieval":

@@ -20,7 +20,7 @@ _LONGEST_LITERAL = 1_000_000
 _BEYOND_YEAR_5000 = 10**11
 
 
-def decode(value: Any) -> Any:
+def decode_nested_json(value: Any) -> Any:
     """Return what a string of JSON holds, also where it is a string of JSON again.
 
     Other texts come back as they are, and so does JSON with a key twice: nobody can say what is
@@ -57,7 +57,7 @@ def _read_literal(text: str) -> Any:
         return text
 
 
-def to_text(value: Any) -> str | None:
+def to_json_text(value: Any) -> str | None:
     """Return a value as text: its own, or its JSON; None where there is nothing in it."""
     if isinstance(value, str):
         return value if value.strip() else None
@@ -68,7 +68,7 @@ def to_text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def find_text(table: Table, names: Iterable[str]) -> str | None:
+def find_field_text(table: Table, names: Iterable[str]) -> str | None:
     """Return the first field that is a plain text or number."""
     for name in names:
         value = table.get(name)
@@ -79,9 +79,9 @@ def find_text(table: Table, names: Iterable[str]) -> str | None:
     return None
 
 
-def find_table(table: Table, name: str) -> Table:
+def find_object(table: Table, name: str) -> Table:
     """Return a field that holds an object, also as JSON text; else an empty one."""
-    found = decode(table.get(name))
+    found = decode_nested_json(table.get(name))
     return found if isinstance(found, dict) else {}
 
 
