@@ -606,10 +606,10 @@ def test_skipped_claim_does_not_return_behind_one_that_was_not_saved(
     expect(page.locator("#claim-text")).not_to_have_text(first)
     second = read_claim(page)
     press(page, "k", "1", "Enter")
-    labels[0].fulfill(status=409, json={"error": "No."})
-    wait_status(page, "Not saved")
-    with page.expect_response("**/skip"):
-        pass
+    with page.expect_response("**/skip"):  # sent after the label, answered after its refusal
+        labels[0].fulfill(status=409, json={"error": "No."})
+    wait_settled(page)
+    wait_status(page, "Not saved")  # the skip that came after does not hide it
     assert read_claim(page) == first
     page.unroute("**/label")
     unlink(page)
