@@ -388,6 +388,21 @@ def test_nothing_is_saved_under_another_name(desk_app: RunningApp, visit: Visit)
     assert read_labels(desk_app, round_id, "ben") == {}
 
 
+def test_requests_at_once_all_go_on_after_a_new_login(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", f"/label/{round_id}")
+    wait_settled(page)
+    log_in(page.context, desk_app, "ana")  # a new session: the form token of the page is old
+    replies = page.evaluate(
+        """id => import('/static/api.js').then(({ get }) => {
+          const ask = () => get(`/api/rounds/${id}/batch`).then(() => "here", (e) => e.message);
+          return Promise.all([ask(), ask(), ask()]);
+        })""",
+        round_id,
+    )
+    assert replies == ["here"] * 3
+
+
 def test_page_of_one_person_gets_no_claims_of_another(desk_app: RunningApp, visit: Visit) -> None:
     round_id = start_round(desk_app, "stale")
     page = visit("ana", f"/label/{round_id}")
