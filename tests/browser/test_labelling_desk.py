@@ -388,6 +388,21 @@ def test_nothing_is_saved_under_another_name(desk_app: RunningApp, visit: Visit)
     assert read_labels(desk_app, round_id, "ben") == {}
 
 
+def test_requests_at_once_all_go_on_after_a_new_login(desk_app: RunningApp, visit: Visit) -> None:
+    round_id = start_round(desk_app, "tower")
+    page = visit("ana", f"/label/{round_id}")
+    wait_settled(page)
+    log_in(page.context, desk_app, "ana")  # a new session: the form token of the page is old
+    replies = page.evaluate(
+        """id => import('/static/api.js').then(({ get }) => {
+          const ask = () => get(`/api/rounds/${id}/batch`).then(() => "here", (e) => e.message);
+          return Promise.all([ask(), ask(), ask()]);
+        })""",
+        round_id,
+    )
+    assert replies == ["here"] * 3
+
+
 def test_page_of_one_person_gets_no_claims_of_another(desk_app: RunningApp, visit: Visit) -> None:
     round_id = start_round(desk_app, "stale")
     page = visit("ana", f"/label/{round_id}")
@@ -606,10 +621,10 @@ def test_skipped_claim_does_not_return_behind_one_that_was_not_saved(
     expect(page.locator("#claim-text")).not_to_have_text(first)
     second = read_claim(page)
     press(page, "k", "1", "Enter")
-    labels[0].fulfill(status=409, json={"error": "No."})
-    wait_status(page, "Not saved")
-    with page.expect_response("**/skip"):
-        pass
+    with page.expect_response("**/skip"):  # sent after the label, answered after its refusal
+        labels[0].fulfill(status=409, json={"error": "No."})
+    wait_settled(page)
+    wait_status(page, "Not saved")  # the skip that came after does not hide it
     assert read_claim(page) == first
     page.unroute("**/label")
     unlink(page)

@@ -70,11 +70,12 @@ function postOnce(url, value) {
 
 // Sends a request again once the user has logged in, if a missing login had stopped it.
 async function repeat(request) {
+  const sent = readToken(document);
   try {
     return await request();
   } catch (error) {
     if (error.status === 401) await waitForLogin();
-    else if (error.status !== 403 || !(await renewToken())) throw error;
+    else if (error.status !== 403 || !(await renewToken(sent))) throw error;
     return request();
   }
 }
@@ -106,9 +107,10 @@ function takeOver({ token, name }) {
   for (const field of document.querySelectorAll('input[name="csrf"]')) field.value = token;
 }
 
-async function renewToken() {
+// True when there is a newer token than the one that was sent, whichever request took it over.
+async function renewToken(sent) {
   const found = await readLogin();
-  if (!found?.token || found.token === readToken(document)) return false;
+  if (!found?.token || found.token === sent) return false;
   takeOver(found);
   return true;
 }

@@ -20,7 +20,7 @@ const state = {
   shown: new Map(), // claims that were on the desk, by task: one that is refused comes back
   done: data.recent.slice(), // tasks labelled or skipped, the latest last: for undo
   skipped: new Map(), // what was chosen before a skip, by task
-  failed: new Set(),
+  failed: new Map(), // why a claim came back, by task
   progress: data.batch.progress,
   paces: [], // seconds, of this session
 };
@@ -96,7 +96,9 @@ function show(payload, draft) {
   restartClock();
   fillProgress();
   setFinished(false);
-  byId("go-on").hidden = !state.failed.has(task.task_id);
+  const why = state.failed.get(task.task_id);
+  byId("go-on").hidden = !why;
+  if (why) form.say(why, "bad");
 }
 
 // A label that was given, in the shape of a choice.
@@ -252,15 +254,20 @@ function forgetDone(id) {
 function saved(entry, reply) {
   writeDraft(entry.task_id, null);
   const payload = state.shown.get(entry.task_id);
-  if (entry.kind === "skip") form.say("Skipped: someone else will get it.");
+  if (entry.kind === "skip") sayDone("Skipped: someone else will get it.");
   else {
     if (payload) payload.task.mine = { ...entry.body, labeled_at: reply.labeled_at };
-    form.say(`Saved: ${entry.body.verdict}.`, "good");
+    sayDone(`Saved: ${entry.body.verdict}.`, "good");
     keepHeld(reply.held, entry.ahead ?? new Set());
     tell({ kind: "saved", task: entry.task_id, mine: { verdict: entry.body.verdict, labeled_at: reply.labeled_at } });
   }
   fillProgress();
   if (!state.current) fetchAhead();
+}
+
+// What went wrong stays in sight until someone does something about it: good news of another claim doesn't replace it.
+function sayDone(text, kind) {
+  if (!byId("status").classList.contains("bad")) form.say(text, kind);
 }
 
 // What was refused returns to the desk, with all that was chosen for it.
@@ -277,12 +284,11 @@ function comeBack(entry, error) {
     return;
   }
   if (error.reply?.mine) payload.task.mine = error.reply.mine;
-  state.failed.add(id);
+  state.failed.set(id, `${what}: ${error.message} Your choice is still here: give the verdict again to save it.`);
   if (state.current && state.current !== payload) state.ahead.unshift(state.current);
   state.ahead = state.ahead.filter((one) => one.task.task_id !== id);
   show(payload, entry.kind === "label" ? entry.body : (state.skipped.get(id) ?? null));
   keepDraft();
-  form.say(`${what}: ${error.message} Your choice is still here: give the verdict again to save it.`, "bad");
 }
 
 function goOn() {
