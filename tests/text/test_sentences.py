@@ -253,3 +253,8 @@ def test_a_stop_that_may_be_no_border_is_left_to_the_model(
     monkeypatch.setitem(sys.modules, "nupunkt", None)
     with pytest.raises(ImportError):
         find_sentences(text)
+
+
+def test_many_spaces_after_a_stop_end_a_sentence() -> None:
+    text = "It rains." + " " * 40 + "It snows."
+    assert [text[start:end] for start, end in find_sentences(text)] == ["It rains.", "It snows."]

@@ -238,8 +238,10 @@ def _same(claimed: Quantity, told: Quantity) -> bool:
         return True
     if not (claimed.what and told.what) and _plain(claimed) == _plain(told) is not None:
         return True  # "52" and "52-year-old"
-    converted = claimed.what == told.what != "" and _unit(claimed) != _unit(told)
-    return converted and math.isclose(claimed.value, told.value, rel_tol=_CONVERTED)
+    if claimed.what != told.what or not claimed.what:
+        return False
+    alike = math.isclose(claimed.value, told.value, rel_tol=_CONVERTED)
+    return alike and _unit(claimed) != _unit(told)
 
 
 def _unit(quantity: Quantity) -> str:

@@ -22,6 +22,7 @@ from claimwise.text.words import (
     Word,
     find_stem,
     is_common,
+    may_be_foreign,
     read_words,
 )
 
@@ -134,7 +135,7 @@ class TextFacts(Facts):
     @lazy
     def context(self) -> frozenset[str]:
         """Its words, and those that its opening pronoun may stand for."""
-        if not self.antecedent:
+        if not self.opens_with_pronoun or not self.antecedent:
             return self.stem_set
         return self.stem_set.union(term.stem for term in self.antecedent)
 
@@ -177,8 +178,11 @@ class TextFacts(Facts):
     @lazy
     def language(self) -> str | None:
         """What language it is in, where that is not English."""
-        words = frozenset(_LETTERS.findall(self.small))
-        return find_language(self.small, words, len(words & ENGLISH_ALONE))
+        small = self.small
+        if not may_be_foreign(small):
+            return None
+        words = frozenset(_LETTERS.findall(small))
+        return find_language(small, words, len(words & ENGLISH_ALONE))
 
     @lazy
     def negations(self) -> int:

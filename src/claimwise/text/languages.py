@@ -63,16 +63,26 @@ def load_shared_words() -> frozenset[str]:
 
 
 @cache
-def compile_abbreviations() -> re.Pattern[str]:
-    """Return what ends in an abbreviation, with its full stop, of any of the languages."""
-    listed = {
+def _load_abbreviations() -> frozenset[str]:
+    return frozenset(
         short
         for name, lines in _read_file().items()
         if name.endswith(" abbreviations")
         for line in lines
         for short in line.split("|")
-    }
-    ordered = sorted(listed, key=len, reverse=True)
+    )
+
+
+@cache
+def load_last_words() -> frozenset[str]:
+    """Return the last word of every abbreviation, without its full stop: “B” of “z. B.”."""
+    return frozenset(short.split()[-1] for short in _load_abbreviations())
+
+
+@cache
+def compile_abbreviations() -> re.Pattern[str]:
+    """Return what ends in an abbreviation, with its full stop, of any of the languages."""
+    ordered = sorted(_load_abbreviations(), key=len, reverse=True)
     return re.compile(rf"{_OPENING}(?:{'|'.join(map(re.escape, ordered))})\.\s*+$")
 
 

@@ -19,7 +19,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from claimwise.text.languages import compile_abbreviations
+from claimwise.text.languages import compile_abbreviations, load_last_words
 
 # Possessive quantifiers (*+) keep hostile input from making these patterns backtrack.
 _LINE = re.compile(r"[^\n\r\v\f\x85\u2028\u2029]++")
@@ -262,7 +262,8 @@ def _drop_false_borders(block: str, borders: list[int]) -> list[int]:
     kept: list[int] = []
     begin, text_start = 0, _skip_enumerator(block, 0)
     for border in borders:
-        border = _skip_marks(block, border)
+        if not block[border].isalpha():  # a marker, or a quotation mark, begins with none
+            border = _skip_marks(block, border)
         nearest = bisect_right(code_starts, border) - 1
         in_code = nearest >= 0 and codes[nearest][0] < border < codes[nearest][1]
         goes_on = in_code or _goes_on_small(block, begin, border)
@@ -275,8 +276,11 @@ def _drop_false_borders(block: str, borders: list[int]) -> list[int]:
 def _ends_short(block: str, begin: int, border: int) -> bool:
     """Tell whether what ends at a border is an abbreviation, or an ordinal, of some language."""
     tail = block[max(begin, border - _TAIL) : border]
-    ends_in_number = tail.rstrip()[-2:-1].isdigit()
-    if not (_ORDINAL if ends_in_number else compile_abbreviations()).search(tail):
+    words = tail.split()
+    word = words[-1][:-1] if words else ""
+    if word.isalpha() and word not in load_last_words():  # as most sentences end
+        return False
+    if not (_ORDINAL if word[-1:].isdigit() else compile_abbreviations()).search(tail):
         return False
     return not _YEAR_END.search(block, max(0, border - _TAIL), border + 1)
 

@@ -21,6 +21,7 @@ _Read = TypeVar("_Read")
 
 # Numbers keep their separators; letters of unspaced scripts come one by one.
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{UNSPACED}]|[^\W\d_{UNSPACED}]+(?:['’][^\W\d_]+)?")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 _RUSSIAN = re.compile(
     r"(?<=\w{4})(?:ами|ями|ого|его|ому|ему|ыми|ими|ов|ев|ей|ам|ям|ах|ях|ом|ем|ой|ый|ий|ая|яя|ое|ее|ые|"
@@ -176,6 +177,12 @@ class _Memory(dict[str, _Read]):
 
 _WORDS = _Memory(_split_run)
 _STEMS = _Memory(lambda run: tuple(word.stem for word in _split_run(run)))
+_FOREIGN = _Memory(lambda run: not load_small_words().isdisjoint(_LETTERS.findall(run)))
+
+
+def may_be_foreign(small: str) -> bool:
+    """Tell whether a text in small letters has a letter or a small word that is not English."""
+    return not small.isascii() or any(map(_FOREIGN.__getitem__, small.split()))
 
 
 def is_common(stem: str) -> bool:
