@@ -43,7 +43,7 @@ def test_golden_set_is_carried_over_and_corrected(golden: Say, tmp_path: Path) -
     assert found["counts"]["items"] == {"retired": 0, "open": 0, "carried": 1, "no_spans": 1}
     [span] = next(one for one in found["items"] if one["item_id"] == "q")["spans"]
     assert (span["status"], span["new"]["start"], span["new"]["end"]) == ("moved", 7, 18)
-    assert "Nothing was changed: --apply" in golden("corpus", "diff", "v1", "v2")[1]
+    assert "Nothing was changed yet: --apply" in golden("corpus", "diff", "v1", "v2")[1]
     assert "1 item carried over" in golden("corpus", "diff", "v1", "v2", "--apply")[1]
 
     spans = tmp_path / "gold_spans.jsonl"

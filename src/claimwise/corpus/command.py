@@ -72,10 +72,10 @@ def diff_command(
     store: str | None,
     form: str,
 ) -> None:
-    """List gold spans that stand, moved, changed or vanished between two corpus versions.
+    """List gold spans that are unchanged, moved, changed or gone in a new corpus version.
 
-    Nothing is written without --apply. Then items whose required spans were all found, each at
-    exactly one place, belong to NEW; spaces and line breaks don't matter. Items that lost a
+    Nothing is written without --apply. With it, items move to NEW if each of their required spans
+    was found at exactly one place; spaces and line breaks don't matter. Items that lost a
     required span are retired: they stay in the store and no longer count. Earlier spans are kept
     ("claimwise corpus history"), and runs on OLD are still measured with them.
     """
@@ -103,15 +103,15 @@ def _list_next_steps(
     diff: CorpusDiff, suggestions: Path | None, suggested: int, *, applied: bool
 ) -> Iterator[str]:
     if not applied and (diff.list_items("carried") or diff.list_items("retired")):
-        yield "Nothing was changed: --apply makes the changes that are certain."
+        yield "Nothing was changed yet: --apply makes the changes that are certain."
     if suggested and suggestions is not None:
         yield (
-            f"{suggestions}: {pluralize(suggested, 'gold span')}. Check each, and its item's gold "
-            f"answer; then: claimwise import {suggestions} --correct --corpus {diff.new} "
-            "--reason '…'"
+            f"{suggestions}: {pluralize(suggested, 'gold span')} suggested. Check each of them and "
+            f"its item's gold answer; then run: claimwise import {suggestions} --correct "
+            f"--corpus {diff.new} --reason '…'"
         )
     elif suggested:
-        yield "To decide on the open items: --suggest FILE writes spans to check, edit and import."
+        yield "To decide on the open items, --suggest FILE writes spans to check, edit and import."
 
 
 @command.command("list", short_help="List the corpus versions.")

@@ -14,11 +14,19 @@ from claimwise.corpus.values import (
     ItemOutcome,
     Place,
     SpanChange,
+    SpanStatus,
 )
 from claimwise.report.format import clean, pluralize, show_percent
 
 _SHOWN: Final = 20  # spans of one status
 _LONGEST: Final = 60
+_STATUS_WORDS: Final[dict[SpanStatus, str]] = {
+    "vanished": "gone",
+    "changed": "changed",
+    "ambiguous": "ambiguous",
+    "moved": "moved",
+    "stands": "unchanged",
+}
 
 
 def to_diff_document(diff: CorpusDiff, *, applied: bool) -> dict[str, Any]:
@@ -51,8 +59,8 @@ def describe_diff(diff: CorpusDiff, *, applied: bool, show_all: bool = False) ->
         yield clean(f"No items of the golden set belong to {diff.old}.")
         return
     counts = {status: len(list(diff.list_spans(status))) for status in reversed(SPAN_STATUSES)}
-    told = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
-    yield f"Gold spans: {told or 'none'}"
+    parts = (f"{count:,} {_STATUS_WORDS[status]}" for status, count in counts.items() if count)
+    yield f"Gold spans: {', '.join(parts) or 'none'}"
     for status in SPAN_STATUSES:
         yield from _list_spans(list(diff.list_spans(status)), show_all=show_all)
     yield ""
@@ -66,9 +74,9 @@ def describe_diff(diff: CorpusDiff, *, applied: bool, show_all: bool = False) ->
 
 
 _ITEMS: Final[dict[ItemOutcome, tuple[str, str]]] = {
-    "retired": ("retired", "to be retired"),
+    "retired": ("retired", "to retire"),
     "open": ("left for you to decide", "for you to decide"),
-    "carried": ("carried over", "to be carried over"),
+    "carried": ("carried over", "to carry over"),
     "no_spans": ("without gold spans", "without gold spans"),
 }
 
@@ -77,8 +85,8 @@ def _list_spans(spans: list[SpanChange], *, show_all: bool) -> Iterator[str]:
     listed = spans if show_all else spans[:_SHOWN]
     for span in listed:
         optional = "" if span.required else ", optional"
-        told = clean(f"{span.item_id}{optional}: {_quote(span.old)} {_explain(span)}")
-        yield f"  {span.status:<9}  {told}"
+        change = clean(f"{span.item_id}{optional}: {_quote(span.old)} {_explain(span)}")
+        yield f"  {_STATUS_WORDS[span.status]:<9}  {change}"
     yield from _count_rest(len(spans) - len(listed))
 
 
@@ -115,8 +123,8 @@ def warn_of_recall(diff: CorpusDiff) -> str | None:
     are = "is" if lost == 1 else "are"
     return (
         f"{lost:,} of {pluralize(recall.spans, 'required gold span')} {are} "
-        f"not in {diff.new}: there context recall can't exceed {show_percent(recall.rate)}, "
-        f"whatever is retrieved ({show_percent(1.0)} in {diff.old}). With --apply it can reach "
+        f"not in {diff.new}, so context recall can't exceed {show_percent(recall.rate)} there, "
+        f"whatever is retrieved ({show_percent(1.0)} in {diff.old}). With --apply, it can reach "
         f"{show_percent(recall.rate_after)} of the {recall.spans_after:,} that remain."
     )
 
