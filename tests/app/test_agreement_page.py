@@ -13,6 +13,7 @@ from claimwise.agreement.people import measure_people
 from claimwise.agreement.rules import make_rule_finder
 from claimwise.app.agreement import hide_names
 from claimwise.cli.main import run as run_command
+from claimwise.report.format import show_percent, show_percent_range
 from claimwise.store import Store
 from small_data import answer, item, label, load, run, source
 from support.app_server import RunningApp
@@ -39,9 +40,12 @@ def test_figures_are_those_of_the_command(
     found = json.loads(capsys.readouterr().out)
     text = read_text(page.text)
     assert page.status_code == 200
-    for name in ("raw", "fleiss", "alpha", "ac1"):
+    for name in ("fleiss", "alpha", "ac1"):
         figure = found["overall"][name]
-        assert f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]" in text
+        assert f"{figure['value']:.2f} {figure['low']:.2f} to {figure['high']:.2f}" in text
+    raw = found["overall"]["raw"]
+    shown = f"{show_percent(raw['value'])} {show_percent_range(raw['low'], raw['high'])}"
+    assert f"raw agreement {shown}" in text
     assert all(" ".join(line.split()) in text for line in found["reading"])
 
 

@@ -41,7 +41,7 @@ def test_compare_on_the_terminal(demo: Say) -> None:
         "compare", "baseline", "candidate", "--by", "query_type", "--items", "1", "--full"
     )  # fmt: skip
     assert (code, err[:5]) == (0, "hint:")
-    assert "95% intervals over 84 shared items, paired" in out
+    assert "95% ranges over 84 shared items, paired" in out
     assert "Both runs were asked the same items." in out
     for title in ("Faithfulness", "Abstention", "Answer correctness"):
         assert f"\n{title}\n" in out
@@ -97,13 +97,13 @@ def test_drift_in_every_format(demo: Say) -> None:
 def test_plan_in_every_format(demo: Say) -> None:
     code, out, err = demo("plan", "--by", "query_type")
     assert (code, err) == (0, "")
-    assert "how alike two runs are on an item, from baseline and it." in " ".join(out.split())
+    assert "the correlation of runs from baseline and candidate." in " ".join(out.split())
     assert "query_type=aggregation" in out
     code, out, _ = demo("plan", "--run", "baseline", "--format", "json", "--by", "")
     found = json.loads(out)
     assert (found["run_id"], found["base_id"]) == ("baseline", None)
     code, out, _ = demo("plan", "--base", "baseline", "--format", "markdown", "--drop", "0.1")
-    assert "To see a drop of 0.1 in faithfulness" in out
+    assert "To detect a drop of 10 points in faithfulness" in out
 
 
 def test_plan_before_anything_is_measured(demo: Say, tmp_path: Path) -> None:

@@ -74,10 +74,10 @@ def say(agreement: Agreement, *, width: int = 100, encoding: str = "utf-8") -> s
         (Figure(value=0.4, why=ONE_ITEM), "all claims belong to one item"),
         (
             Figure(value=0.5, low=0.3, high=0.55),
-            "Fix the guide first: kappa is 0.550 at most",
+            "Fix the guide first: kappa is at most 0.55",
         ),
         (Figure(value=0.7, low=0.62, high=0.8), "Good enough to measure with"),
-        (Figure(value=0.9, low=0.83, high=0.95), "Strong: kappa is 0.830 or more"),
+        (Figure(value=0.9, low=0.83, high=0.95), "Strong agreement: kappa is at least 0.83"),
     ],
 )
 def test_what_to_do_comes_first(kappa: Figure, told: str) -> None:
@@ -90,7 +90,8 @@ def test_the_way_to_the_sentence() -> None:
     pair = VerdictPair(one="supported", other="stale", claims=claims, rules=("R7 Old",))
     lines = list(describe_advice(make(disagreements=(pair,))))
     assert lines[1] == (
-        "Start with supported or stale: 3 of the 3 claims that people differ on. Rules: R7 Old."
+        "Start with supported or stale: 3 of the 3 claims on which people differ. "
+        "Guidelines: R7 Old."
     )
 
 
@@ -104,7 +105,7 @@ def test_a_wide_interval_asks_for_more_claims() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_figures_are_never_cut(width: int, encoding: str) -> None:
     said = say(make(), width=width, encoding=encoding)
-    assert "[0.300, 0.700]" in said
+    assert "0.30 to 0.70" in said
     assert max(map(len, said.splitlines())) <= width
 
 
@@ -128,7 +129,7 @@ def test_slices_that_stand_out_are_marked() -> None:
     lines = say(found).splitlines()
     [marked] = [line for line in lines if "stakes=high" in line]
     assert " ! " in marked
-    assert any("whichever of the slices" in line for line in lines)
+    assert any("adjusted for the number of groups" in line for line in lines)
     assert any("stakes=(unknown)" in line for line in lines)
 
 

@@ -98,8 +98,8 @@ def test_a_comparison_on_a_terminal(compared: Any) -> None:
              "Items that moved faithfulness most", "not scored (no label)")  # fmt: skip
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
-    assert "+0.000" in text
-    assert "-0.000" not in text
+    assert "+0.0 " in text
+    assert "−0.0 " not in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -192,10 +192,10 @@ def test_a_drift_in_words(compared: Any) -> None:
 def test_a_plan_in_words(compared: Any) -> None:
     text = " ".join(to_text(print_plan, compared[2], 160).split())
     assert (
-        "To see a drop of 0.05 in faithfulness with power 0.8 at 95% confidence; slices at" in text
+        "To detect a drop of 5 points in faithfulness 80% of the time, at 95% confidence (" in text
     )
-    assert "the 13 items you have show a drop of" in text
-    assert "when both runs are asked the same" in text
+    assert "The 13 items you have can show a drop of" in text
+    assert "if both runs answer the same items" in text
     assert "assumed: correlation of runs (0.5)" in text
 
 

@@ -17,26 +17,29 @@ from claimwise.agreement.values import Agreement, DisputedClaim, Figure, Verdict
 from claimwise.report.changes import name_slice
 from claimwise.report.columns import Column, Writer
 from claimwise.report.format import (
+    MISSING,
     clean,
     name_in_words,
     pluralize,
     show_confidence,
     show_count,
-    show_interval,
-    show_rate,
+    show_number,
+    show_percent,
+    show_percent_range,
 )
 from claimwise.report.markdown import escape, write_bullets, write_table
 from claimwise.types.verdicts import CHOICES
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 READING: Final = (
-    "Raw: how often two people say the same. Kappa and alpha take out what chance alone would "
-    "give, by how often each verdict is given; AC1 does so in a way that one frequent verdict does "
-    "not distort. Same: given one label of the verdict, the chance that another of the claim is "
-    "the same."
+    "Raw agreement: how often two people give the same verdict. Kappa and alpha subtract what "
+    "chance alone would give, from how often each verdict is given; AC1 does so in a way that one "
+    "frequent verdict doesn't distort. Same: if one person gives this verdict, the chance that "
+    "another does too."
 )
 MATRIX_TITLE: Final = "Pairs of labels by verdict"
-_INTERVAL: Final = "interval"
+DISPUTES_TITLE: Final = "Where people differ, most frequent pair first"
+_RANGE: Final = "range"
 _MOST_CLAIMS: Final = 5
 _MOST_SLICES: Final = 15
 
@@ -55,26 +58,28 @@ def describe_subject(agreement: Agreement) -> str:
     """Say in one line what was measured."""
     how = "against sources" if agreement.judgement == "grounded" else "without sources"
     part = f", round {clean(agreement.round_id)}" if agreement.round_id else ""
-    return f"How far people agree on the claims of {clean(agreement.run_id)}{part}, judged {how}"
+    return f"Labeler agreement on the claims of {clean(agreement.run_id)}{part}, judged {how}"
 
 
 def describe_pair_basis(agreement: Agreement) -> Iterator[str]:
     """Say whose labels there are, and how many claims have several."""
     figures = agreement.overall
-    several = (
-        f"{pluralize(agreement.several_labels, 'claim')} with two labels or more "
-        f"({pluralize(figures.items, 'item')}), {show_count(agreement.one_label)} with one"
-    )
+    several = pluralize(agreement.several_labels, "claim")
     people = ", ".join(f"{clean(name)} {count:,}" for name, count in agreement.labelers.items())
     guides = ", ".join(clean(name) for name in agreement.guides)
-    yield f"{several}; only the former tell how far people agree."
+    more = agreement.one_label
+    single = f"; {show_count(more)} more {'has' if more == 1 else 'have'} only one" if more else ""
+    yield (
+        f"Measured on {several} with two labels or more "
+        f"({pluralize(figures.items, 'item')}){single}."
+    )
     if people:
         yield f"Labels: {people}. Guide: {guides}."
     if len(agreement.runs) > 1:
-        yield "Each run's claims count by themselves; an item is one cluster across the runs."
+        yield "Claims count separately in each run; an item is one cluster across the runs."
     yield (
-        f"{show_confidence(agreement.confidence)} intervals over items; adjudications and labels "
-        "that were taken back don't count."
+        f"{show_confidence(agreement.confidence)} ranges over items. Adjudications and retracted "
+        "labels don't count."
     )
 
 
@@ -88,24 +93,24 @@ def describe_advice(agreement: Agreement) -> Iterator[str]:
         shared = pluralize(agreement.overall.claims, "claim")
         yield (
             f"Too few shared claims: on {shared}, kappa could be anything from "
-            f"{show_rate(kappa.low)} to {show_rate(kappa.high)}. Have several people label more of "
-            "the same claims."
+            f"{_show_range(kappa)}. Have several people label more of the same claims."
         )
         yield from _describe_start(agreement.disagreements)
     elif advice == "fix the guide":
         yield (
-            f"Fix the guide first: kappa is {show_rate(kappa.high)} at most, and below {USABLE} "
-            "people read the guide differently too often to measure with their labels."
+            f"Fix the guide first: kappa is at most {show_number(kappa.high)}. Below {USABLE}, "
+            "people read the guide too differently to measure with their labels."
         )
         yield from _describe_start(agreement.disagreements)
     elif advice == "usable":
         yield (
-            f"Good enough to measure with: kappa is {show_rate(kappa.low)} or more. Adjudicate "
-            "what is left."
+            f"Good enough to measure with: kappa is at least {show_number(kappa.low)}. Adjudicate "
+            "what people differ on."
         )
         yield from _describe_start(agreement.disagreements)
     else:
-        yield f"Strong: kappa is {show_rate(kappa.low)} or more. Little is left to clarify."
+        least = show_number(kappa.low)
+        yield f"Strong agreement: kappa is at least {least}. Little is left to clarify."
     if is_prevalence_trap(agreement.overall):
         yield _describe_prevalence(agreement)
 
@@ -119,9 +124,9 @@ def _describe_unknown(kappa: Figure) -> str:
     if kappa.why == ONE_VERDICT:
         return (
             "Kappa is undefined: all labels are the same verdict. People agree, but nothing here "
-            "shows whether they would tell other verdicts apart. Draw a round that holds some."
+            "shows if they would tell other verdicts apart. Draw a round that has some."
         )
-    return "How sure kappa is can't be said: all claims belong to one item. Label other items too."
+    return "The range of kappa is unknown: all claims belong to one item. Label other items too."
 
 
 def _describe_start(disagreements: Sequence[VerdictPair]) -> Iterator[str]:
@@ -131,10 +136,10 @@ def _describe_start(disagreements: Sequence[VerdictPair]) -> Iterator[str]:
     disputed = {
         (one.run_id, one.item_id, one.claim_id) for pair in disagreements for one in pair.claims
     }
-    rules = f" Rules: {', '.join(clean(rule) for rule in first.rules)}." if first.rules else ""
+    rules = f" Guidelines: {', '.join(clean(rule) for rule in first.rules)}." if first.rules else ""
     yield (
         f"Start with {name_pair(first)}: {len(first.claims):,} of the "
-        f"{pluralize(len(disputed), 'claim')} that people differ on.{rules}"
+        f"{pluralize(len(disputed), 'claim')} on which people differ.{rules}"
     )
 
 
@@ -142,11 +147,10 @@ def _describe_prevalence(agreement: Agreement) -> str:
     top = max(agreement.verdicts, key=lambda verdict: verdict.labels)
     figures = agreement.overall
     return (
-        f"Mind the prevalence: {top.prevalence or 0:.0%} of the labels are "
-        f"{name_in_words(top.verdict)}, so two people agree often by chance, and kappa is low "
-        f"although they agree on "
-        f"{figures.raw.value or 0:.0%} (AC1 {show_rate(figures.ac1.value)}). Judge the guide by "
-        "the rarer verdicts, one by one, and draw more claims of them."
+        f"Most labels ({show_percent(top.prevalence)}) are {name_in_words(top.verdict)}, so two "
+        "people often agree by chance, and kappa is low although they agree on "
+        f"{show_percent(figures.raw.value)} (AC1 {show_number(figures.ac1.value)}). Look at the "
+        "rarer verdicts one by one, and draw more claims of them."
     )
 
 
@@ -167,8 +171,7 @@ def list_tables(agreement: Agreement) -> list[TitledTable]:
 
 def _list_figures(agreement: Agreement) -> TitledTable:
     figures = agreement.overall
-    named = {
-        "raw agreement": figures.raw,
+    coefficients = {
         "Fleiss' kappa": figures.fleiss,
         "Krippendorff's alpha": figures.alpha,
         "Cohen's kappa (mean)": agreement.cohen,
@@ -176,23 +179,26 @@ def _list_figures(agreement: Agreement) -> TitledTable:
     }
     return TitledTable(
         "Figures",
-        ("figure", "value", _INTERVAL),
-        [[name, *_show(figure)] for name, figure in named.items()],
-        notes=_collect_notes(named.values()),
+        ("figure", "value", _RANGE),
+        [
+            ["raw agreement", *_show_share(figures.raw)],
+            *([name, *_show(figure)] for name, figure in coefficients.items()),
+        ],
+        notes=_collect_notes([figures.raw, *coefficients.values()]),
     )
 
 
 def _list_verdicts(agreement: Agreement) -> TitledTable:
     return TitledTable(
         "By verdict",
-        ("verdict", "labels", "share", "kappa", _INTERVAL, "same", _INTERVAL),
+        ("verdict", "labels", "share", "kappa", _RANGE, "same", _RANGE),
         [
             [
                 name_in_words(one.verdict),
                 show_count(one.labels),
-                show_rate(one.prevalence),
+                show_percent(one.prevalence),
                 *_show(one.kappa),
-                *_show(one.same),
+                *_show_share(one.same),
             ]
             for one in agreement.verdicts
         ],
@@ -202,13 +208,13 @@ def _list_verdicts(agreement: Agreement) -> TitledTable:
 
 def _list_people(agreement: Agreement) -> TitledTable:
     return TitledTable(
-        "Pairs of people, the lowest kappa first",
-        ("people", "claims", "raw", _INTERVAL, "Cohen's kappa", _INTERVAL),
+        "Pairs of labelers, lowest kappa first",
+        ("labelers", "claims", "raw", _RANGE, "Cohen's kappa", _RANGE),
         [
             [
                 f"{clean(pair.one)}, {clean(pair.other)}",
                 show_count(pair.claims),
-                *_show(pair.raw),
+                *_show_share(pair.raw),
                 *_show(pair.kappa),
             ]
             for pair in agreement.pairs
@@ -236,21 +242,21 @@ def _list_slices(agreement: Agreement) -> TitledTable:
     left = len(agreement.slices) - len(shown)
     notes = [*_collect_notes(one.figures.fleiss for one in shown)]
     if any(one.stands_out for one in shown):
-        notes.append("! below the whole, whichever of the slices one looks at")
+        notes.append("! clearly below overall, adjusted for the number of groups")
     if left:
         notes.append(f"{left:,} more: claimwise agreement --format json")
     return TitledTable(
-        "Slices, the lowest kappa first",
-        ("slice", "", "claims", "items", "raw", "Fleiss' kappa", _INTERVAL, "AC1"),
+        "Groups, lowest kappa first",
+        ("group", "", "claims", "items", "raw", "Fleiss' kappa", _RANGE, "AC1"),
         [
             [
                 name_slice(one.slice),
                 "!" if one.stands_out else "",
                 show_count(one.figures.claims),
                 show_count(one.figures.items),
-                show_rate(one.figures.raw.value),
+                show_percent(one.figures.raw.value),
                 *_show(one.figures.fleiss),
-                show_rate(one.figures.ac1.value),
+                show_number(one.figures.ac1.value),
             ]
             for one in shown
         ],
@@ -260,12 +266,18 @@ def _list_slices(agreement: Agreement) -> TitledTable:
 
 
 def _show(figure: Figure) -> tuple[str, str]:
-    return show_rate(_tidy(figure.value)), show_interval(_tidy(figure.low), _tidy(figure.high))
+    return show_number(figure.value), _show_range(figure)
 
 
-def _tidy(value: float | None) -> float | None:
-    """Never show -0.000."""
-    return None if value is None else round(value, 3) + 0.0
+def _show_share(figure: Figure) -> tuple[str, str]:
+    return show_percent(figure.value), show_percent_range(figure.low, figure.high)
+
+
+def _show_range(figure: Figure) -> str:
+    """Write the range of a coefficient, which may be negative: ``-0.17 to 0.77``."""
+    if figure.low is None or figure.high is None:
+        return MISSING
+    return f"{show_number(figure.low)} to {show_number(figure.high)}"
 
 
 def _collect_notes(figures: Iterable[Figure]) -> tuple[str, ...]:
@@ -273,15 +285,15 @@ def _collect_notes(figures: Iterable[Figure]) -> tuple[str, ...]:
 
 
 def describe_disputed_claim(claim: DisputedClaim) -> str:
-    """Say in one line what people said of a claim."""
-    said = ", ".join(f"{clean(name)} {name_in_words(verdict)}" for name, verdict in claim.labels)
+    """Say in one line how people labelled a claim."""
+    said = ", ".join(f"{clean(name)}: {name_in_words(verdict)}" for name, verdict in claim.labels)
     decided = f"; decided: {name_in_words(claim.decided)}" if claim.decided else "; not decided"
-    return f"{clean(claim.item_id)}: “{clean(claim.claim_text)}” {said}{decided}"
+    return f"{clean(claim.item_id)}: “{clean(claim.claim_text)}” ({said}{decided})"
 
 
 def describe_pair(pair: VerdictPair) -> str:
-    """Say how many claims got both verdicts, and by which rules to tell them apart."""
-    rules = f" (rules: {', '.join(clean(rule) for rule in pair.rules)})" if pair.rules else ""
+    """Say how many claims got both verdicts, and which guidelines tell them apart."""
+    rules = f" (guidelines: {', '.join(clean(rule) for rule in pair.rules)})" if pair.rules else ""
     return f"{name_pair(pair)}: {pluralize(len(pair.claims), 'claim')}{rules}"
 
 
@@ -289,20 +301,18 @@ def print_agreement(agreement: Agreement, console: Console) -> None:
     """Print how far people agree."""
     writer = Writer(console)
     writer.say(describe_subject(agreement), "bold")
-    for line in describe_pair_basis(agreement):
-        writer.say(line, "dim")
-    first, *others = list_tables(agreement)
-    _print_sheet(writer, first)
-    writer.skip()
     for line in describe_advice(agreement):
         writer.say(line)
     for warning in agreement.warnings:
         writer.say(f"! {clean(warning)}", "yellow")
-    for sheet in others:
+    writer.skip()
+    for line in describe_pair_basis(agreement):
+        writer.say(line, "dim")
+    for sheet in list_tables(agreement):
         _print_sheet(writer, sheet)
     if agreement.disagreements:
         writer.skip()
-        writer.say("Where people differ, the most frequent pair first", "bold")
+        writer.say(DISPUTES_TITLE, "bold")
     for pair in agreement.disagreements:
         writer.say(describe_pair(pair), indent=2)
         for claim in pair.claims[:_MOST_CLAIMS]:
@@ -320,7 +330,7 @@ def _print_sheet(writer: Writer, sheet: TitledTable) -> None:
         Column(
             header=header,
             cells=[row[number] for row in sheet.rows],
-            right=number not in sheet.text and header != _INTERVAL,
+            right=number not in sheet.text and header != _RANGE,
             least=8 if number == 0 else None,
         )
         for number, header in enumerate(sheet.headers)
@@ -336,7 +346,7 @@ def _fit_parts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
     name, *others = columns
     groups: list[list[Column]] = []
     for column in others:
-        if column.header == _INTERVAL:
+        if column.header == _RANGE:
             groups[-1].append(column)
         else:
             groups.append([column])
@@ -352,15 +362,13 @@ def _fit_parts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
 
 def render_agreement_markdown(agreement: Agreement) -> str:
     """Write how far people agree as GitHub-flavoured Markdown."""
-    first, *others = list_tables(agreement)
     parts = [
         f"# {escape(describe_subject(agreement))}",
-        write_bullets(escape(line) for line in describe_pair_basis(agreement)),
-        _write_sheet(first),
         "\n\n".join(escape(line) for line in describe_advice(agreement)),
         write_bullets(f"**Warning:** {escape(line)}" for line in agreement.warnings),
-        *(_write_sheet(sheet) for sheet in others),
-        "## Where people differ, the most frequent pair first" if agreement.disagreements else "",
+        write_bullets(escape(line) for line in describe_pair_basis(agreement)),
+        *(_write_sheet(sheet) for sheet in list_tables(agreement)),
+        f"## {DISPUTES_TITLE}" if agreement.disagreements else "",
     ]
     for pair in agreement.disagreements:
         parts += [

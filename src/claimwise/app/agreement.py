@@ -24,7 +24,6 @@ from claimwise.agreement.values import Agreement, DisputedClaim, VerdictPair
 from claimwise.app.charts import Point, draw_forest
 from claimwise.app.figures import Wanted, read_figures
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
-from claimwise.calibration.correction_text import show_figure
 from claimwise.errors import MetricError
 from claimwise.labelling.guide import find_guide, show_rules
 from claimwise.metrics import refuse_unknown_run
@@ -145,13 +144,13 @@ def _show_figures(agreement: Agreement) -> dict[str, Any]:
     figures, *sheets = list_tables(agreement)
     overall = agreement.overall
     named = zip(
-        (row[0] for row in figures.rows),
+        figures.rows,
         (overall.raw, overall.fleiss, overall.alpha, agreement.cohen, overall.ac1),
         strict=True,
     )
     points = [
-        Point(name, figure.value, figure.low, figure.high, said=show_figure(figure))
-        for name, figure in named
+        Point(name, figure.value, figure.low, figure.high, said=f"{value} ({band})")
+        for (name, value, band), figure in named
     ]
     return {
         "agreement": agreement,

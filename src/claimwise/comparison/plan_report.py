@@ -19,69 +19,81 @@ from claimwise.report.format import (
     show_confidence,
     show_count,
     show_number,
-    show_rate,
+    show_percent,
 )
 from claimwise.report.markdown import escape, write_bullets, write_table
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 _HEADERS: Final = (
-    "slice", "rate", "per item", "ICC", "design effect", "run corr.", "items now", "sees now",
-    "paired items", "labels a run", "unpaired items", "labels a run", "",
+    "group", "rate", "per item", "ICC", "design effect", "run corr.", "items now", "sees now",
+    "same items", "labels per run", "different items", "labels per run", "",
 )  # fmt: skip
 _NARROW: Final = 90  # cells; below, a table shows what is needed alone
 _NEEDED: Final = (0, 1, 6, 7, 8, 9, 10, 12)
 
 
 def describe_goal(plan: Plan) -> str:
-    """Say what is to be seen, how surely."""
+    """Say which change should be detected, and how surely."""
     worse = "rise" if all(row.better == "lower" for row in plan.overall) else "drop"
     text = (
-        f"To see a {worse} of {plan.drop:g} in {name_in_words(plan.title)} "
-        f"with power {plan.power:g} at {show_confidence(plan.confidence)} confidence"
+        f"To detect a {worse} of {_show_size(plan.drop)} in {name_in_words(plan.title)} "
+        f"{show_confidence(plan.power)} of the time, at {show_confidence(plan.confidence)} "
+        "confidence"
     )
     if plan.slice_confidence != plan.confidence:
-        text += f"; slices at {show_confidence(round(plan.slice_confidence, 4))}, to hold together"
-    return f"{text}."
+        each = show_confidence(round(plan.slice_confidence, 4))
+        text += f" ({each} for each group, to allow for all of them)"
+    return f"{text}:"
 
 
 def describe_source(plan: Plan) -> str:
     """Say where the figures come from."""
     if plan.run_id is None:
         return "Nothing measured yet."
-    text = f"Rate, claims an item and ICC are those of run {clean(plan.run_id)}"
+    run_id = clean(plan.run_id)
+    text = f"Rate, claims per item and ICC come from run {run_id}"
     if plan.base_id is not None:
-        text += f"; how alike two runs are on an item, from {clean(plan.base_id)} and it"
-    return f"{text}. Power is averaged over what these items leave open."
+        text += f", the correlation of runs from {clean(plan.base_id)} and {run_id}"
+    return f"{text}. The plan allows for what these items leave uncertain."
 
 
 def describe_now(plan: Plan) -> Iterator[str]:
-    """Say what the items at hand can show, and what is missing, for every rate."""
+    """Say what is needed, and what the items at hand can show, for every rate."""
     for row in plan.overall:
         name = name_in_words(row.slice.get(plan.series or "") or plan.title)
         change = "rise" if row.better == "lower" else "drop"
-        yield f"{name}: {_describe_sight(row, change)}; {_describe_need(row, plan, change)}."
+        yield f"{name}: {_describe_need(row, plan, change)}. {_describe_sight(row, change)}."
 
 
 def _describe_sight(row: PlanRow, change: str) -> str:
     if not row.items:
-        return "no item yet"
+        return "You have no items yet"
     sees = [
-        f"a {change} of {show_rate(size)} {word}"
-        for size, word in ((row.sees_paired, "paired"), (row.sees_unpaired, "unpaired"))
+        f"a {change} of {_show_size(size)} {where}"
+        for size, where in (
+            (row.sees_paired, "on the same items"),
+            (row.sees_unpaired, "on different ones"),
+        )
         if size is not None
     ]
-    shown = f"show {' or '.join(sees)}" if sees else f"show no {change} at all"
-    return f"the {pluralize(row.items, 'item')} you have {shown}"
+    shown = f"can show {', or '.join(sees)}" if sees else f"can't show any {change}"
+    return f"The {pluralize(row.items, 'item')} you have {shown}"
 
 
 def _describe_need(row: PlanRow, plan: Plan, change: str) -> str:
     if row.paired_items is None or row.unpaired_items is None:
-        return f"the rate has no room for a {change} of {plan.drop:g}"
+        return f"the rate has no room for a {change} of {_show_size(plan.drop)}"
     return (
-        f"{plan.drop:g} needs {pluralize(row.paired_items, 'item')} "
-        f"({pluralize(row.paired_labels or 0, 'label')} a run) when both runs are asked the same, "
-        f"{show_count(row.unpaired_items)} each when not"
+        f"{pluralize(row.paired_items, 'item')} ({pluralize(row.paired_labels or 0, 'label')} per "
+        "run) if both runs answer the same items; otherwise "
+        f"{show_count(row.unpaired_items)} items in each run"
     )
+
+
+def _show_size(change: float) -> str:
+    """Write the size of a change: ``4.5 points``, ``1 point``."""
+    points = round(change * 100, 1)
+    return f"{points:g} point{'' if points == 1 else 's'}"
 
 
 def list_assumptions(plan: Plan) -> list[str]:
@@ -99,13 +111,13 @@ def _row(row: PlanRow, notes: list[str]) -> list[str]:
     counts = (row.paired_items, row.paired_labels, row.unpaired_items, row.unpaired_labels)
     return [
         name_slice(row.slice),
-        show_rate(row.rate),
+        show_percent(row.rate),
         f"{row.claims_per_item:.1f}",
         show_number(row.icc),
         show_number(row.design_effect),
         show_number(row.correlation),
         show_count(row.items),
-        show_rate(row.sees_paired),
+        MISSING if row.sees_paired is None else f"{row.sees_paired * 100:.1f}",
         *(MISSING if count is None else show_count(count) for count in counts),
         "".join(_mark(notes.index(text)) for text in row.assumed),
     ]
@@ -116,15 +128,14 @@ def _mark(number: int) -> str:
 
 
 def print_plan(plan: Plan, console: Console) -> None:
-    """Print a plan: what the items at hand show, and what every slice needs."""
+    """Print a plan: what is needed, what the items at hand show, and both for every group."""
     writer = Writer(console)
     writer.say(describe_goal(plan), "bold")
-    writer.say(describe_source(plan), "dim")
+    for line in describe_now(plan):
+        writer.say(line, indent=2)
     for warning in plan.warnings:
         writer.say(f"! {clean(warning)}", "yellow")
-    writer.skip()
-    for line in describe_now(plan):
-        writer.say(line)
+    writer.say(describe_source(plan), "dim")
     writer.skip()
     rows = _rows(plan)
     shown = _NEEDED if writer.width < _NARROW else range(len(_HEADERS))
@@ -146,9 +157,9 @@ def render_plan_markdown(plan: Plan) -> str:
     parts = [
         f"# Plan: {escape(plan.title)}",
         escape(describe_goal(plan)),
-        escape(describe_source(plan)),
-        write_bullets(f"**Warning:** {escape(warning)}" for warning in plan.warnings),
         write_bullets(map(escape, describe_now(plan))),
+        write_bullets(f"**Warning:** {escape(warning)}" for warning in plan.warnings),
+        escape(describe_source(plan)),
         write_table(_HEADERS, _rows(plan)),
         write_bullets(notes),
     ]

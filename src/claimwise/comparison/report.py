@@ -28,8 +28,6 @@ from claimwise.report.changes import (
     describe_one_sided,
     describe_side,
     name_slice,
-    show_change,
-    show_change_interval,
 )
 from claimwise.report.columns import Column, Writer
 from claimwise.report.format import (
@@ -45,7 +43,7 @@ from claimwise.report.format import (
     show_count,
     show_percent,
     show_percent_range,
-    show_rate,
+    show_points,
 )
 from claimwise.report.judges import describe_judge, judge_to_document
 from claimwise.report.markdown import escape, write_bullets, write_table
@@ -69,9 +67,10 @@ _SIGNS: Final = {
     "contradicted": "✗", "false": "✗", "stale": "◷",
 }  # fmt: skip
 READING: Final = (
-    "Changes are over the items that both runs were asked, paired by item; claims need not match. "
-    "Slices stand worst change first, with simultaneous intervals: they hold for all slices of "
-    "the table at once. A change is clear when its interval excludes zero."
+    "Changes are in percentage points, over the items that both runs were asked, paired by item; "
+    "claims need not match. Groups are sorted by change, worst first. Their ranges are adjusted "
+    "for the number of groups, so they hold for the whole table at once. A change is clear if its "
+    "range excludes zero."
 )
 
 
@@ -91,11 +90,23 @@ def describe_clear(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
 
 def describe_metric_change(row: Change) -> str:
-    """Write a change with its rates and interval."""
+    """Write both rates, and their change in percentage points with its range."""
+    rates = f"{show_percent(row.base)} to {show_percent(row.new)}"
     if row.change is None:
-        return f"{MISSING} ({show_rate(row.base)} to {show_rate(row.new)})"
-    interval = show_change_interval(row.simultaneous_low, row.simultaneous_high)
-    return f"{show_change(row.change)} {interval} ({show_rate(row.base)} to {show_rate(row.new)})"
+        return rates
+    band = show_points_range(row.simultaneous_low, row.simultaneous_high)
+    return f"{rates}, {_show_change(row.change)} points ({band})"
+
+
+def _show_change(value: float | None) -> str:
+    return MISSING if value is None else show_points(value)
+
+
+def show_points_range(low: float | None, high: float | None) -> str:
+    """Write the range of a change in percentage points: ``−2.1 to +8.8``."""
+    if low is None or high is None:
+        return MISSING
+    return f"{show_points(low)} to {show_points(high)}"
 
 
 def name_rate(metric: MetricChange, row: Change) -> str:
@@ -107,7 +118,7 @@ def describe_setting(comparison: Comparison) -> str:
     """Say in one line how the figures were made."""
     confidence = show_confidence(comparison.settings.confidence)
     return (
-        f"{confidence} intervals over {pluralize(comparison.shared, 'shared item')}, paired. "
+        f"{confidence} ranges over {pluralize(comparison.shared, 'shared item')}, paired. "
         f"{describe_policy(comparison.settings)}"
     )
 
@@ -183,11 +194,11 @@ def describe_metric_judges(metric: MetricChange) -> str:
         return ""
     if sides[0] == sides[1]:
         return f"By {sides[0]} alone."
-    return f"By {sides[0]} in the base, {sides[1]} in the new run."
+    return f"By {sides[0]} in the baseline, by {sides[1]} in the new run."
 
 
 def describe_sides(comparison: Comparison) -> list[str]:
-    """Say which items only one of the runs was asked, both numbers always."""
+    """Say which items only one of the runs was asked."""
     pairs = ((comparison.base, comparison.only_base), (comparison.new, comparison.only_new))
     if not comparison.only_base and not comparison.only_new:
         return ["Both runs were asked the same items."]
@@ -203,7 +214,7 @@ def describe_missing_rates(comparison: Comparison) -> str:
 def describe_moved(item: MovedItem) -> str:
     """Say what an item adds to the change, and its counts in both runs."""
     return (
-        f"{show_change(item.contribution)} ({_share(item.base_hits, item.base_units)} to "
+        f"{show_points(item.contribution)} points ({_share(item.base_hits, item.base_units)} to "
         f"{_share(item.new_hits, item.new_units)})"
     )
 
@@ -244,13 +255,13 @@ def _figures(metric: MetricChange, rows: Sequence[Change]) -> list[_Figure]:
     unit = plural_of(metric.unit)
     return [
         *slices,
-        _Figure("base", True, [show_rate(row.base) for row in rows]),
-        _Figure("new", True, [show_rate(row.new) for row in rows]),
-        _Figure("change", True, [show_change(row.change) for row in rows]),
+        _Figure("baseline", True, [show_percent(row.base) for row in rows]),
+        _Figure("new", True, [show_percent(row.new) for row in rows]),
+        _Figure("change", True, [_show_change(row.change) for row in rows]),
         _Figure(
-            "interval",
+            "range",
             False,
-            [show_change_interval(row.simultaneous_low, row.simultaneous_high) for row in rows],
+            [show_points_range(row.simultaneous_low, row.simultaneous_high) for row in rows],
         ),
         _Figure("", False, [row.direction if row.change is not None else "" for row in rows]),
         _Figure("items", True, [show_count(row.items) for row in rows]),
@@ -281,8 +292,8 @@ def list_notes(metric: MetricChange) -> list[str]:
 
 
 def _describe_bounds(metric: MetricChange, row: Change) -> str:
-    between = show_change_interval(row.bound_low, row.bound_high)
-    return f"Whatever the unscored are, the change of {name_rate(metric, row)} lies in {between}."
+    between = show_points_range(row.bound_low, row.bound_high)
+    return f"Whatever the unscored are, {name_rate(metric, row)} changes by {between} points."
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
@@ -324,14 +335,14 @@ def _print_metric(writer: Writer, metric: MetricChange) -> None:
     styles = [_STYLES[row.direction] for row in rows]
     figures = _figures(metric, rows)
     if writer.width < _NARROW:
-        last = [figure.header for figure in figures].index("interval")
+        last = [figure.header for figure in figures].index("range")
         figures = figures[: last + 1]
     writer.put_columns([
         Column(
             header=figure.header,
             cells=figure.cells,
             right=figure.right,
-            least=None if figure.right or figure.header == "interval" else 8,
+            least=None if figure.right or figure.header == "range" else 8,
             styles=styles if figure.header in ("change", "") else (),
         )
         for figure in figures
@@ -386,7 +397,7 @@ def render_comparison_markdown(comparison: Comparison) -> str:
     base, new = (escape(run["run_id"] or "") for run in (comparison.base, comparison.new))
     runs = [
         [name, *(value for _, value in describe_side(run))]
-        for name, run in (("base", comparison.base), ("new", comparison.new))
+        for name, run in (("baseline", comparison.base), ("new", comparison.new))
     ]
     headers = ["", *(field for field, _ in describe_side(comparison.base))]
     parts = [
@@ -474,8 +485,9 @@ class _Page:
     reproduce_comparison = staticmethod(reproduce_comparison)
     describe_side = staticmethod(describe_side)
     name_rate = staticmethod(name_rate)
-    change = staticmethod(show_change)
-    interval = staticmethod(show_change_interval)
+    change = staticmethod(_show_change)
+    points_range = staticmethod(show_points_range)
+    percent = staticmethod(show_percent)
 
     @staticmethod
     def sign(claim: ShownClaim) -> str:
