@@ -106,17 +106,17 @@ def test_the_two_gates_of_the_spec_work_as_it_writes_them(say: Say) -> None:
     assert code == 2
     assert "FAIL  faithfulness-query_type" in out
     assert "PASS  over_refusal" in out
-    assert "Beside it, correct abstention: 0.875 [" in out
+    assert "Also: correct abstention is 0.875 [" in out
     assert "a system that never abstains would pass this one" in " ".join(out.split())
     document = json.loads(say("gate", "--format", "json")[1])
     twins = [gate["twin"] and gate["twin"]["member"] for gate in document["gates"]]
     assert twins == [None, "correct_abstention"]
-    assert "Beside it, correct abstention" in say("gate", "--format", "markdown")[1]
+    assert "Also: correct abstention" in say("gate", "--format", "markdown")[1]
 
 
 def test_a_gate_on_the_other_half_leaves_no_twin(say: Say) -> None:
     write_gates(SPEC, '[[gates]]\nmetric = "correct_abstention"\nmin = 0.3\n')
-    assert "Beside it" not in say("gate")[1]
+    assert "Also:" not in say("gate")[1]
 
 
 def test_no_gate_ever_stops_another_command(say: Say) -> None:

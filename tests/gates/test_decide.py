@@ -92,7 +92,7 @@ def test_slices_that_are_too_small_are_no_chance_to_fail() -> None:
     found = decide({("a",): make_rows(40, 4), ("b",): make_rows(4, 0)}, min_items=10)
     small = next(row for row in found.slices if row.slice["query_type"] == "b")
     assert (small.outcome, small.more_items) == ("inconclusive", 6)
-    assert "4 items, 10 are asked for" in small.reason
+    assert "4 items, 10 required" in small.reason
     assert found.fail_confidence == 0.95
 
 
@@ -100,7 +100,7 @@ def test_unscored_claims_never_help_to_pass() -> None:
     good = decide({(): make_rows(200, 4)}).slices[0]
     gaps = decide({(): make_rows(200, 4, unscored=2)}).slices[0]
     assert (good.outcome, gaps.outcome) == ("pass", "inconclusive")
-    assert gaps.reason == "the 400 unscored decide: score them"
+    assert gaps.reason == "the 400 unscored could decide it: score them"
     assert gaps.more_items is None
     few = make_rows(200, 4) | {"i0": ItemRow(0, 0, 4)}
     assert decide({(): few}).outcome == "pass"
@@ -113,7 +113,7 @@ def test_more_items_are_asked_for_only_where_items_are_missing() -> None:
     assert decide({(): clear}).outcome == "pass"
     found = decide({(): gaps}).slices[0]
     assert (found.outcome, found.more_items) == ("inconclusive", None)
-    assert found.reason == "the 60 unscored decide: score them"
+    assert found.reason == "the 60 unscored could decide it: score them"
     base = make_rows(200, 3)
     assert compare(base, clear).outcome == "pass"
     changed = compare(base, {name: row._replace(unscored=0.8) for name, row in clear.items()})
@@ -143,7 +143,7 @@ def test_a_gate_that_looks_often_spends_its_error_over_all_looks() -> None:
     assert often.pass_confidence == once.pass_confidence == 0.95
     assert once.power is None
     assert often.power == (
-        "One look fails a rate 12 points beyond the limit four times in five (7 points, if it "
+        "One look catches a rate 12 points beyond the limit four times in five (7 points if it "
         "looked only once)."
     )
     assert often.slices[0].detectable == pytest.approx(0.12, abs=0.005)
@@ -224,7 +224,7 @@ def test_relative_gates_catch_a_drop_and_pass_what_did_not_change() -> None:
     assert same.change == pytest.approx((same.rate or 0) - (same.baseline_rate or 0))
     worse = compare(*paired(0.1))
     assert worse.outcome == "fail"
-    assert worse.reason.startswith("surely worse")
+    assert worse.reason.startswith("clearly worse")
     assert compare(*paired(0.0, items=12)).outcome == "inconclusive"
 
 

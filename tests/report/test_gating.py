@@ -110,8 +110,8 @@ def test_many_slices_are_cut_where_people_read_and_whole_where_machines_do() -> 
     report = make_report(*(make_slice(value=str(n)) for n in range(60)))
     out = io.StringIO()
     print_gates(report, Console(file=out, width=120))
-    assert "… and 35 more slices" in out.getvalue()
-    assert "… and 35 more slices" in render_gates_markdown(report)
+    assert "… and 35 more groups" in out.getvalue()
+    assert "… and 35 more groups" in render_gates_markdown(report)
     assert len(gates_to_document(report)["gates"][0]["slices"]) == 60
     assert render_junit(report).count("<testcase ") == 60
 

@@ -94,17 +94,17 @@ def _describe_power(gate: Gate, slices: list[SliceDecision], sure: Confidence) -
     if found is None or not (gate.relative or gate.spares):
         return None
     points = round(100 * found)
-    told = f"One look fails a rate {points} points beyond the limit four times in five"
+    told = f"One look catches a rate {points} points beyond the limit four times in five"
     if gate.relative:
-        told = f"One look fails a run that is {points} points worse four times in five"
+        told = f"One look catches a run that is {points} points worse four times in five"
     if len(slices) > 1:
-        told += ", whichever slice it is"
+        told += ", whichever group it is"
     if not gate.spares:
         return f"{told}."
     # The same slice, had the gate spent all of its error on one look.
     once = 1 - (1 - sure.failing) * (1 - gate.confidence) / gate.look_error
     reaches = special.ndtri([once, sure.failing]) + special.ndtri(POWER)
-    return f"{told} ({100 * found * reaches[0] / reaches[1]:.0f} points, if it looked only once)."
+    return f"{told} ({100 * found * reaches[0] / reaches[1]:.0f} points if it looked only once)."
 
 
 def find_slide(gathered: Gathered) -> list[SliceDecision]:
@@ -131,7 +131,7 @@ def find_slide(gathered: Gathered) -> list[SliceDecision]:
         if drop > rule.gate.tolerance:
             reason = (
                 f"slow slide: worse than {gathered.baseline_id} by at least {drop:.3f}; "
-                f"{rule.gate.tolerance:g} is tolerated"
+                f"{rule.gate.tolerance:g} is allowed"
             )
             found.append(msgspec.structs.replace(decided, outcome="fail", reason=reason))
     return found
@@ -150,7 +150,7 @@ def add_slide(decision: GateDecision, slid: list[SliceDecision], anchor_id: str)
         anchor_id=anchor_id,
         slices=tuple(slices),
         outcome=combine_outcomes([one.outcome for one in slices]),
-        notes=(*decision.notes, f"Also held against the earlier run {anchor_id}."),
+        notes=(*decision.notes, f"Also compared with the earlier run {anchor_id}."),
     )
 
 
@@ -237,7 +237,7 @@ def _decide_absolute(
     outcome, more = _decide_bounds(bounds, rule.better, limit), None
     if not tested:
         outcome, more = "inconclusive", rule.gate.min_items - items
-        reason = f"{_count(items)}, {rule.gate.min_items:,} are asked for"
+        reason = f"{_count(items)}, {rule.gate.min_items:,} required"
     elif outcome != "inconclusive":
         reason = _describe_rate(outcome, *bounds, limit, rule.better) + _name_reading(reading)
     elif isinstance(reading, CountedReading):
@@ -246,7 +246,7 @@ def _decide_absolute(
             more = plan_rate(reading.table, rule.better, limit, sure)
         reason = _explain(gathered, key, total, more)
     else:
-        reason = _explain_open(reading.told, bounds, f"{limit:g}")
+        reason = _explain_open(reading.told, bounds, f"limit {limit:g}")
     return SliceDecision(
         slice=named,
         outcome=outcome,
@@ -298,10 +298,10 @@ def _decide_relative(
     more: int | None = None
     low, high = bounds if bounds and tested else (None, None)
     if bounds is None:
-        reason = "no item of this slice has a rate in both runs"
+        reason = "no item of this group has a rate in both runs"
     elif not tested:
         more = gate.min_items - len(shared)
-        reason = f"{_count(len(shared))} in both runs, {gate.min_items:,} are asked for"
+        reason = f"{_count(len(shared))} in both runs, {gate.min_items:,} required"
     else:
         outcome = decide_change(bounds, rule.better, gate.tolerance)
         more = _plan_paired(change, rule.better, gate.tolerance, sure, outcome)
@@ -356,7 +356,7 @@ def _explain_change(
         return told + _name_reading(change)
     if not change.told:
         return _explain(gathered, key, total, more)
-    margin = f"a drop of {rule.gate.tolerance:g}"
+    margin = f"margin {rule.gate.tolerance:g}"
     return _explain_open(change.told, bounds, margin)
 
 
@@ -409,8 +409,8 @@ def _name_reading(reading: RateReading | ChangeReading) -> str:
 def _explain_open(told: str, bounds: Range, line: str) -> str:
     """Say why a reading that is no count of items leaves a slice open, and what would help."""
     return (
-        f"{told}: {bounds[0]:.3f} to {bounds[1]:.3f} leaves {line} open; let people label more "
-        "claims (claimwise rounds create)"
+        f"{told}: {bounds[0]:.3f} to {bounds[1]:.3f} doesn't settle it ({line}); let people label "
+        "more claims (claimwise rounds create)"
     )
 
 
@@ -424,16 +424,21 @@ def _explain(gathered: Gathered, key: SliceKey, total: ItemRow, more: int | None
         told.append(f"needs about {_count(_round_up(more), 'more ')}")
     if untrusted:
         doubt = gathered.doubts.get(key)
-        told.append(f"{untrusted:,} labels decide nothing" + (f": {doubt}" if doubt else ""))
+        told.append(f"{_count_labels(untrusted)} can't count" + (f": {doubt}" if doubt else ""))
         told.append(_ADVICE.get(gathered.rule.metric.unit, "let people label them"))
     if told:
         return "; ".join(told)
-    alone = "the one that is unscored decides: score it"
-    return alone if unscored == 1 else f"the {unscored:,} unscored decide: score them"
+    if unscored == 1:
+        return "the one that is unscored could decide it: score it"
+    return f"the {unscored:,} unscored could decide it: score them"
 
 
 def _count(items: int, kind: str = "") -> str:
     return f"{items:,} {kind}{'item' if items == 1 else 'items'}"
+
+
+def _count_labels(labels: int) -> str:
+    return f"{labels:,} {'label' if labels == 1 else 'labels'} of a judge"
 
 
 def _round_up(count: int) -> int:
@@ -444,8 +449,8 @@ def _round_up(count: int) -> int:
 
 def _describe_rate(outcome: Outcome, low: float, high: float, limit: float, better: Better) -> str:
     if (outcome == "pass") == (better == "higher"):
-        return f"at least {low:.3f}, the limit is {limit:g}"
-    return f"at most {high:.3f}, the limit is {limit:g}"
+        return f"at least {low:.3f} (limit {limit:g})"
+    return f"at most {high:.3f} (limit {limit:g})"
 
 
 def _describe_change(
@@ -453,10 +458,10 @@ def _describe_change(
 ) -> str:
     worst, best = (-low, -high) if better == "higher" else (high, low)
     if outcome == "fail":
-        return f"surely worse, by at least {best:.3f}"
+        return f"clearly worse, by at least {best:.3f}"
     if best > 0:
-        return f"worse, but by at most {worst:.3f}; {margin:g} is tolerated"
-    return f"worse by at most {max(0.0, worst):.3f}; {margin:g} is tolerated"
+        return f"worse, but by at most {worst:.3f}; {margin:g} is allowed"
+    return f"worse by at most {max(0.0, worst):.3f}; {margin:g} is allowed"
 
 
 def _badness(found: SliceDecision, better: Better) -> tuple[object, ...]:

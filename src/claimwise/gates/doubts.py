@@ -13,6 +13,7 @@ from claimwise.gates.trust import Trust, describe_calibration_status
 from claimwise.metrics import find_metric, load_metrics
 from claimwise.metrics.counting import SliceKey, list_items
 from claimwise.metrics.histogram import Histogram
+from claimwise.report.format import pluralize, show_percent
 
 
 class Doubts:
@@ -160,6 +161,7 @@ def _describe_agreement(labeler: str, found: Histogram | None) -> str:
         return f"{labeler}: agreement with people unknown"
     rate = found.hits / found.units
     return (
-        f"{labeler} agrees with people on {rate:.3f} of {found.units:,.0f} claims, and nobody has "
-        "calibrated it for such items (claimwise calibrate)"
+        f"{labeler} agrees with people on {show_percent(rate)} of "
+        f"{pluralize(found.units, 'claim')} here, but isn't calibrated for such items (claimwise "
+        "calibrate)"
     )

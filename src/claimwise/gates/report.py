@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from claimwise.gates.values import Gate, GateDecision, GateEvent, GateReport, Outcome, SliceDecision
+from claimwise.gates.values import GateDecision, GateEvent, GateReport, Outcome, SliceDecision
 from claimwise.report.columns import Writer
 from claimwise.report.format import (
     MISSING,
@@ -105,23 +105,27 @@ def explain_bounds(decision: GateDecision) -> str:
     """Say what the two bounds of a gate's slices are."""
     low, high = "low", "high"
     passing, failing = (low, high) if decision.better == "higher" else (high, low)
-    what = "the change" if decision.baseline_id else "the rate"
+    what = "change" if decision.baseline_id else "rate"
     return (
-        f"Bounds of {what}: to pass, {passing} at {show_confidence(decision.pass_confidence)}; to "
-        f"fail, {failing} at {show_confidence(decision.fail_confidence)} "
-        f"({_describe_spending(decision.gate)})." + (f" {decision.power}" if decision.power else "")
+        f"To pass, the {passing} bound of the {what} counts, at "
+        f"{show_confidence(decision.pass_confidence)} confidence; to fail, the {failing} bound, at "
+        f"{show_confidence(decision.fail_confidence)}{_describe_spending(decision)}."
+        + (f" {decision.power}" if decision.power else "")
     )
 
 
-def _describe_spending(gate: Gate) -> str:
-    """Say over what a gate's error is spread."""
+def _describe_spending(decision: GateDecision) -> str:
+    """Say over what a gate's error is spread; nothing for one group at one look."""
+    gate = decision.gate
+    if len(decision.slices) == 1 and not gate.spares:
+        return ""
     if gate.spares and gate.looks_per_year is not None:
         return (
-            f"all slices together; {gate.false_alarms_per_year:g} false alarms per year in "
-            f"{gate.looks_per_year:,.0f} looks"
+            f" (for all groups together: {gate.false_alarms_per_year:g} false alarms per year in "
+            f"{gate.looks_per_year:,.0f} looks)"
         )
-    over = f"all slices and {gate.looks:,} looks" if gate.spares else "all slices"
-    return f"{over} together {show_confidence(gate.confidence)}"
+    over = f"all groups and {gate.looks:,} looks" if gate.spares else "all groups"
+    return f" ({show_confidence(gate.confidence)} for {over} together)"
 
 
 def describe_twin(decision: GateDecision) -> str | None:
@@ -132,18 +136,18 @@ def describe_twin(decision: GateDecision) -> str | None:
     name = clean(twin.member).replace("_", " ")
     if twin.rate is None:
         kind = "unanswerable" if twin.member == "correct_abstention" else "answerable"
-        return f"Beside it, {name}: not measured, needs {kind} items with an action."
+        return f"Also: {name} is not measured; it needs {kind} items with an action."
     extreme = "always" if twin.member == "over_refusal" else "never"
     return (
-        f"Beside it, {name}: {show_rate(twin.rate)} [{twin.low:.3f}, {twin.high:.3f}] on "
-        f"{pluralize(twin.units, decision.unit)} (no gate; a system that {extreme} abstains would "
-        "pass this one)."
+        f"Also: {name} is {show_rate(twin.rate)} [{twin.low:.3f}, {twin.high:.3f}] on "
+        f"{pluralize(twin.units, decision.unit)}. It has no gate, and a system that {extreme} "
+        "abstains would pass this one."
     )
 
 
 def _headers(decision: GateDecision) -> list[str]:
     what = "change" if decision.baseline_id else "rate"
-    return ["", "slice", what, "bounds", "items", plural_of(decision.unit), "unscored", "why"]
+    return ["", "group", what, "bounds", "items", plural_of(decision.unit), "unscored", "why"]
 
 
 def _cells(found: SliceDecision) -> list[str]:
@@ -192,7 +196,7 @@ def _print_slices(writer: Writer, decision: GateDecision) -> None:
             writer.say(f"{name_decided_slice(found)}: {clean(found.reason)}", indent=2)
     left = len(decision.slices) - MOST_SLICES
     if left > 0:
-        writer.say(f"… and {left:,} more slices (--format json has them)", "dim", indent=2)
+        writer.say(f"… and {left:,} more groups (--format json has them)", "dim", indent=2)
 
 
 def render_gates_markdown(report: GateReport) -> str:
@@ -206,7 +210,7 @@ def render_gates_markdown(report: GateReport) -> str:
         parts.append(write_table(_headers(decision), rows, text=_TEXT))
         left = len(decision.slices) - MOST_SLICES
         if left > 0:
-            parts.append(f"… and {left:,} more slices.")
+            parts.append(f"… and {left:,} more groups.")
         parts += [f"**Note:** {escape(clean(note))}" for note in decision.notes]
         twin = describe_twin(decision)
         if twin:
