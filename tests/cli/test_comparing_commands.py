@@ -78,8 +78,8 @@ def test_compare_as_markdown_text_and_json(demo: Say, tmp_path: Path) -> None:
 def test_drift_in_every_format(demo: Say) -> None:
     code, out, err = demo("drift", "baseline", "candidate")
     assert (code, err[:5]) == (0, "hint:")
-    assert "faithfulness: 0.837 to 0.870, +0.033 [-0.021, +0.088]" in out
-    assert "unchanged: both runs read corpus 2026-09" in out
+    assert "faithfulness: 84% to 87%, +3.3 points (−2.1 to +8.8)" in out
+    assert "unchanged: both runs used corpus 2026-09" in out
     code, out, _ = demo("drift", "baseline", "candidate", "--format", "json", "--confidence", "0.9")
     (found,) = json.loads(out)["drifts"]
     assert found["settings"]["confidence"] == 0.9
@@ -90,7 +90,7 @@ def test_drift_in_every_format(demo: Say) -> None:
                         "abstention")  # fmt: skip
     assert out.count("\n## ") == 2
     code, out, _ = demo("drift", "baseline", "candidate", "--metric", "over_refusal")
-    assert "over refusal: 0.045 to 0.121" in out
+    assert "over refusal: 4.5% to 12%" in out
     assert "correct abstention" not in out
 
 

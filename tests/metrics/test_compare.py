@@ -203,7 +203,7 @@ def test_other_corpus_and_other_judge_are_named_as_drift(store: Store) -> None:
     found = compare_runs(store, FAITHFULNESS, find_pair(store, "old", "other"))
     assert len(found.warnings) == 2
     assert "different corpora (v1, v2)" in found.warnings[0]
-    assert "(100.0% of the labels, from people to verifier:v9: faithfulness)" in found.warnings[1]
+    assert "(100% of the labels, from people to verifier:v9: faithfulness)" in found.warnings[1]
     assert all("`claimwise drift old other`" in warning for warning in found.warnings)
     assert compare(store).warnings == ()
 
@@ -211,7 +211,7 @@ def test_other_corpus_and_other_judge_are_named_as_drift(store: Store) -> None:
 def test_items_asked_more_often_are_told(store: Store) -> None:
     fill(store)
     load(store, answer("i0", "again", run_id="new", sample=1))
-    assert "asked more often in one of the runs: 1; there" in compare(store).warnings[0]
+    assert "asked more often in one of the runs: 1. They weigh" in compare(store).warnings[0]
 
 
 @pytest.mark.each_engine

@@ -185,7 +185,7 @@ def test_other_questions_are_mix(store: Store) -> None:
     assert parts["system"].change == pytest.approx(0)
     assert parts["mix"].change == pytest.approx(found.change)
     assert parts["mix"].is_clear
-    assert parts["mix"].basis == "0 items in the base alone, 20 items in the new run alone"
+    assert parts["mix"].basis == "0 items only in the baseline, 20 items only in the new run"
     assert found.only_new == tuple(f"n{number:02}" for number in range(20))
     shares = {w.slice["query_type"]: (w.base_share, w.new_share) for w in found.weights}
     assert set(shares) == {"multi_hop", "lookup"}
@@ -220,7 +220,7 @@ def test_another_judge_is_measured_on_what_both_judged(store: Store) -> None:
     assert parts["instrument"].change == pytest.approx(-0.25)
     assert parts["system"].change == pytest.approx(0)
     assert (
-        "80 claims that both judged; other judges gave 100.0% of the labels, from verifier:v1 to"
+        "80 claims that both judged; other judges gave 100% of the labels, from verifier:v1 to"
         in parts["instrument"].basis
     )
     assert found.advice == ()
@@ -359,7 +359,7 @@ def test_unscored_claims_are_in_no_part_and_told(store: Store) -> None:
          label("i", "c", "unlinked", run_id="new"))  # fmt: skip
     found = drift(store)
     assert found.change == -1
-    assert "Unscored: 1 in the base, 1 in the new run; in no part." in found.warnings
+    assert "Unscored: 1 in the baseline, 1 in the new run. No part counts them." in found.warnings
 
 
 def test_parquet_files_give_the_same(store: Store, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from claimwise.comparison.report import (
 from claimwise.comparison.screen import format_comparison, render_screen_markdown
 from claimwise.comparison.values import Comparison
 from claimwise.metrics import load_metrics
-from claimwise.report.changes import list_ids, show_change, show_change_interval
+from claimwise.report.changes import list_ids, show_change, show_change_range
 from claimwise.run_report import html
 from claimwise.store import open_store
 from report.conftest import HOSTILE
@@ -182,7 +182,7 @@ def test_documents_are_plain_values(compared: Any) -> None:
 
 def test_a_drift_in_words(compared: Any) -> None:
     text = to_text(print_drifts, compared[1], 200)
-    for part in ("faithfulness: 1.000 to 0.760, -0.240", "system + judge", "evidence", "mix",
+    for part in ("faithfulness: 100% to 76%, −24.0 points (", "system + judge", "evidence", "mix",
                  "whole", "Evidence changed for i00 <i>, i01 <i>, i02 <i> (documents: doc <b>)",
                  "! No claim was judged by both judges", "To know more: Let people label",
                  "1 item in new alone", "can't be told apart"):  # fmt: skip
@@ -200,10 +200,10 @@ def test_a_plan_in_words(compared: Any) -> None:
 
 
 def test_figures() -> None:
-    assert show_change(-0.0001) == "+0.000"
-    assert show_change(0.0346) == "+0.035"
+    assert show_change(-0.0001) == "+0.0"
+    assert show_change(0.0346) == "+3.5"
     assert show_change(None) == "—"
-    assert show_change_interval(-0.02, 0.5) == "[-0.020, +0.500]"
+    assert show_change_range(-0.02, 0.5) == "−2.0 to +50.0"
     assert list_ids([str(n) for n in range(12)]).endswith("9 and 2 more")
 
 

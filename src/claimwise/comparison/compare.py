@@ -482,11 +482,11 @@ def _find_warnings(
     shared: set[str],
 ) -> Iterable[str]:
     names = shlex.join([runs.base.run_id, runs.new.run_id])
-    split = f"`claimwise drift {names}` splits the movement"
+    split = f"`claimwise drift {names}` tells them apart"
     if runs.base.corpus_ver != runs.new.corpus_ver:
         yield (
-            f"The runs read different corpora ({runs.base.corpus_ver}, {runs.new.corpus_ver}): a "
-            f"change may be drift of the evidence, not of the system; {split}."
+            f"The runs used different corpora ({runs.base.corpus_ver}, {runs.new.corpus_ver}), so "
+            f"a change may come from the evidence, not the system; {split}."
         )
     titles: dict[str, list[str]] = {}
     for title, change in instruments.items():
@@ -494,12 +494,12 @@ def _find_warnings(
             titles.setdefault(change.describe(), []).append(title.lower())
     for told, concerned in titles.items():
         yield (
-            f"Others judged the new run ({told}: {', '.join(concerned)}): a change may be drift of "
-            f"the judge, not of the system; {split}."
+            f"Others judged the new run ({told}: {', '.join(concerned)}), so a change may come "
+            f"from the judge, not the system; {split}."
         )
     repeated = sum(asked[0][item] != asked[1][item] for item in shared)
     if repeated:
         yield (
-            f"Shared items that were asked more often in one of the runs: {repeated}; there they "
-            "weigh more."
+            f"Shared items that were asked more often in one of the runs: {repeated}. They weigh "
+            "more there."
         )

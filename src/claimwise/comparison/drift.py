@@ -393,19 +393,19 @@ def _describe_mix(facts: _Facts) -> tuple[bool, str]:
     repeated = sum(facts.find_scale(item) != 1 for item in facts.shared)
     if not base and not new and not repeated:
         return False, "unchanged: both runs were asked the same items"
-    told = f"{_count(base, 'item')} in the base alone, {_count(new, 'item')} in the new run alone"
+    told = f"{_count(base, 'item')} only in the baseline, {_count(new, 'item')} only in the new run"
     return True, f"{told}, {repeated} asked more or less often" if repeated else told
 
 
 def _describe_evidence(facts: _Facts) -> tuple[bool, str]:
     if facts.runs.base.corpus_ver == facts.runs.new.corpus_ver:
-        return False, f"unchanged: both runs read corpus {facts.runs.base.corpus_ver}"
+        return False, f"unchanged: both runs used corpus {facts.runs.base.corpus_ver}"
     if not facts.moved:
         return False, "unchanged: what the shared items rest on is the same in both corpora"
     documents = {source for sources in facts.moved.values() for source in sources}
     return True, (
         f"{_count(len(facts.moved), 'shared item')} whose evidence changed "
-        f"({_count(len(documents), 'document')}), against those whose evidence did not"
+        f"({_count(len(documents), 'document')}), compared with those whose evidence did not"
     )
 
 
@@ -441,11 +441,14 @@ def _warn(facts: _Facts, unscored: tuple[int, int], rejudged: int, unit: str) ->
         yield "Several judges changed at once: their part is that of all of them together."
     if instruments.differ and not instruments.changed:
         yield (
-            f"Others gave {instruments.share:.1%} of the labels: too few to count as a change of "
-            "the judge."
+            f"Others gave {instruments.share * 100:.3g}% of the labels: too few to count as a "
+            "change of the judge."
         )
     if any(unscored):
-        yield f"Unscored: {unscored[0]:,} in the base, {unscored[1]:,} in the new run; in no part."
+        yield (
+            f"Unscored: {unscored[0]:,} in the baseline, {unscored[1]:,} in the new run. No part "
+            "counts them."
+        )
     if all(getattr(runs.base, name) == getattr(runs.new, name) for name in _SYSTEM):
         yield (
             "Both runs name the same system, model, prompt and retriever: the system's part is "

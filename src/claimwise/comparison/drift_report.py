@@ -15,21 +15,28 @@ from claimwise.report.changes import (
     list_ids,
     name_slice,
     show_change,
-    show_change_interval,
+    show_change_range,
 )
 from claimwise.report.columns import Column, Writer
-from claimwise.report.format import clean, name_in_words, pluralize, show_confidence, show_rate
+from claimwise.report.format import (
+    clean,
+    name_in_words,
+    pluralize,
+    show_confidence,
+    show_percent,
+)
 from claimwise.report.judges import describe_judge, judge_to_document
 from claimwise.report.markdown import escape, write_bullets, write_table
 from claimwise.run_report.sentences import describe_policy
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
-_HEADERS: Final = ("part", "change", "interval", "", "measured on")
+_HEADERS: Final = ("part", "points", "range", "", "measured on")
 READING: Final = (
     "The parts add up to the whole. Mix: other items were asked. Evidence: what items whose "
     "evidence changed did beyond the others. Judge: others judged the claims. System: the "
     "rest, on items whose evidence did not change."
 )
+_WEIGHT_HEADERS: Final = ("baseline", "new", "points")
 _MOST_SLICES: Final = 10
 
 
@@ -39,11 +46,10 @@ def name_drift(drift: Drift) -> str:
 
 
 def describe_movement(drift: Drift) -> str:
-    """Say in one line how far the rate moved."""
-    interval = show_change_interval(drift.low, drift.high)
+    """Say in one line how far the rate moved, in percentage points."""
     return (
-        f"{name_drift(drift)}: {show_rate(drift.base_rate)} to {show_rate(drift.new_rate)}, "
-        f"{show_change(drift.change)} {interval}"
+        f"{name_drift(drift)}: {show_percent(drift.base_rate)} to {show_percent(drift.new_rate)}, "
+        f"{show_change(drift.change)} points ({show_change_range(drift.low, drift.high)})"
     )
 
 
@@ -63,8 +69,8 @@ def describe_blame(drift: Drift) -> str:
     """Say which causes clearly moved the rate."""
     clear = [" and ".join(_name_causes(part)) for part in drift.parts if part.is_clear]
     if not clear:
-        return "No part is clear: what moved the rate, if anything did, can't be said yet."
-    return f"Clear: {', '.join(clear)}."
+        return "No cause is clear yet, if anything moved the rate at all."
+    return f"Clear causes: {', '.join(clear)}."
 
 
 def describe_items(drift: Drift) -> Iterator[str]:
@@ -91,7 +97,7 @@ def describe_drift_settings(drift: Drift) -> str:
     """Say in one line how the figures were made."""
     confidence = show_confidence(drift.settings.confidence)
     return (
-        f"{confidence} intervals over items, paired where both runs were asked. "
+        f"{confidence} ranges over items, paired where both runs were asked. "
         f"{describe_policy(drift.settings)}"
     )
 
@@ -101,13 +107,13 @@ def _rows(drift: Drift) -> list[list[str]]:
         [
             " + ".join(_name_causes(part)),
             show_change(part.change),
-            "exactly" if not part.changed else show_change_interval(part.low, part.high),
+            "exactly" if not part.changed else show_change_range(part.low, part.high),
             judge_part(part),
             clean(part.basis),
         ]
         for part in drift.parts
     ]
-    whole = show_change_interval(drift.low, drift.high)
+    whole = show_change_range(drift.low, drift.high)
     sure = "unclear" if drift.low <= 0 <= drift.high else "clear"
     return [*rows, ["whole", show_change(drift.change), whole, sure, ""]]
 
@@ -123,8 +129,8 @@ def _weight_rows(drift: Drift) -> list[list[str]]:
     return [
         [
             name_slice(weight.slice),
-            show_rate(weight.base_share),
-            show_rate(weight.new_share),
+            show_percent(weight.base_share),
+            show_percent(weight.new_share),
             show_change(weight.new_share - weight.base_share),
         ]
         for weight in _shown_weights(drift)
@@ -135,12 +141,15 @@ def print_drifts(drifts: Sequence[Drift], console: Console) -> None:
     """Print the movement of one rate or several, and its parts."""
     writer = Writer(console)
     first = drifts[0]
+    for number, drift in enumerate(drifts):
+        if number:
+            writer.skip()
+        _print_drift(writer, drift)
+    writer.skip()
     for run in (first.base, first.new):
         known = " · ".join(f"{field} {value}" for field, value in describe_side(run))
         writer.say(f"{clean(run['run_id'])}: {known}")
     writer.say(describe_drift_settings(first), "dim")
-    for drift in drifts:
-        _print_drift(writer, drift)
     writer.skip()
     writer.say(READING, "dim")
 
@@ -152,13 +161,12 @@ def _print_drift(writer: Writer, drift: Drift) -> None:
         Column(
             header=header,
             cells=[row[number] for row in rows],
-            right=header == "change",
+            right=header == "points",
             least=8 if header == "part" else None,
-            styles=styles if header == "change" else (),
+            styles=styles if header == "points" else (),
         )
         for number, header in enumerate(_HEADERS[:-1])
     ]
-    writer.skip()
     writer.say(describe_movement(drift), "bold")
     writer.say(describe_blame(drift))
     writer.put_columns(columns)
@@ -167,11 +175,11 @@ def _print_drift(writer: Writer, drift: Drift) -> None:
     weights = _weight_rows(drift)
     if weights:
         writer.skip()
-        writer.say("Shares of the items, by slice", indent=2)
+        writer.say("Shares of the items, by group", indent=2)
         writer.put_columns([
             Column(header=header, cells=[row[n] for row in weights], right=n > 0,
                    least=None if n else 8)
-            for n, header in enumerate(("slice", "base", "new", "change"))
+            for n, header in enumerate(("group", *_WEIGHT_HEADERS))
         ])  # fmt: skip
     writer.skip()
     for line in describe_items(drift):
@@ -192,7 +200,7 @@ def render_drifts_markdown(drifts: Sequence[Drift]) -> str:
             f"## {escape(describe_movement(drift))}",
             escape(describe_blame(drift)),
             write_table(_HEADERS, _rows(drift), text=(0, 2, 3, 4)),
-            write_table(("slice, share of the items", "base", "new", "change"), _weight_rows(drift))
+            write_table(("group, share of the items", *_WEIGHT_HEADERS), _weight_rows(drift))
             if _shown_weights(drift)
             else "",
             write_bullets([

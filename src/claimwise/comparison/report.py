@@ -28,11 +28,12 @@ from claimwise.report.changes import (
     describe_one_sided,
     describe_side,
     name_slice,
+    show_change,
+    show_change_range,
 )
 from claimwise.report.columns import Column, Writer
 from claimwise.report.format import (
     EVERY,
-    MISSING,
     clean,
     clean_value,
     generalize_warning,
@@ -43,7 +44,6 @@ from claimwise.report.format import (
     show_count,
     show_percent,
     show_percent_range,
-    show_points,
 )
 from claimwise.report.judges import describe_judge, judge_to_document
 from claimwise.report.markdown import escape, write_bullets, write_table
@@ -94,19 +94,8 @@ def describe_metric_change(row: Change) -> str:
     rates = f"{show_percent(row.base)} to {show_percent(row.new)}"
     if row.change is None:
         return rates
-    band = show_points_range(row.simultaneous_low, row.simultaneous_high)
-    return f"{rates}, {_show_change(row.change)} points ({band})"
-
-
-def _show_change(value: float | None) -> str:
-    return MISSING if value is None else show_points(value)
-
-
-def show_points_range(low: float | None, high: float | None) -> str:
-    """Write the range of a change in percentage points: ``−2.1 to +8.8``."""
-    if low is None or high is None:
-        return MISSING
-    return f"{show_points(low)} to {show_points(high)}"
+    band = show_change_range(row.simultaneous_low, row.simultaneous_high)
+    return f"{rates}, {show_change(row.change)} points ({band})"
 
 
 def name_rate(metric: MetricChange, row: Change) -> str:
@@ -214,7 +203,7 @@ def describe_missing_rates(comparison: Comparison) -> str:
 def describe_moved(item: MovedItem) -> str:
     """Say what an item adds to the change, and its counts in both runs."""
     return (
-        f"{show_points(item.contribution)} points ({_share(item.base_hits, item.base_units)} to "
+        f"{show_change(item.contribution)} points ({_share(item.base_hits, item.base_units)} to "
         f"{_share(item.new_hits, item.new_units)})"
     )
 
@@ -257,11 +246,11 @@ def _figures(metric: MetricChange, rows: Sequence[Change]) -> list[_Figure]:
         *slices,
         _Figure("baseline", True, [show_percent(row.base) for row in rows]),
         _Figure("new", True, [show_percent(row.new) for row in rows]),
-        _Figure("change", True, [_show_change(row.change) for row in rows]),
+        _Figure("change", True, [show_change(row.change) for row in rows]),
         _Figure(
             "range",
             False,
-            [show_points_range(row.simultaneous_low, row.simultaneous_high) for row in rows],
+            [show_change_range(row.simultaneous_low, row.simultaneous_high) for row in rows],
         ),
         _Figure("", False, [row.direction if row.change is not None else "" for row in rows]),
         _Figure("items", True, [show_count(row.items) for row in rows]),
@@ -292,7 +281,7 @@ def list_notes(metric: MetricChange) -> list[str]:
 
 
 def _describe_bounds(metric: MetricChange, row: Change) -> str:
-    between = show_points_range(row.bound_low, row.bound_high)
+    between = show_change_range(row.bound_low, row.bound_high)
     return f"Whatever the unscored are, {name_rate(metric, row)} changes by {between} points."
 
 
@@ -485,8 +474,8 @@ class _Page:
     reproduce_comparison = staticmethod(reproduce_comparison)
     describe_side = staticmethod(describe_side)
     name_rate = staticmethod(name_rate)
-    change = staticmethod(_show_change)
-    points_range = staticmethod(show_points_range)
+    change = staticmethod(show_change)
+    change_range = staticmethod(show_change_range)
     percent = staticmethod(show_percent)
 
     @staticmethod

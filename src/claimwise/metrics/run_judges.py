@@ -81,7 +81,7 @@ class JudgesChange:
     def describe(self) -> str:
         """Say which share of the labels went from whom to whom."""
         old, new = (", ".join(map(str, side)) for side in (self.old_side, self.new_side))
-        return f"{self.share:.1%} of the labels, from {old} to {new}"
+        return f"{self.share * 100:.3g}% of the labels, from {old} to {new}"
 
     def _gains(self) -> dict[LabelGiver, float]:
         """Return how much larger each instrument's share is in the new run."""

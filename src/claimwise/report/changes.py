@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from claimwise.report.format import MISSING, clean, clean_value, pluralize
+from claimwise.report.format import MISSING, clean, clean_value, pluralize, show_points
 
 RUN_FIELDS: Final = {
     "system": "system",
@@ -19,13 +19,13 @@ _MOST_LISTED: Final = 10
 
 
 def show_change(value: float | None) -> str:
-    """Write a change with its sign: ``+0.034``, and never ``-0.000``."""
-    return MISSING if value is None else f"{round(value, 3) + 0.0:+.3f}"
+    """Write a change in percentage points: ``+3.4``, and never ``−0.0``."""
+    return MISSING if value is None else show_points(value)
 
 
-def show_change_interval(low: float | None, high: float | None) -> str:
-    """Write the interval of a change: ``[-0.021, +0.088]``."""
-    return MISSING if low is None or high is None else f"[{show_change(low)}, {show_change(high)}]"
+def show_change_range(low: float | None, high: float | None) -> str:
+    """Write the range of a change in percentage points: ``−2.1 to +8.8``."""
+    return MISSING if low is None or high is None else f"{show_points(low)} to {show_points(high)}"
 
 
 def list_ids(ids: Sequence[str]) -> str:
