@@ -76,8 +76,8 @@ def test_openbook_as_text(say: Say) -> None:
     assert "docs/tower.md:0–24 “The tower is 139 m tall.”" in out
     assert "the source says 5 euros, the claim 9 euros" in out
     assert "– no passage  Zeppelins flew to Quito." in out
-    assert "factual precision 0.500 (supported / (supported + contradicted))" in out
-    assert "2 claims undecided: between 0.250 and 0.750" in out
+    assert "factual precision 50% (supported / (supported + contradicted))" in out
+    assert "25–75% whatever the 2 undecided are" in out
     assert "corpus docs: 2 documents, 2 passages" in out
     assert err == ""
 
@@ -179,8 +179,8 @@ def test_cascade_as_text(say: Say, server: FaultyServer) -> None:
     assert "? for people (people)  Entry costs 9 euros." in out
     assert "the judge says true, the corpus says false" in out
     assert "✓ true (closed book)  Dogs may come in." in out
-    assert "closed book alone: factual precision 1.000, between 0.750 and 1.000" in out
-    assert "after the cascade: factual precision 1.000, between 0.500 and 1.000" in out
+    assert "closed book alone: factual precision 100%, 75–100% whatever the undecided" in out
+    assert "after the cascade: factual precision 100%, 50–100% whatever the undecided" in out
     assert "2 claims for people" in out
     assert "has not been tested on made-up facts" in err
     rows = [json.loads(line) for line in Path("q.jsonl").read_text("utf-8").splitlines()]
@@ -322,7 +322,7 @@ def test_cascade_settles_a_run(stored: Say, server: FaultyServer) -> None:
     code, out, err = stored(*command, "--queue", "people.jsonl")
     assert code == 0, err
     assert "decided by: closed book 1, corpus 1, people 2" in out
-    assert "factual precision 1.000, between 0.500 and 1.000" in out
+    assert "factual precision 100%, 50–100% whatever the undecided claims are" in out
     assert "for people: i: Entry costs 9 euros. (the judge says true, the corpus says" in out
     assert "has not been tested on made-up facts" in err
     rows = [json.loads(line) for line in Path("people.jsonl").read_text("utf-8").splitlines()]
@@ -372,9 +372,9 @@ def test_consistency_of_files(say: Say) -> None:
     )
     code, out, err = say("consistency", "--answers", "samples", "--verifier", "lexical")
     assert code == 0
-    assert "1 of 2 support, 1 contradict  The tower is 139 m tall." in out
-    assert "0 of 2 support, 2 contradict  The tower is 20 m tall." in out
-    assert "an inconsistent claim is suspicious, a consistent one is not thereby true" in out
+    assert "supported by 1 of 2, contradicted by 1  The tower is 139 m tall." in out
+    assert "supported by 0 of 2, contradicted by 2  The tower is 20 m tall." in out
+    assert "An inconsistent claim is suspicious, but a consistent one isn't therefore true" in out
     assert "accuracy unknown" in out
     assert "repeat another word for word" in err
     files = ("--answers", "samples/0.txt", "samples/1.txt", "samples/2.txt")
@@ -395,7 +395,7 @@ def test_consistency_of_rows_as_json(say: Say) -> None:
     assert [answer["name"] for answer in document["answers"]] == ["a.jsonl:1", "a.jsonl:2"]
     assert document["answers"][1]["agreement"] == 0.5
     assert document["accuracy"] is None
-    assert "not thereby true" in document["caution"]
+    assert "isn't therefore true" in document["caution"]
     assert document["warnings"] == ["a.jsonl:3: the system gave no answer: left out"]
 
 
@@ -436,7 +436,7 @@ def test_consistency_with_a_judge(say: Say, server: FaultyServer) -> None:
     code, out, err = say("consistency", "--answers", "samples", *JUDGE)
     assert code == 0
     assert server.count == 6
-    assert "0 of 2 support, 1 contradict  The tower is 139 m tall." in out
+    assert "supported by 0 of 2, contradicted by 1  The tower is 139 m tall." in out
     assert "6 requests sent" in err
 
 
@@ -450,8 +450,8 @@ def test_consistency_of_a_stored_run(say: Say, server: FaultyServer) -> None:
     assert say("import", "all.jsonl")[0] == 0
     code, out, _ = say("consistency", "--run", "r", "--verifier", "lexical")
     assert code == 0
-    assert "0.000   1.000  i (2 answers, 2 claims)" in out
-    assert "accuracy unknown: no claim has a label of people's" in out
+    assert "0%    100%  i (2 answers, 2 claims)" in out
+    assert "accuracy unknown: no claim has a label by people" in out
     code, out, _ = say("consistency", "--run", "r", *JUDGE, "--dry-run", "--format", "json")
     assert json.loads(out)["calls"] == 2
     code, out, _ = say("consistency", "--run", "r", "--verifier", "lexical", "--format", "json")
@@ -469,10 +469,10 @@ def test_a_judge_that_never_answers_is_an_error(say: Say, server: FaultyServer) 
     write_samples("The tower is 139 m tall.", "The tower is 20 m tall.")
     code, out, err = say("consistency", "--answers", "samples", *JUDGE)
     assert code == 1
-    assert "0 of 0 support, 0 contradict, 1 not scored" in out
+    assert "supported by 0 of 0, 1 not scored" in out
     assert "nothing was scored: refused_request" in err
     # The cascade goes on: its second stage needs no judge.
     code, out, _ = say(*CASCADE, "--verifier", "lexical")
     assert code == 0
     assert "✗ false (corpus)  Entry costs 9 euros." in out
-    assert "closed book alone: factual precision —, between 0.000 and 1.000" in out
+    assert "closed book alone: factual precision —, 0–100% whatever the undecided" in out

@@ -51,7 +51,7 @@ def test_promote_then_list(project: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "needs spans" in out
     assert "faithfulness-query_type [lookup]" in out
     assert "no run yet" in out
-    assert "whether the gate then fails depends on the other items too" in out
+    assert "Whether the gate then fails depends on the other items too" in out
     span = {"item_id": "umbrella", "source_id": "lost-property", "required": True,
             "span_text": "Found things are kept for 90 days."}  # fmt: skip
     Path("gold_spans.jsonl").write_text(json.dumps(span), encoding="utf-8")
@@ -110,7 +110,7 @@ def test_promote_a_stored_answer(project: Path, capsys: pytest.CaptureFixture[st
     assert "new item loyalty (unanswerable, low stakes, corpus 2026-09)" in out
     assert "unlinked     A loyalty programme is planned for spring 2027 [ana]" in out
     assert run(["promote", "candidate/unans-03", "--as", "loyalty"]) == 0
-    assert "promoted already" in capsys.readouterr().out
+    assert "already promoted by" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -100,12 +100,12 @@ def check_totals(result: CascadeResult) -> None:
         # The corpus is silent: the judge's “false” stands.
         (STALE, "false", "closed_book", "false", "the judge says false, and only a document that"),
         (SILENT, "false", "closed_book", "false", "the judge says false, and the corpus has no"),
-        (UNLINKED, "false", "closed_book", "false", "neither backs nor contradicts"),
+        (UNLINKED, "false", "closed_book", "false", "neither supports nor contradicts"),
         (UNJUDGEABLE, "false", "people", None, "could not judge it: timeout"),
         (OPINION, "false", "people", None, "value judgement"),
         # Nothing settles it.
         (SILENT, "unverifiable", "people", None, "no passage"),
-        (UNLINKED, "unverifiable", "people", None, "neither backs nor contradicts"),
+        (UNLINKED, "unverifiable", "people", None, "neither supports nor contradicts"),
         (UNJUDGEABLE, "unverifiable", "people", None, "could not judge it: timeout"),
         # That a document shares an opinion makes it no fact.
         (OPINION, "true", "people", None, "value judgement"),

@@ -153,7 +153,7 @@ def test_a_run_goes_through_the_cascade(place: str) -> None:
             ("Entry costs 9 euros.",
              "the judge says true, the corpus says false: the source says “Entry costs 5 euros”"),
             ("Zeppelins flew to Quito.",
-             "the corpus neither backs nor contradicts it: no source says it"),
+             "the corpus neither supports nor contradicts it: no source says it"),
         ]  # fmt: skip
         assert (result.factual_precision, result.bounds) == (1.0, (0.5, 1.0))
         assert (server.count, flips) == (1, None)

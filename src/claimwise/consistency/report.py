@@ -17,13 +17,13 @@ from claimwise.consistency.values import (
 )
 from claimwise.errors import make_printable
 from claimwise.openbook.report import print_line
-from claimwise.report.format import MISSING, pluralize, show_interval, show_rate
+from claimwise.report.format import MISSING, pluralize, show_interval, show_percent, show_rate
 from claimwise.report.judges import describe_judge, judge_to_document
 from claimwise.types.accuracy import Accuracy
 from claimwise.types.results import JudgeNote
 
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
-UNKNOWN: Final = "accuracy unknown: no claim has a label of people's to compare with"
+UNKNOWN: Final = "accuracy unknown: no claim has a label by people to compare with"
 _MEANT: Final = {
     "grounded": "claims that people call supported",
     "closed_book": "claims that people call true",
@@ -33,7 +33,7 @@ _MEANT: Final = {
 def print_consistency(result: ConsistencyResult, console: Console) -> None:
     """Print every answer's claims with their agreement, and what it does not mean."""
     for answer in result.answers:
-        agreement = show_rate(answer.agreement)
+        agreement = show_percent(answer.agreement)
         print_line(console, 0, f"agreement {agreement}", answer.name)
         for claim in answer.claims:
             print_line(console, 2, describe_compared_claim(claim), claim.claim.wording)
@@ -55,7 +55,9 @@ def describe_compared_claim(claim: ComparedClaim) -> str:
     held = sum(other.verdict == "supported" for other in claim.others)
     against = sum(other.verdict == "contradicted" for other in claim.others)
     lost = len(claim.others) - claim.scored
-    text = f"{held} of {claim.scored} support, {against} contradict"
+    text = f"supported by {held} of {claim.scored}"
+    if against:
+        text += f", contradicted by {against}"
     return f"{text}, {lost} not scored" if lost else text
 
 
@@ -70,8 +72,9 @@ def describe_consistency(result: ConsistencyResult) -> str:
     lost = f"; {result.unscored} comparisons not scored" if result.unscored else ""
     return make_printable(
         f"{pluralize(len(result.answers), 'answer')}, {pluralize(len(result.claims), 'claim')}: "
-        f"mean agreement {show_rate(result.agreement)}, contradiction "
-        f"{show_rate(result.contradiction)}{lost}; compared by {result.verifier}, accuracy unknown"
+        f"mean agreement {show_percent(result.agreement)}, contradiction "
+        f"{show_percent(result.contradiction)}{lost}; compared by {result.verifier}, accuracy "
+        "unknown"
     )
 
 
@@ -82,7 +85,7 @@ def print_run_consistency(result: RunConsistency, console: Console) -> None:
         return pair[1].agreement is None, pair[1].agreement or 0.0, pair[0]
 
     for item_id, item in sorted(result.items.items(), key=place):
-        head = f"{show_rate(item.agreement):>7} {show_rate(item.contradiction):>7}"
+        head = f"{show_percent(item.agreement):>7} {show_percent(item.contradiction):>7}"
         told = f"{item_id}  ({len(item.answers)} answers, {len(item.claims)} claims)"
         print_line(console, 0, head, told)
     console.print()
@@ -101,8 +104,8 @@ def describe_run_consistency(result: RunConsistency) -> Iterator[str]:
     )
     yield make_printable(
         f"run {result.run_id}, {pluralize(len(result.items), 'item')}: mean agreement "
-        f"{show_rate(result.agreement)}; columns: agreement, contradiction{left_out}; compared by "
-        f"{result.verifier}"
+        f"{show_percent(result.agreement)}; columns: agreement, contradiction{left_out}; compared "
+        f"by {result.verifier}"
     )
     if not result.accuracy:
         yield UNKNOWN

@@ -12,7 +12,7 @@ from claimwise.types.rows import Judgement, Verdict
 from claimwise.types.verdicts import AnswerClaim, Span
 
 # Goes with every result, in every format.
-CAUTION = "an inconsistent claim is suspicious, a consistent one is not thereby true"
+CAUTION = "An inconsistent claim is suspicious, but a consistent one isn't therefore true."
 
 
 class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,8 +18,8 @@ from claimwise.incidents.gate_backtest import list_incidents
 from claimwise.incidents.values import Catch, IncidentStatus
 
 _MEANING = (
-    "A gate would catch an incident when its metric counts the item and marks that answer down, "
-    "were it given again; whether the gate then fails depends on the other items too."
+    "A gate would catch an incident if its metric counts the item, and would count the same answer "
+    "as bad again. Whether the gate then fails depends on the other items too."
 )
 
 
@@ -60,7 +60,7 @@ def _show(status: IncidentStatus, *, any_gates: bool) -> tuple[str | None, ...]:
         status.state,
         f"{len(status.wrong)}{unscored}",
         status.asked_in or "no run yet",
-        caught or ("no gate" if any_gates else "no gate: there are none"),
+        caught or ("no gate" if any_gates else "no gate: add one"),
     )
 
 

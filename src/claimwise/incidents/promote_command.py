@@ -24,6 +24,7 @@ from claimwise.incidents.values import ItemChoice, Promotion
 from claimwise.judges.judge import load_verifier
 from claimwise.readers.choose import read_one_trace
 from claimwise.readers.documents import STDIN
+from claimwise.report.format import pluralize
 from claimwise.store import Store
 from claimwise.types.traces import Trace
 
@@ -134,7 +135,7 @@ def _describe(done: Promotion) -> list[str]:
     item, incident = done.item, done.incident
     if done.repeated:
         return [
-            f"{item.item_id}: promoted already, by {incident.promoted_by} on "
+            f"{item.item_id}: already promoted by {incident.promoted_by} on "
             f"{incident.promoted_at:%Y-%m-%d}; nothing was changed"
         ]
     kind = (
@@ -151,9 +152,9 @@ def _describe(done: Promotion) -> list[str]:
         lines.append(f"added to corpus {item.source_corpus_ver}: {', '.join(done.added_documents)}")
     if done.state == "needs spans":
         lines.append(
-            "needs gold spans: import them (claimwise import gold_spans.jsonl); until then "
-            "context_recall leaves it out"
+            "needs gold spans: import them (claimwise import gold_spans.jsonl). Until then, "
+            "context_recall leaves it out."
         )
     if done.queued:
-        lines.append(f"in the annotation queue: {done.queued}")
+        lines.append(f"added to the labelling queue: {pluralize(done.queued, 'task')}")
     return lines

@@ -219,7 +219,7 @@ def _doubt(judged: ClaimVerdict, sure: float) -> ClaimVerdict:
         confidence=None,
         span=None,
         conflicts=(),
-        reason=f"a passage may back it, with a probability of {judged.scores.supports:.2f} only",
+        reason=f"a passage may support it, but the probability is {judged.scores.supports:.2f}",
     )
 
 

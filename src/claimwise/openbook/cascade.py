@@ -52,7 +52,7 @@ _MEANS: dict[str | None, FactLabel] = {"supported": "true", "contradicted": "fal
 _SUSPICIOUS = ("second_look", *SET_ASIDE)
 _WHY = {
     "no_passage": "the corpus has no passage about it",
-    "unlinked": "the corpus neither backs nor contradicts it",
+    "unlinked": "the corpus neither supports nor contradicts it",
     "overreach": "the corpus backs only a part of it",
     "stale": "only a document that no longer holds says so",
 }

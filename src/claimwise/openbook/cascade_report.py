@@ -13,7 +13,13 @@ from rich.text import Text
 from claimwise.checking.answer_counts import describe_judged, describe_skipped
 from claimwise.errors import make_printable
 from claimwise.openbook.report import describe_corpus, print_line, show_outcome, to_claim_document
-from claimwise.report.format import AGREEMENT_UNKNOWN, MISSING, pluralize, show_rate
+from claimwise.report.format import (
+    AGREEMENT_UNKNOWN,
+    MISSING,
+    pluralize,
+    show_percent,
+    show_percent_range,
+)
 from claimwise.types.closed_book import FACT_LABELS
 from claimwise.types.corpus import CascadeClaim, CascadeResult, CascadeRunResult, StageReport
 
@@ -87,9 +93,9 @@ def describe_cascade(result: CascadeResult) -> list[str]:
     """Return the rates, the first stage alone and the cascade, and who is how far to be trusted."""
     queued = pluralize(len(result.queue), "claim")
     return [
-        f"closed book alone: factual precision {show_rate(result.first_precision)}"
+        f"closed book alone: factual precision {show_percent(result.first_precision)}"
         f"{_between(result.first_bounds)}",
-        f"after the cascade: factual precision {show_rate(result.precision)}"
+        f"after the cascade: factual precision {show_percent(result.precision)}"
         f"{_between(result.bounds)}; {queued} for people",
         *(
             make_printable(f"{stage.instrument}: {stage.agreement or AGREEMENT_UNKNOWN}")
@@ -102,7 +108,7 @@ def describe_cascade(result: CascadeResult) -> list[str]:
 def _between(bounds: tuple[float, float] | None) -> str:
     if bounds is None or bounds[0] == bounds[1]:
         return ""
-    return f", between {show_rate(bounds[0])} and {show_rate(bounds[1])} whatever is undecided"
+    return f", {show_percent_range(*bounds)} whatever the undecided claims are"
 
 
 def describe_cascade_run(result: CascadeRunResult) -> Iterator[str]:
@@ -117,7 +123,7 @@ def describe_cascade_run(result: CascadeRunResult) -> Iterator[str]:
         yield f"  {'unscored':<14}{count:>9,}  {reason}"
     ended = ", ".join(f"{NAMES[stage]} {count:,}" for stage, count in result.stages.items())
     yield f"decided by: {ended}"
-    rate = show_rate(result.factual_precision)
+    rate = show_percent(result.factual_precision)
     yield f"factual precision {rate}{_between(result.bounds)}"
     for claim in result.queue[:_SHOWN]:
         yield f"for people: {claim.item_id}: {claim.claim_text} ({claim.why})"

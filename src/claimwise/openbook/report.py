@@ -10,7 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from claimwise.errors import make_printable
-from claimwise.report.format import AGREEMENT_UNKNOWN, pluralize, show_rate
+from claimwise.report.format import (
+    AGREEMENT_UNKNOWN,
+    pluralize,
+    show_percent,
+    show_percent_range,
+)
 from claimwise.types.corpus import NO_PASSAGE, CorpusInfo, CorpusVerdict, OpenBookResult
 from claimwise.types.verdicts import Span
 
@@ -93,16 +98,15 @@ def describe_openbook(result: OpenBookResult) -> str:
     found = ", ".join(
         f"{count} {outcome.replace('_', ' ')}" for outcome, count in result.counts.items() if count
     )
-    line = f"{found or 'no claim judged'}; factual precision {show_rate(result.factual_precision)}"
+    line = (
+        f"{found or 'no claim judged'}; factual precision {show_percent(result.factual_precision)}"
+    )
     line += " (supported / (supported + contradicted))"
     undecided = result.asked - result.decided
     if undecided and result.bounds is not None:
-        low, high = result.bounds
-        beside = f", {result.unscored} of them not scored" if result.unscored else ""
-        line += (
-            f"; {pluralize(undecided, 'claim')} undecided{beside}: between {show_rate(low)} and "
-            f"{show_rate(high)}"
-        )
+        beside = f" ({result.unscored} not scored)" if result.unscored else ""
+        them = "the undecided claim is" if undecided == 1 else f"the {undecided:,} undecided are"
+        line += f"; {show_percent_range(*result.bounds)} whatever {them}{beside}"
     agreement = result.agreement or AGREEMENT_UNKNOWN
     return make_printable(f"{line}; judged by {result.verifier}, {agreement}")
 
