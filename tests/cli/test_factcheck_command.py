@@ -60,7 +60,7 @@ def test_an_answer_as_text(say: Say, server: FaultyServer) -> None:
     assert code == 0
     assert "✓ true  Paris is the capital of France." in out
     assert "✗ false  Berlin is in Spain." in out
-    assert "2 true, 1 false; factual precision 0.667; by judge:closed-book@2" in out
+    assert "2 true, 1 false; factual precision 67%; by judge:closed-book@2" in out
     assert "agreement unknown" in out
     assert "called true with a number or a date: 1 claim to look at again" in out
     assert "has not been tested on made-up facts" in err
@@ -103,7 +103,7 @@ def test_unscored_claims_bound_the_rate(say: Say, server: FaultyServer) -> None:
     code, out, _ = say(*ONE)
     assert code == 0
     assert "? not scored (missing_id)  The tower is 330 m tall." in out
-    assert "1 not scored (missing_id 1): between 0.333 and 0.667" in out
+    assert "1 not scored (missing_id 1), so it could be 33–67%" in out
 
 
 def test_text_of_answer_and_model_cannot_steer_the_terminal(
@@ -285,9 +285,9 @@ def test_a_judge_that_passes_is_remembered(demo: Say, server: FaultyServer) -> N
     code, out, err = demo("probe-judge", "--judge", MODEL)
     assert code == 0
     assert out.splitlines()[0].split(",")[0] == "made up"
-    assert "0 of 120 = 0.000 [0.000, 0.0" in out
+    assert "0 of 120 = 0% (0–" in out
     assert f"{LABELER}: trusted" in out
-    assert "the upper end of the 95 % interval" in out
+    assert "the upper end of the 95% range" in out
     assert FILE_NAME in err
     code, _, err = demo(*ONE)
     assert code == 0
@@ -355,9 +355,9 @@ def test_truthfulqa_as_a_probe(demo: Say, server: FaultyServer) -> None:
     assert (code, server.count) == (0, 4)
     assert out.splitlines() == [
         "TruthfulQA, 2 questions",
-        "false answers, called true      0 of 2 = 0.000 [0.000, 0.988]",
-        "false answers, called false     2 of 2 = 1.000 [0.012, 1.000]",
-        "true answers, called true       2 of 2 = 1.000 [0.012, 1.000]",
+        "false answers, called true      0 of 2 = 0% (0–98.8%)",
+        "false answers, called false     2 of 2 = 100% (1.2–100%)",
+        "true answers, called true       2 of 2 = 100% (1.2–100%)",
     ]
     assert not Path(FILE_NAME).exists()
     assert demo(*command, "--dry-run")[1].splitlines()[0].split()[:2] == ["calls", "4"]

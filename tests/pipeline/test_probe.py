@@ -54,7 +54,7 @@ def test_a_judge_that_says_the_same_to_everything_is_not_trusted(always: str, wr
     assert result.known_true.rate == 0.0
     assert result.verdict == "not_trusted"
     assert len(result.warnings) == wrong
-    assert "it does not know plain facts" in describe_probe(result)
+    assert "it doesn't know plain facts" in describe_probe(result)
 
 
 def test_a_judge_that_knows_most_plain_facts_is_warned_of_alone() -> None:

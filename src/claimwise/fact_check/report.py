@@ -17,7 +17,7 @@ from rich.text import Text
 
 from claimwise.errors import make_printable
 from claimwise.fact_check.probe import is_ignorant
-from claimwise.report.format import pluralize
+from claimwise.report.format import pluralize, show_percent, show_percent_range
 from claimwise.types.closed_book import (
     SET_ASIDE,
     FactCheckResult,
@@ -139,13 +139,13 @@ def describe_factcheck(result: FactCheckResult) -> str:
     counts = result.counts
     told = ", ".join(f"{count} {label}" for label, count in counts.items() if count)
     rate, bounds = result.factual_precision, result.bounds
-    line = f"{told or 'no claim labelled'}; factual precision {_show_rate(rate)}"
+    line = f"{told or 'no claim labelled'}; factual precision {show_percent(rate)}"
     if result.unscored and bounds is not None:
         codes = Counter(_one_line(claim.unscored or "") for claim in result.unscored)
         named = ", ".join(f"{code} {count}" for code, count in sorted(codes.items()))
         line += (
-            f"; {len(result.unscored)} not scored ({named}): between {_show_rate(bounds[0])} "
-            f"and {_show_rate(bounds[1])}"
+            f"; {len(result.unscored)} not scored ({named}), so it could be "
+            f"{show_percent_range(*bounds)}"
         )
     return f"{line}; by {_one_line(result.judge)}, {result.agreement or UNKNOWN_AGREEMENT}"
 
@@ -153,12 +153,12 @@ def describe_factcheck(result: FactCheckResult) -> str:
 def _describe_more(result: FactCheckResult) -> Iterator[str]:
     if result.set_aside:
         named = ", ".join(f"{count} {flag}" for flag, count in result.set_aside.items())
-        rate = _show_rate(result.precision_as_labelled)
+        rate = show_percent(result.precision_as_labelled)
         yield f"set aside: {named}; with them, as the judge labelled them: {rate}"
     if result.second_look:
         yield _describe_queue(len(result.second_look))
     if result.repeats is not None:
-        shown = ", ".join(_show_rate(rate) for rate in result.repeats.factual_precision)
+        shown = ", ".join(show_percent(rate) for rate in result.repeats.factual_precision)
         yield (
             f"asked {result.repeats.asked} times: {shown}; the label of {result.repeats.flipped} "
             f"of {pluralize(result.repeats.compared, 'sentence')} changed"
@@ -168,12 +168,9 @@ def _describe_more(result: FactCheckResult) -> Iterator[str]:
 def describe_judged_run(result: FactcheckRunResult) -> Iterator[str]:
     """Yield what a judged run adds up to, a line each."""
     rate, bounds = result.factual_precision, result.bounds
-    line = f"factual precision {_show_rate(rate)}"
+    line = f"factual precision {show_percent(rate)}"
     if result.unscored and bounds is not None:
-        line += (
-            f"; between {_show_rate(bounds[0])} and {_show_rate(bounds[1])} whatever the unscored "
-            "claims are"
-        )
+        line += f"; {show_percent_range(*bounds)} whatever the unscored claims are"
     yield line
     aside = {flag: result.unscored[flag] for flag in SET_ASIDE if flag in result.unscored}
     if aside:
@@ -219,18 +216,18 @@ def print_probe(result: ProbeResult, console: Console) -> None:
 
 def describe_probe(result: ProbeResult) -> str:
     """Return what a probe says of a judge, and by which rule."""
-    highest = "unknown" if result.highest is None else f"{result.highest:.3f}"
+    highest = "an unknown share" if result.highest is None else show_percent(result.highest)
     word = {
         "trusted": "trusted",
         "not_trusted": "not trusted",
         "inconclusive": "inconclusive: ask more with --n",
     }[result.verdict]
     if is_ignorant(result.known_true) or is_ignorant(result.known_false):
-        return f"{_one_line(result.judge)}: {word} (it does not know plain facts: see its warnings)"
+        return f"{_one_line(result.judge)}: {word} (it doesn't know plain facts: see its warnings)"
     return (
         f"{_one_line(result.judge)}: {word} (it may call up to {highest} of made-up claims true, "
-        f"the upper end of the 95 % interval with unscored ones counted; the limit is "
-        f"{result.limit:g})"
+        "by the upper end of the 95% range with unscored ones counted; the limit is "
+        f"{show_percent(result.limit)})"
     )
 
 
@@ -256,7 +253,7 @@ def print_truthfulqa(result: TruthfulQaResult, console: Console) -> None:
         console.print(Text(f"  ✗ {_one_line(text)}", "red"), soft_wrap=True)
     if result.verdict is not None:
         word = result.verdict.replace("_", " ")
-        told = f"{_one_line(result.judge)}: {word} (the limit is {result.limit:g})"
+        told = f"{_one_line(result.judge)}: {word} (the limit is {show_percent(result.limit)})"
         console.print(Text(told, "bold"), soft_wrap=True)
 
 
@@ -276,17 +273,13 @@ def _show_probe_rate(rate: ProbeRate) -> str:
         return f"nothing scored, {rate.unscored} unscored"
     beside = f", {rate.unscored} unscored" if rate.unscored else ""
     return (
-        f"{rate.hits:>4} of {rate.scored} = {_show_rate(rate.rate)} "
-        f"[{rate.low:.3f}, {rate.high:.3f}]{beside}"
+        f"{rate.hits:>4} of {rate.scored} = {show_percent(rate.rate)} "
+        f"({show_percent_range(rate.low, rate.high)}){beside}"
     )
 
 
 def _describe_queue(count: int) -> str:
     return f"called true with a number or a date: {pluralize(count, 'claim')} to look at again"
-
-
-def _show_rate(rate: float | None) -> str:
-    return "—" if rate is None else f"{rate:.3f}"
 
 
 def _one_line(text: str) -> str:
