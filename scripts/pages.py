@@ -59,7 +59,7 @@ def write_kinds() -> None:
         cog.outl(f"\n### {row_type.kind}\n\n{doc} Key: {key}.")
         if row_type in NESTED:
             inside = ", ".join(f"`{name}`" for name in NESTED[row_type])
-            cog.outl(f"In JSON Lines it may carry {inside}.")
+            cog.outl(f"In JSON Lines, it can contain {inside}.")
         cog.outl("\n| field | | takes | meaning |\n|---|---|---|---|")
         for line in _field_lines(row_type):
             cog.outl(line)
