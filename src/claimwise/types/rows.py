@@ -150,7 +150,7 @@ class Source(Row, kw_only=True):
 
 
 class Item(Row, kw_only=True):
-    """A question of the golden set. Intervals treat items as independent."""
+    """A question of the golden set. Intervals treat items, not claims, as independent."""
 
     table = "eval_items"
     kind = "items"
