@@ -59,7 +59,7 @@ def test_several_runs_are_taken_together(say: Say) -> None:
     assert found["several_labels"] > 67
     _, out, _ = say("agreement", *names, "--by", "run_id")
     said = " ".join(out.split())
-    assert "How far people agree on the claims of baseline, candidate" in said
+    assert "How often people agree on the claims of baseline, candidate" in said
     assert "an item is one cluster across the runs" in said
     assert "run_id=candidate" in said
 
@@ -67,7 +67,7 @@ def test_several_runs_are_taken_together(say: Say) -> None:
 def test_markdown(say: Say) -> None:
     code, out, _ = say("agreement", "--run", "baseline", "--format", "markdown")
     assert code == 0
-    assert out.startswith("# How far people agree on the claims of baseline")
+    assert out.startswith("# How often people agree on the claims of baseline")
     assert "| Fleiss' kappa | 0.645 | [0.319, 0.827] |" in out
     assert "### supported or stale: 4 claims" in out
 

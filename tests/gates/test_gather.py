@@ -333,7 +333,7 @@ def test_a_slow_slide_meets_the_best_earlier_run(store: Store, tmp_path: Path) -
     assert found.outcome == "fail"
     assert (found.baseline_id, found.anchor_id) == ("step4", "step0")
     assert found.slices[0].reason.startswith("slow slide: worse than step0 by at least 0.1")
-    assert "Also held against the earlier run step0." in found.notes
+    assert "Also compared with the earlier run step0." in found.notes
     assert decide(store, tmp_path, **rule, anchor="none").outcome == "pass"
     pinned = decide(store, tmp_path, **rule, anchor="step3")
     assert (pinned.outcome, pinned.anchor_id) == ("pass", "step3")

@@ -55,7 +55,7 @@ def describe_subject(agreement: Agreement) -> str:
     """Say in one line what was measured."""
     how = "against sources" if agreement.judgement == "grounded" else "without sources"
     part = f", round {clean(agreement.round_id)}" if agreement.round_id else ""
-    return f"How far people agree on the claims of {clean(agreement.run_id)}{part}, judged {how}"
+    return f"How often people agree on the claims of {clean(agreement.run_id)}{part}, judged {how}"
 
 
 def describe_pair_basis(agreement: Agreement) -> Iterator[str]:
@@ -67,14 +67,14 @@ def describe_pair_basis(agreement: Agreement) -> Iterator[str]:
     )
     people = ", ".join(f"{clean(name)} {count:,}" for name, count in agreement.labelers.items())
     guides = ", ".join(clean(name) for name in agreement.guides)
-    yield f"{several}; only the former tell how far people agree."
+    yield f"{several}; only the former show how often people agree."
     if people:
         yield f"Labels: {people}. Guide: {guides}."
     if len(agreement.runs) > 1:
         yield "Each run's claims count by themselves; an item is one cluster across the runs."
     yield (
-        f"{show_confidence(agreement.confidence)} intervals over items; adjudications and labels "
-        "that were taken back don't count."
+        f"{show_confidence(agreement.confidence)} intervals over items; adjudications and "
+        "retracted labels don't count."
     )
 
 

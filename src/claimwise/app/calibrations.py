@@ -68,7 +68,7 @@ def make_calibration(call: Call) -> Response:
     """Calibrate an instrument; what is wrong is said above the form."""
     judgement = call.form.get("judgement", "grounded")
     if judgement not in _JUDGEMENTS:
-        raise Refusal(400, "This is no kind of verdicts.")
+        raise Refusal(400, "Unknown kind of verdicts.")
     name = call.form.get("verifier", "")
     kind: Judgement = "closed_book" if judgement == "closed_book" else "grounded"
     if name not in list_measurable(call.store, kind):

@@ -72,11 +72,11 @@ def diff_command(
     store: str | None,
     form: str,
 ) -> None:
-    """List gold spans that stand, moved, changed or vanished between two corpus versions.
+    """List gold spans that stayed, moved, changed or vanished between two corpus versions.
 
-    Nothing is written without --apply. Then items whose required spans were all found, each at
-    exactly one place, belong to NEW; spaces and line breaks don't matter. Items that lost a
-    required span are retired: they stay in the store and no longer count. Earlier spans are kept
+    Nothing is written without --apply. With it, items move to NEW if each of their required spans
+    was found in exactly one place; spaces and line breaks don't matter. Items that lost a required
+    span are retired: they stay in the store but no longer count. Earlier spans are kept
     ("claimwise corpus history"), and runs on OLD are still measured with them.
     """
     with open_project_store(current_project(), store) as opened:

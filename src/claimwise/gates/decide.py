@@ -150,7 +150,7 @@ def add_slide(decision: GateDecision, slid: list[SliceDecision], anchor_id: str)
         anchor_id=anchor_id,
         slices=tuple(slices),
         outcome=combine_outcomes([one.outcome for one in slices]),
-        notes=(*decision.notes, f"Also held against the earlier run {anchor_id}."),
+        notes=(*decision.notes, f"Also compared with the earlier run {anchor_id}."),
     )
 
 
