@@ -26,9 +26,9 @@ from claimwise.run_report.sentences import describe_policy
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 _HEADERS: Final = ("part", "change", "interval", "", "measured on")
 READING: Final = (
-    "The parts add up to the whole. Mix: other items were asked. Evidence: what items whose "
-    "evidence changed did beyond the others. Judge: others judged the claims. System: the "
-    "rest, on items whose evidence did not change."
+    "The parts add up to the whole. Mix: the runs were asked different items. Evidence: how much "
+    "more the items moved whose evidence changed. Judge: other judges judged the claims. System: "
+    "the rest, on items whose evidence did not change."
 )
 _MOST_SLICES: Final = 10
 
@@ -167,7 +167,7 @@ def _print_drift(writer: Writer, drift: Drift) -> None:
     weights = _weight_rows(drift)
     if weights:
         writer.skip()
-        writer.say("Shares of the items, by slice", indent=2)
+        writer.say("Shares of the items, by group", indent=2)
         writer.put_columns([
             Column(header=header, cells=[row[n] for row in weights], right=n > 0,
                    least=None if n else 8)

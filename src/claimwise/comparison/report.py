@@ -70,8 +70,8 @@ _SIGNS: Final = {
 }  # fmt: skip
 READING: Final = (
     "Changes are over the items that both runs were asked, paired by item; claims need not match. "
-    "Slices stand worst change first, with simultaneous intervals: they hold for all slices of "
-    "the table at once. A change is clear when its interval excludes zero."
+    "Groups with the worst change come first, and their intervals are adjusted for the number of "
+    "groups in the table. A change is clear if its interval excludes zero."
 )
 
 

@@ -196,7 +196,7 @@ def command(
 
 def _ask_reason(reason: str | None) -> str:
     if not (reason or "").strip():
-        raise click.UsageError("--correct needs --reason TEXT: it is kept beside the old spans.")
+        raise click.UsageError("--correct needs --reason TEXT, which is stored with the old spans.")
     return str(reason)
 
 
