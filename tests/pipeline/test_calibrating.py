@@ -528,7 +528,7 @@ def test_a_round_with_whole_strata_unlabelled_corrects_only_where_all_are_so(sto
     found = correct_run(store, "r")
     assert found is not None
     assert found.round_id == later
-    assert any("its rate could be anything" in note for note in found.notes)
+    assert any("it could hold anything" in note for note in found.notes)
 
 
 def test_two_rounds_of_one_run_are_weighed_each_by_its_own_design(store: Store) -> None:

@@ -213,8 +213,7 @@ def _take_notes(asked: int, drawn_from: int, missing: int, empty: Sequence[str])
             "labelled ones of their stratum"
         )
     if empty:
-        unlabelled = ", ".join(empty)
-        notes.append(f"nobody has labelled a claim of {unlabelled}: its rate could be anything")
+        notes.append(f"nobody has labelled a claim of {', '.join(empty)}: it could hold anything")
     if asked != drawn_from:
         notes.append(
             f"the run has {asked:,} claims and the round was drawn from {drawn_from:,}: the rate "
