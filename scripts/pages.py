@@ -59,7 +59,7 @@ def write_kinds() -> None:
         cog.outl(f"\n### {row_type.kind}\n\n{doc} Key: {key}.")
         if row_type in NESTED:
             inside = ", ".join(f"`{name}`" for name in NESTED[row_type])
-            cog.outl(f"In JSON Lines it may carry {inside}.")
+            cog.outl(f"In JSON Lines, it can contain {inside}.")
         cog.outl("\n| field | | takes | meaning |\n|---|---|---|---|")
         for line in _field_lines(row_type):
             cog.outl(line)
@@ -110,7 +110,7 @@ def write_metrics() -> None:
 
 
 def write_card_targets() -> None:
-    """Write what was asked of the full tier beside what was measured."""
+    """Write the targets of the full tier beside what was measured."""
     card = load_card()
     judged = card.verifiers["embedded"]
     macro, lead = judged.macro, judged.macro.difference
@@ -136,7 +136,7 @@ def write_card_targets() -> None:
         ),
         (
             "lead over counting words, points",
-            "at least 4, interval without 0",
+            "at least 4, and the interval excludes 0",
             f"{100 * lead.balanced_accuracy:.1f} "
             f"[{100 * lead.interval[0]:.1f}, {100 * lead.interval[1]:.1f}]",
             lead.balanced_accuracy >= 0.04 and lead.interval[0] > 0,
@@ -150,12 +150,12 @@ def write_card_targets() -> None:
         ("macro calibration error (ECE)", "at most 0.08", f"{ece:.3f}", ece <= 0.08),
     ]
     _write_table(
-        ("", "asked", "measured", "reached"),
+        ("", "target", "measured", "met"),
         [(what, asked, found, "yes" if ok else "**no**") for what, asked, found, ok in rows],
     )
     missed = [what.split(",")[0] for what, _, _, ok in rows if not ok]
-    told = f"Missed: {' and '.join(missed)}." if missed else "All are reached."
-    cog.outl(f"\n**{len(rows) - len(missed)} of {len(rows)} targets are reached.** {told}")
+    told = f"Missed: {' and '.join(missed)}." if missed else "All are met."
+    cog.outl(f"\n**{len(rows) - len(missed)} of {len(rows)} targets are met.** {told}")
 
 
 def write_card_figures(name: str) -> None:
@@ -207,7 +207,7 @@ def write_card_limits() -> None:
 
 def write_card_training() -> None:
     """Write what was learned from, with licences."""
-    _write_table(("name", "what it is", "licence", "what it served for"), verifiers.TRAINING)
+    _write_table(("name", "what it is", "licence", "used for"), verifiers.TRAINING)
 
 
 def write_card_sets() -> None:

@@ -727,7 +727,7 @@ def test_stale_only_for_sources_that_no_longer_held(desk_app: RunningApp, visit:
     assert "fares-2025 has replaced it" in page.locator(".source-stale").inner_text()
     press(page, "]")
     press(page, "s", "Control+Shift+ArrowRight", "Enter", "5")
-    assert "“Fares 2025” did" in page.locator("#status").inner_text()
+    assert "“Fares 2025” was valid" in page.locator("#status").inner_text()
     press(page, "Escape", "[", "s", "Control+Shift+ArrowRight", "Enter", "1")
     assert "choose stale" in page.locator("#status").inner_text()
     press(page, "5")

@@ -96,7 +96,7 @@ def test_check_tells_when_support_is_not_what_is_cited(say: Say, server: FaultyS
     code, out, err = say("check", "--answer", "answer.txt", "dogs.md", "policy.md", *JUDGE)
     assert code == 0
     assert "the claim cites dogs.md, but policy.md says so" in out
-    assert "warning: a claim's support stands in another source than the one that it cites" in err
+    assert "warning: a claim is supported by another source than the one it cites" in err
 
 
 def test_repeats_show_flips(say: Say, server: FaultyServer) -> None:

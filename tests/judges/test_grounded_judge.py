@@ -221,7 +221,7 @@ def test_quote_from_another_source_than_the_named_one() -> None:
     )
     assert found.span is not None
     assert found.span.source_id == "doc-1"
-    assert "named another source; the quote stands in doc-1" in found.reason
+    assert "named another source; the quote is in doc-1" in found.reason
 
 
 @pytest.mark.parametrize("number", ["", "d9", "doc-0", "9"])
@@ -260,7 +260,7 @@ def test_support_in_another_source_than_the_cited_one() -> None:
     [found], warnings, asker = judge([claim], said, TOWER, "Opening hours are unknown.")
     assert found.verdict == "supported"
     assert "the claim cites doc-1, but doc-0 says so" in found.reason
-    assert warnings == ["a claim's support stands in another source than the one that it cites"]
+    assert warnings == ["a claim is supported by another source than the one it cites"]
     assert "c1 cites d2:" in asker.calls[0].user
     [found], warnings, _ = judge([claim], said, TOWER, TOWER)
     assert found.span is not None

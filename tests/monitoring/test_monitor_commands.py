@@ -130,7 +130,7 @@ def test_a_regression_from_look_to_gate(project: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["monitor", "--now", "soon"], "'soon' is no time; write it like 2026-11-16"),
+        (["monitor", "--now", "soon"], "'soon' is not a time; write it like 2026-11-16"),
         (
             ["monitor", "--system", "nobody"],
             "Unknown system 'nobody' in the traffic. Known systems: bot.",

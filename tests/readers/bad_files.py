@@ -84,11 +84,11 @@ BAD_RECORDS = {
     ),
     "day_for_time": Bad(
         "labels.jsonl", line_of(Label, labeled_at="2026-03-01"), 1, "labeled_at",
-        '"2026-03-01"', "a time, as 2026-11-15T09:30:00Z",
+        '"2026-03-01"', "a time such as 2026-11-15T09:30:00Z",
     ),
     "time_for_day": Bad(
         "sources.jsonl", line_of(Source, valid_from="2026-03-01T09:00:00Z"), 1, "valid_from",
-        '"2026-03-01T09:00:00Z"', "a day, as 2026-11-15",
+        '"2026-03-01T09:00:00Z"', "a day such as 2026-11-15",
     ),
     "share_above_one": Bad(
         "labels.jsonl", line_of(Label, confidence=1.5), 1, "confidence", "1.5",
@@ -113,43 +113,43 @@ BAD_RECORDS = {
     ),
     "negative_offset": Bad(
         "gold_spans.jsonl", line_of(GoldSpan, span_start=-1, span_end=4), 1, "span_start", "-1",
-        "a whole number from 0",
+        "a whole number (0",
     ),
     "huge_integer": Bad(
         "contexts.jsonl", line_of(Context, position=10**30), 1, "position", str(10**30),
-        "a whole number from 0",
+        "a whole number (0",
     ),
     "integer_beyond_32_bits": Bad(
         "contexts.jsonl", line_of(Context, position=2**31), 1, "position", str(2**31),
-        "a whole number from 0",
+        "a whole number (0",
     ),
     "fraction_for_integer": Bad(
         "contexts.jsonl", line_of(Context, position=1.5), 1, "position", "1.5",
-        "a whole number from 0",
+        "a whole number (0",
     ),
     "half_a_place": Bad(
         "contexts.jsonl", line_of(Context, span_start=0), 1, None,
-        "start and end offsets go together", "a record that makes sense",
+        "start and end offsets go together", "fields that fit together",
     ),
     "end_before_start": Bad(
         "contexts.jsonl", line_of(Context, span_start=5, span_end=5), 1, None,
-        "the end offset must lie after the start", "a record that makes sense",
+        "the end offset must lie after the start", "fields that fit together",
     ),
     "offsets_of_another_length": Bad(
         "citations.jsonl", line_of(Citation, span_text=CLAIM, span_start=0, span_end=4), 1, None,
-        "another number of characters", "a record that makes sense",
+        "another number of characters", "fields that fit together",
     ),
     "days_in_wrong_order": Bad(
         "sources.jsonl", line_of(Source, valid_from="2026-02-01", valid_until="2026-01-01"), 1,
-        None, "valid_until lies before valid_from", "a record that makes sense",
+        None, "valid_until lies before valid_from", "fields that fit together",
     ),
     "answer_without_reason": Bad(
         "answers.jsonl", line_of(Answer, answer_text=None), 1, None,
-        "answer_text is null without a failure", "a record that makes sense",
+        "answer_text is null without a failure", "fields that fit together",
     ),
     "label_of_nothing": Bad(
         "labels.jsonl", without(Label, "claim_text"), 1, None,
-        "neither claim_id nor claim_text", "a record that makes sense",
+        "neither claim_id nor claim_text", "fields that fit together",
     ),
     "claims_not_a_list": Bad(
         "answers.jsonl", nested(claims={"claim_text": CLAIM}), 1, "claims",

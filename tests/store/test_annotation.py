@@ -376,8 +376,8 @@ REFUSED = {
         Choice(verdict="unlinked", span_text="It"),
         "expected the document of the span",
     ),
-    "null_character": (Choice(verdict="unlinked", reason="a\x00b"), "no text"),
-    "half_a_character": (Choice(verdict="unlinked", reason="\ud83c"), "no text"),
+    "null_character": (Choice(verdict="unlinked", reason="a\x00b"), "not text"),
+    "half_a_character": (Choice(verdict="unlinked", reason="\ud83c"), "not text"),
     "endless_reason": (Choice(verdict="unlinked", reason="x" * 2001), "expected up to 2,000"),
 }
 
@@ -534,7 +534,7 @@ def test_undone_label_stays_and_no_longer_counts(filled: Store) -> None:
     for view in ("standing_labels", "deciding_labels", "claim_labels"):
         assert count(filled, view) == 0
     assert filled.query("select distinct retracted_by from label_retractions") == [("ana",)]
-    with pytest.raises(RefusedError, match="no label of yours"):
+    with pytest.raises(RefusedError, match="no label here to undo"):
         undo_label(filled, task.task_id, "ana", LATER)
     save_label(filled, task.task_id, "ana", UNLINKED, NOW)
     assert filled.query("select verdict from deciding_labels") == [("unlinked",)]
@@ -556,7 +556,7 @@ def test_undone_skip_gives_the_task_back_before_what_is_held(filled: Store) -> N
     assert read_progress(filled, made.round_id, LATER).skipped == 0
     assert list_disputes(filled, made.round_id) == []
     save_label(filled, task.task_id, "ana", UNLINKED, LATER)
-    with pytest.raises(RefusedError, match="no skip of yours"):
+    with pytest.raises(RefusedError, match="no skip here to undo"):
         undo_skip(filled, task.task_id, "ana", LATER)
     assert filled.audit() == []
 

@@ -324,7 +324,7 @@ def test_wrong_settings_are_told_in_one_line(tmp_path: Path) -> None:
     for section, words in (
         (RedactSection(builtin=("emails",)), "Unknown pattern 'emails'"),
         (RedactSection(drop=("answers",)), "Unknown field 'answers'"),
-        (RedactSection(patterns={"x": "("}), "“x” is no regular expression"),
+        (RedactSection(patterns={"x": "("}), "“x” is not a regular expression"),
     ):
         with pytest.raises(ClaimwiseError, match=words):
             Redactor(section)

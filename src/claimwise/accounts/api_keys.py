@@ -58,7 +58,7 @@ def create_key(
     """
     if not _NAME.fullmatch(name):
         raise RefusedError(
-            f"“{name}” is no name for a key: use 2 to 64 letters, digits and . _ @ -"
+            f"“{name}” is not a name for a key: use 2 to 64 letters, digits and . _ @ -"
         )
     unknown = next((scope for scope in scopes if scope not in SCOPES), None)
     if unknown is not None:

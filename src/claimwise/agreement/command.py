@@ -38,7 +38,7 @@ from claimwise.types.rows import Judgement
     "runs",
     metavar="RUN",
     multiple=True,
-    help="The run (default: the latest); repeat it to take several together.",
+    help="The run (default: the latest); may be repeated to combine several.",
 )
 @click.option("--round", "round_id", metavar="ROUND", help="Only claims of this round.")
 @click.option("--closed-book", is_flag=True, help="Use labels given without sources.")
@@ -65,8 +65,7 @@ def command(
     by verdict, pair of labelers, group      lowest first
     disagreements                            by pair of verdicts, most frequent first
 
-    If a kappa's interval reaches below 0.6, the guide is unclear; that is no judgement on the
-    labelers.
+    If a kappa's interval reaches below 0.6, the guide is unclear; don't blame the labelers.
     """
     project = current_project()
     columns = read_columns(by, project.config.metrics.by)

@@ -68,7 +68,7 @@ def make_calibration(call: Call) -> Response:
     """Calibrate an instrument; what is wrong is said above the form."""
     judgement = call.form.get("judgement", "grounded")
     if judgement not in _JUDGEMENTS:
-        raise Refusal(400, "This is no kind of verdicts.")
+        raise Refusal(400, "Unknown kind of verdicts.")
     name = call.form.get("verifier", "")
     kind: Judgement = "closed_book" if judgement == "closed_book" else "grounded"
     if name not in list_measurable(call.store, kind):
@@ -184,9 +184,7 @@ def _draw(one: Calibration) -> dict[str, Any]:
         _to_point("the judge with each of them", people.instrument_kappa),
     ]
     return {
-        "reliability": draw_reliability(bins, title="What scores promise and what holds")
-        if bins
-        else None,
+        "reliability": draw_reliability(bins, title="Confidence vs. accuracy") if bins else None,
         "bins": tabulate_bins(one),
         "kappas": draw_forest(kappas, title="Kappa on the same claims", ends=("0", "1"))
         if people.claims

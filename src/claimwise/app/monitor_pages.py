@@ -51,7 +51,7 @@ def show_monitor(call: Call) -> Response:
     systems = list(list_traffic_systems(call.store))
     asked = call.query.get("system", "")
     if asked and asked not in systems:
-        raise Refusal(404, "There is no traffic of such a system.")
+        raise Refusal(404, "There is no traffic for that system.")
     if not systems:
         return call.render("monitor.html", system=None, systems=[], form=form)
     system = asked or systems[0]

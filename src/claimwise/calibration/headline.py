@@ -232,7 +232,7 @@ def _rate_judge(
             found.micro, found.claims, sets, sampling=sampling, confidence=settings.confidence
         )
         if predicted is None:
-            why = f"nobody has measured on labelled sets how far {judge} lies from people"
+            why = f"nobody has measured on labelled sets how far {judge} is from people"
         else:
             low, high = predicted
     return replace(headline, low=low, high=high, judge=judge, why=why)

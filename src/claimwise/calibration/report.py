@@ -60,13 +60,13 @@ def describe_calibration_basis(one: Calibration) -> list[str]:
         lines.append(f"Labelled from {start} to {end}.")
     if one.weighted:
         lines.append(
-            "Weighted: claims were drawn with unequal chances, so each counts for as many as it "
-            f"was drawn from; together they are worth {show_count(one.effective_claims)} claims."
+            "Weighted: claims were drawn with unequal probabilities, so each counts for as many as "
+            f"it was drawn from. Together they count as {show_count(one.effective_claims)} claims."
         )
     if one.unweighted_labels:
         lines.append(
-            f"{pluralize(one.unweighted_labels, 'label')} without a chance of being drawn: each "
-            "counts for itself alone."
+            f"{pluralize(one.unweighted_labels, 'label')} without an inclusion probability: each "
+            "counts once."
         )
     if one.waiting:
         lines.append(

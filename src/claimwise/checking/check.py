@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Sources: TypeAlias = str | Path | Mapping[str, str] | Sequence[str | Path | Source]
 Actions: TypeAlias = Sequence[str | ActionEntry]
 
-NO_EVIDENCE = "there is no source text to rest on"
+NO_EVIDENCE = "there is no source text to check against"
 # Codes of claims that a verifier left without a verdict.
 MISCOUNTED = "verdict_count"
 NO_VERDICT = "no_verdict"

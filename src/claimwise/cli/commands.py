@@ -94,7 +94,8 @@ HEADINGS = {
             "Explain why a rate moved: system, evidence, mix or judge.",
         ),
         "plan": CommandEntry(
-            "claimwise.comparison.plan_command", "Plan how many items and labels reveal a drop."
+            "claimwise.comparison.plan_command",
+            "Plan how many items and labels it takes to detect a drop.",
         ),
         "gate": CommandEntry(
             "claimwise.gates.command", "Apply the gates of claimwise.toml to a run."
@@ -116,7 +117,7 @@ HEADINGS = {
             "List alarms, and close them with what you found.",
         ),
         "runbook": CommandEntry(
-            "claimwise.monitoring.runbook_command", "Say what to do about an alarm."
+            "claimwise.monitoring.runbook_command", "Explain an alarm and what to do."
         ),
         "promote": CommandEntry(
             "claimwise.incidents.promote_command", "Turn a production error into a test case."
@@ -127,7 +128,7 @@ HEADINGS = {
         ),
         "traffic": CommandEntry(
             "claimwise.traffic.command",
-            "Show what became of live traffic; judge it; delete old texts.",
+            "Show what happened to live traffic; judge it; delete old texts.",
         ),
         "incidents": CommandEntry(
             "claimwise.incidents.command", "List incidents and the gates that would catch them."

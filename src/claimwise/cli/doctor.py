@@ -63,7 +63,7 @@ class DoctorFinding:
 @click.option(
     "--deep",
     is_flag=True,
-    help="Also work out again which label decides each claim, and correct what is stored.",
+    help="Also recompute which label decides each claim, and correct what is stored.",
 )
 @format_option("text", "json")
 @click.pass_context
@@ -212,6 +212,6 @@ def _look_at_label_times(store: Store) -> list[DoctorFinding]:
             )
     if found:
         found.append(
-            DoctorFinding("advice", "import label_retractions to take back labels of claims")
+            DoctorFinding("advice", "import label_retractions to retract labels of claims")
         )
     return found

@@ -42,12 +42,12 @@ _LOADERS: dict[Group, Callable[[Entry], Plugin[Any]]] = {
 @click.command("plugins", short_help="List judges, readers, providers and metrics.")
 @format_option("text", "json")
 def command(form: str) -> None:
-    """List everything that is registered, built in or brought by an installed package.
+    """List judges, readers, providers and metrics, built in or from installed packages.
 
     Judges are for --judge and --verifier, readers for --reader, providers for --judge
-    PROVIDER:MODEL, metrics for --metric. What can't be used here says what is missing. A package
-    that does not work is shown with the reason, and changes nothing else. docs/plugins.md says how
-    to write one.
+    PROVIDER:MODEL, metrics for --metric. If one can't run here, you see what is missing. A
+    package that doesn't work is listed with the reason, and everything else keeps working.
+    docs/plugins.md explains how to write one.
     """
     listings = [
         describe_entry(entry, _LOADERS[group]) for group in GROUPS for entry in list_entries(group)

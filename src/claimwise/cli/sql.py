@@ -29,7 +29,7 @@ from claimwise.text.formulas import guard_cell
 @store_option
 @format_option("text", "csv", "json")
 def command(name: str, run_id: str | None, store: str | None, form: str) -> None:
-    """Print the SQL of a metric or view, or with --run its rows: a view's are those of the run.
+    """Print the SQL of a metric or view, or with --run its rows for that run.
 
     A metric's SQL counts what `claimwise metrics` counts: retired items are left out.
 

@@ -91,16 +91,16 @@ SETS = {
 
 LIMITS = (
     "Small edits: one changed word in a summary that is otherwise right often passes.",
-    "Other words: a claim that says it in words of its own, as health claims do, is often missed.",
-    "Who did what: all words in another order pass for the same.",
-    "Negation: a plain “not” is found by comparing sentences; a denial in other words may pass.",
-    "Base rates: probabilities assume that 38% of claims are supported. Where another share is, "
+    "Other words: a claim that is worded differently, as health claims often are, is often missed.",
+    "Who did what: the same words in another order pass as the same statement.",
+    "Negation: a plain “not” is found by comparing sentences; a denial in other words can pass.",
+    "Base rates: probabilities assume that 38% of claims are supported. For other shares "
     "they are off.",
-    "English: the encoder reads nothing else. Other languages get the lexical tier, and a warning.",
+    "English: the encoder reads only English. Other languages get the lexical tier and a warning.",
     "Several places at once: it reads at most four sentences for each sentence of a claim.",
     "Arithmetic: units are converted, but nothing is added up, counted or compared.",
     "Long claims: the encoder reads at most 160 tokens of a claim's sentence.",
-    "The world: it knows the sources and nothing else. Supported does not mean true.",
+    "The world: it knows only the sources. Supported doesn't mean true.",
 )
 
 

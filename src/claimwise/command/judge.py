@@ -121,12 +121,12 @@ _BATCHES = (
     click.option(
         "--batch-api",
         is_flag=True,
-        help="Ask in the provider's batches: about half the price, up to a day.",
+        help="Use the provider's batch API: about half the price, but it can take a day.",
     ),
     click.option(
         "--no-wait",
         is_flag=True,
-        help="With --batch-api: submit and leave; the same command later picks up the results.",
+        help="With --batch-api: submit and exit; the same command later collects the results.",
     ),
 )
 

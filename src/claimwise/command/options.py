@@ -118,7 +118,8 @@ class MeasureOptions:
 cluster_option = click.option(
     "--cluster",
     metavar="WHAT",
-    help="What makes items alike: document, conversation, a column of items; item for none.",
+    help="Treat items that share this as dependent: document, conversation or a column of items; "
+    "item for none.",
 )
 
 

@@ -88,7 +88,7 @@ def command(
 
     Runs are paired by item; their claims need not match. --full shows every rate by group, and the
     items that changed the first metric most with the claims of both runs side by side; so do HTML
-    and JSON. Windows of live traffic hold different answers: --unpaired compares those.
+    and JSON. For windows of live traffic, which hold different answers, use --unpaired.
     """
     project = current_project()
     if unpaired:

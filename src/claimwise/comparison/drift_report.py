@@ -32,9 +32,9 @@ from claimwise.run_report.sentences import describe_policy
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 _HEADERS: Final = ("part", "points", "range", "", "measured on")
 READING: Final = (
-    "The parts add up to the whole. Mix: other items were asked. Evidence: what items whose "
-    "evidence changed did beyond the others. Judge: others judged the claims. System: the "
-    "rest, on items whose evidence did not change."
+    "The parts add up to the whole. Mix: the runs were asked different items. Evidence: how much "
+    "more the items moved whose evidence changed. Judge: other judges judged the claims. System: "
+    "the rest, on items whose evidence did not change."
 )
 _WEIGHT_HEADERS: Final = ("baseline", "new", "points")
 _MOST_SLICES: Final = 10

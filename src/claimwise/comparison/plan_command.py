@@ -24,7 +24,7 @@ from claimwise.store.lookup import find_run
 from claimwise.types.rows import Run
 
 
-@click.command("plan", short_help="Plan how many items and labels reveal a drop.")
+@click.command("plan", short_help="Plan how many items and labels it takes to detect a drop.")
 @click.option("--metric", "name", metavar="NAME", default="faithfulness", show_default=True,
               help="The metric to watch.")  # fmt: skip
 @click.option("--drop", type=float, default=Goal().drop, show_default=True,

@@ -47,7 +47,7 @@ _SHOWN = 10  # answers that were left open
 
 @click.command("correctness", short_help="Compare a run's answers with their gold answers.")
 @click.option("--run", "run_id", metavar="RUN", help="The run (default: the latest).")
-@click.option("--again", is_flag=True, help="Compare answers again that are already labelled.")
+@click.option("--again", is_flag=True, help="Also compare answers that are already labelled.")
 @click.option(
     "--queue",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -71,9 +71,9 @@ def command(
     claimwise correctness --run v2
     claimwise correctness --run v2 --judge openai:gpt-4o --dry-run
 
-    A rule compares texts, numbers with their units, dates and yes or no, and leaves open what only
-    the meaning decides. With --judge a language model compares the meaning. Labels of people come
-    first: import them as answer_labels. Together with the verdicts on claims, `claimwise report`
+    A rule compares texts, numbers with their units, dates and yes or no, and leaves the rest open.
+    With --judge a language model compares the meaning. People's labels take priority; import them
+    as answer_labels. Together with the verdicts on claims, `claimwise report`
     then shows which answers are right without evidence, and which follow a wrong document.
     """
     project = current_project()

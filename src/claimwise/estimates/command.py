@@ -57,9 +57,9 @@ def command(
 ) -> None:
     """Estimate the share of supported claims of a window of live traffic.
 
-    A judge scores every claim, people label some; the labels correct the judge, and answers of one
-    conversation count as one. Where labels can't carry that, the rate comes from the labels alone,
-    or there is none, with the reason and what to label next.
+    A judge scores every claim and people label some of them; the labels correct the judge. Answers
+    of one conversation count as one. If the labels are not enough for that, the rate comes from the
+    labels alone, or there is no rate; the output then says why, and what to label next.
     """
     project = current_project()
     period = parse_period(window, datetime.now(UTC).replace(tzinfo=None))

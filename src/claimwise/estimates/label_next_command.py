@@ -33,7 +33,7 @@ from claimwise.report.format import pluralize
 @click.option("--guide", metavar="VERSION", help="Labelling guide (default: the newest).")
 @click.option("--title", help="Title that labelers see (default: the system and the window).")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1),
-              help="Seed of the sample (default: another one for every round).")  # fmt: skip
+              help="Seed of the sample (default: a new one for each round).")  # fmt: skip
 @cluster_option
 @store_option
 @format_option("text", "json")
@@ -49,10 +49,10 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Choose N claims of a window of traffic for people to label, and open a round of them.
+    """Choose N claims from a window of traffic for people to label, and create a round of them.
 
-    Claims are drawn where the judge is in doubt, at most one per answer. Each keeps its probability
-    of being drawn, by which `claimwise estimate` weights its label.
+    Claims that the judge is unsure about are more likely to be chosen, at most one per answer.
+    `claimwise estimate` weights each label by the probability with which its claim was chosen.
     """
     project, now = current_project(), datetime.now(UTC).replace(tzinfo=None)
     period = parse_period(window, now)

@@ -95,7 +95,7 @@ def command(
     In a project the result is stored, and `claimwise factcheck` refuses a judge that failed.
 
     With --truthfulqa, measures how often the judge believes false answers that people often give.
-    Without --limit that only shows how good it is: it exits with 0, and nothing is stored.
+    Without --limit this only measures the judge: it exits with 0, and nothing is stored.
     """
     questions = None if truthfulqa is None else read_truthfulqa(truthfulqa)
     project = current_project()

@@ -90,8 +90,8 @@ def command(
     TRACE is a JSON file (- reads standard input) with question, answer and contexts, or a trace of
     OpenTelemetry, Langfuse, Phoenix, MLflow, LangSmith or another tool that "claimwise plugins"
     lists. ANSWER is RUN/ITEM or RUN/ITEM/SAMPLE in the store. The item records where it came from,
-    and the annotation queue asks people for its gold spans. A question that another item asks is
-    refused.
+    and the annotation queue asks people for its gold spans. A question that another item already
+    asks is refused.
     """
     project = current_project()
     choice = ItemChoice(corpus_ver=corpus, **choices)

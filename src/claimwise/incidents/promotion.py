@@ -327,7 +327,7 @@ def _match_passage(
     if document is not None:
         if text is not None and text not in document.source_text:
             warnings.append(
-                f"the passage of {name} does not stand in that document of corpus version "
+                f"the passage of {name} is not in that document of corpus version "
                 f"{corpus}: reworded, or the document has changed"
             )
         return document.source_id, document.source_text if text is None else text

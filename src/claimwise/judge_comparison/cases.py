@@ -111,7 +111,7 @@ def read_store_cases(
     unasked = len(chosen) - len(claims)
     notes = (
         _count_labels(len(labelled.waiting), "of rounds in which whole strata have no label yet"),
-        _count_labels(unasked, "of pieces that claim nothing, which no judge is asked about"),
+        _count_labels(unasked, "of pieces that claim nothing, so no judge is asked about them"),
     )
     return LabelledCases(
         cases=cases,

@@ -135,15 +135,15 @@ def compare(
     claimwise judges compare embedded lexical --on labels
     claimwise judges compare embedded openai:gpt-4o --on FOLDER --limit 400 --dry-run
 
-    JUDGE is a built-in judge, a plug-in or PROVIDER:MODEL. Counting words (overlap) always takes
-    part, as the baseline. Nothing is stored but replies: no rate changes.
+    JUDGE is a built-in judge, a plug-in or PROVIDER:MODEL. Word overlap is
+    always included, as the baseline. Only replies are stored, so no rate changes.
 
     \b
     Need people's labels:  balanced accuracy, AUC, kappa, precision and recall,
                            and which judge is better
     Need no labels:        unscored share, tokens, price, speed, bias probes
 
-    Every probe changes the question in a way that must not change the verdict, and counts how often
+    Each probe changes the request in a way that should not change the verdict, and counts how often
     it does: asking again (repeat), sources in reverse order (order), a padded answer (length), an
     older version of the prompt (template), claims in the judge's own words (wording).
 

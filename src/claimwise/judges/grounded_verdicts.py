@@ -24,7 +24,7 @@ QUOTE_NOT_FOUND = "quote_not_found"
 APPROXIMATE_QUOTE = "approximate_quote"
 THIN_QUOTE = "thin_quote"
 QUOTE_DISAGREES = "quote_disagrees"
-ELSEWHERE = "a claim's support stands in another source than the one that it cites"
+ELSEWHERE = "a claim is supported by another source than the one it cites"
 _BASIS_WORDS = 20
 _QUOTE_WORDS = 30
 
@@ -131,7 +131,7 @@ def _note_place(
         named.source_id != at
         and not material.finder.locate(entry.quote or "", among=(named.source_id,))
     ):
-        notes.append(f"the judge named another source; the quote stands in {at}")
+        notes.append(f"the judge named another source; the quote is in {at}")
     cited = _list_cited(claim, material)
     if cited and at not in cited and entry.verdict == "supported":
         notes.append(f"the claim cites {', '.join(sorted(cited))}, but {at} says so")

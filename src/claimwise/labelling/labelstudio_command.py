@@ -83,8 +83,8 @@ def export_command(
 def import_command(file: Path, run_id: str, labelers: tuple[str, ...], store: str | None) -> None:
     """Import a Label Studio export (format “JSON”) into a run, all of it or nothing.
 
-    Cancelled annotations are counted but left out. Importing the same file again adds nothing,
-    and nobody becomes a second person: a user keeps the name of the first import.
+    Cancelled annotations are counted but left out. Importing the same file again adds
+    nothing. Users keep the labeler name of their first import, so nobody counts as two people.
     """
     names = _read_names(labelers)
     with open_project_store(current_project(), store) as opened:

@@ -370,7 +370,7 @@ def _read_list(region: _Region, name: str) -> list[str]:
     value = region.value.get(name, [])
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
-        raise _BadAnnotationError(f"{name} that is no list of texts", "a list of texts")
+        raise _BadAnnotationError(f"{name} that is not a list of texts", "a list of texts")
     return values
 
 

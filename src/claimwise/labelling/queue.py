@@ -400,7 +400,7 @@ def undo_label(store: Store, task_id: str, labeler: str, now: datetime) -> Task:
         task = find_task(store, task_id)
         slot = _find_slot(store, task_id, labeler)
         if slot.state != "done":
-            raise RefusedError("there is no label of yours to take back")
+            raise RefusedError("you have no label here to undo")
         if task.closed_at is not None:
             raise RefusedError("the round is closed: labels given in it stay as they are")
         params = {**task.params, "labeler": labeler, "now": now, "since": task.round_created_at}
@@ -430,9 +430,9 @@ def undo_skip(store: Store, task_id: str, labeler: str, now: datetime) -> Task:
         task = find_task(store, task_id)
         key = {"task_id": task_id, "labeler": labeler}
         if read_skip(store, task_id, labeler) is None:
-            raise RefusedError("there is no skip of yours to take back")
+            raise RefusedError("you have no skip here to undo")
         if task.closed_at is not None:
-            raise RefusedError("the round is closed: nothing in it can be taken back")
+            raise RefusedError("the round is closed: nothing in it can be undone")
         store.execute(query_of("unskip"), key)
         free = [_Held(*row) for row in store.query(query_of("free"), {**key, "now": now})]
         # It is the current one again, before whatever else they hold.

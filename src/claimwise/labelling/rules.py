@@ -97,7 +97,7 @@ def check_text(name: str, value: str) -> None:
         RefusedError: it holds one.
     """
     if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise RefusedError(f"{name}: found a character that is no text, expected plain text")
+        raise RefusedError(f"{name}: found a character that is not text, expected plain text")
 
 
 def _refuse_evidence(choice: Choice) -> None:
@@ -182,7 +182,7 @@ def _check_span(task: StoredClaim, choice: Choice, document: _Document | None) -
         )
     if document.found != choice.span_text:
         raise RefusedError(
-            f"span_text: found text that does not stand in {choice.source_id} at offset "
+            f"span_text: found text that is not in {choice.source_id} at offset "
             f"{choice.span_start}, expected it letter by letter; select it again"
         )
 

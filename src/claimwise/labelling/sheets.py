@@ -42,7 +42,7 @@ _DECIDED: Final = frozenset(
 _MOST_ROWS: Final = 1_000_000  # they are kept in memory until all are known to be right
 _JUDGES: Final = ("verifier:", "judge:")
 _LONGEST_NAME: Final = 200
-_TIME: Final = "a day or a time, as 2026-11-15 or 2026-11-15T09:30:00Z"
+_TIME: Final = "a day or a time such as 2026-11-15 or 2026-11-15T09:30:00Z"
 
 
 class SheetRow(NamedTuple):

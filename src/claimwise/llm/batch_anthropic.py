@@ -135,5 +135,5 @@ def _read_anthropic_line(line: bytes) -> BatchResult:
             code = _ANTHROPIC_CODES.get(result.type, "bad_reply")
             return BatchResult(custom_id=found.custom_id, code=code, detail=WHY[code])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BatchHttpError(0, f"a line of the results is no result: {error}") from error
+        raise BatchHttpError(0, f"a line of the results is not a result: {error}") from error
     return BatchResult(custom_id=found.custom_id, status=status, content=content)

@@ -144,7 +144,7 @@ def _read_openai_line(line: bytes) -> BatchResult:
     try:
         found = _OPENAI_LINE.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BatchHttpError(0, f"a line of the results is no result: {error}") from error
+        raise BatchHttpError(0, f"a line of the results is not a result: {error}") from error
     if found.response is not None and found.response.status_code:
         content = bytes(found.response.body)
         return BatchResult(

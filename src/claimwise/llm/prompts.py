@@ -241,7 +241,7 @@ def _read_schema(file: Traversable) -> dict[str, Any] | None:
 def _check_prompt(prompt: Prompt, place: str) -> None:
     if not _NAME.fullmatch(prompt.name) or prompt.version < 1:
         raise PromptError(
-            f"{place}: {prompt.label!r} is no valid name and version; use lower-case letters, "
+            f"{place}: {prompt.label!r} is not a valid name and version; use lower-case letters, "
             "digits and hyphens, and a version of 1 or more"
         )
     slots = set(_SLOT.findall(prompt.system + prompt.user))

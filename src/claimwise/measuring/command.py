@@ -114,7 +114,7 @@ def command(
     Files of ragas, deepeval, promptfoo, Langfuse, Phoenix and others are recognised by content.
     Judging is offline unless --judge names a language model; for answers without contexts it
     judges from memory. Everything is kept in the store, so the same file again costs nothing. What
-    a file does not tell stays unknown: see docs/measure.md.
+    a file doesn't say stays unknown (see docs/measure.md).
     """
     options = {"map": mapped, "values": values}
     given = {name: value for name, value in options.items() if value}

@@ -28,11 +28,11 @@ def command() -> None:
 
 
 @command.command("list", short_help="List alarms, latest first.")
-@click.option("--all", "all_", is_flag=True, help="Also list alarms that are closed.")
+@click.option("--all", "all_", is_flag=True, help="Also list closed alarms.")
 @store_option
 @format_option("text", "json")
 def list_command(all_: bool, store: str | None, form: str) -> None:
-    """List alarms that are open, latest first."""
+    """List open alarms, latest first."""
     with open_project_store(current_project(), store) as opened:
         found = list_alarms(opened, open_only=not all_)
     if form == "json":
@@ -60,7 +60,7 @@ def list_command(all_: bool, store: str | None, form: str) -> None:
 @click.option(
     "--new-baseline",
     is_flag=True,
-    help="Accept the change: later days are held against the days since then.",
+    help="Accept the change: later days are compared with the days since then.",
 )
 @click.option(
     "--since",
@@ -80,10 +80,11 @@ def close_command(
     now: str | None,
     store: str | None,
 ) -> None:
-    """Close an alarm with what you found; its evidence starts again from zero.
+    """Close an alarm and record what you found; evidence starts again from zero.
 
-    Without --new-baseline later days are still held against the days before the change: right when
-    it was fixed. ALARM is an id that "claimwise alarms list" shows, or the beginning of one.
+    Without --new-baseline, later days are still compared with the days before the change, which is
+    right if you fixed the problem. ALARM is an id from "claimwise alarms list", or the beginning of
+    one.
     """
     with open_project_store(current_project(), store) as opened:
         alarm = require_alarm(opened, alarm_id)

@@ -51,7 +51,7 @@ def read_moment(value: str | None) -> datetime:
         found = datetime.fromisoformat(value)
     except ValueError as error:
         raise ClaimwiseError(
-            f"{value!r} is no time; write it like 2026-11-16 or 2026-11-16T06:00:00Z"
+            f"{value!r} is not a time; write it like 2026-11-16 or 2026-11-16T06:00:00Z"
         ) from error
     return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
 
@@ -65,7 +65,7 @@ def read_moment(value: str | None) -> datetime:
     help="What to show: days, or weeks with their ranges, by version.",
 )
 @click.option("--system", metavar="NAME", help="Only this system (default: all).")
-@click.option("--now", metavar="TIME", help="Look as if it were this time (UTC), not later.")
+@click.option("--now", metavar="TIME", help="Pretend that it is this time (UTC).")
 @click.option(
     "--fail-if",
     type=click.Choice(["new", "open", "never"]),
@@ -98,11 +98,10 @@ def command(
 ) -> None:
     """Read every finished day of live traffic once, and raise alarms.
 
-    Run it daily, after "claimwise traffic judge": each day is read once, a day after its end
-    (wait_days), and one more look changes nothing. Alarms are raised on supported claims, unscored
-    claims, refusals, the mix of inputs, a judge that changed, and on data that stopped coming.
-    While nothing changes, each of them raises a false alarm about once in twenty years, however
-    often you look.
+    Run it daily, after "claimwise traffic judge". Each day is read once, a day after its end
+    (wait_days), so running it more often changes nothing. Alarms cover supported claims, unscored
+    claims, refusals, the mix of inputs, changes of the judge, and missing data. While nothing
+    changes, each of them raises a false alarm about once in twenty years, however often you look.
 
     Exits with 0 if there is nothing new, 2 if an alarm was raised (see --fail-if), and 1 if it
     could not run. Webhooks, groups and anchors are set in [monitor] of claimwise.toml.

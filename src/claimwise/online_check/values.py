@@ -66,7 +66,7 @@ class CheckCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CheckedClaim(msgspec.Struct, frozen=True):
     """One claim of an answer, with its verdict or the reason why it has none."""
 
-    text: Annotated[str, Meta(description="the claim as it stands in the answer")]
+    text: Annotated[str, Meta(description="the claim, worded as in the answer")]
     start: Annotated[int, Meta(description="offset of its first character in the answer")]
     end: Annotated[int, Meta(description="offset after its last character")]
     type: Annotated[ClaimType, Meta(description="non_factual: there is nothing to judge")]

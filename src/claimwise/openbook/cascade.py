@@ -54,7 +54,7 @@ _WHY = {
     "no_passage": "the corpus has no passage about it",
     "unlinked": "the corpus neither supports nor contradicts it",
     "overreach": "the corpus backs only a part of it",
-    "stale": "only a document that no longer holds says so",
+    "stale": "only a document that is no longer valid says so",
 }
 _USUAL = Retrieval()
 _NO_FRAME = Frame()

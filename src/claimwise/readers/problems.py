@@ -25,8 +25,8 @@ _NAMES = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
-    datetime: "a time, as 2026-11-15T09:30:00Z",
-    date: "a day, as 2026-11-15",
+    datetime: "a time such as 2026-11-15T09:30:00Z",
+    date: "a day such as 2026-11-15",
 }
 
 
@@ -72,7 +72,7 @@ def explain(row_type: type[Row], record: object, message: str) -> Complaint:
         return _explain_unknown(_quoted(message), [*row_type.__struct_fields__])
     path = _PATH.search(message)
     if path is None or not path["path"]:
-        return Complaint(None, message.removesuffix(" - at `$`"), "a record that makes sense")
+        return Complaint(None, message.removesuffix(" - at `$`"), "fields that fit together")
     name = path["path"].lstrip(".").partition(".")[0].partition("[")[0]
     return Complaint(
         name, show(_look_up(record, path["path"])), describe_type(fields.get(name, str))
@@ -128,8 +128,8 @@ def _limits(note: Meta) -> list[str]:
     elif note.min_length:
         found.append("that is not empty")
     if note.pattern:
-        found.append("of letters, digits and underscores, starting with a letter")
+        found.append("of letters, digits and underscores, not starting with a digit")
     if note.ge is not None and note.le is not None:
         # The upper end of whole numbers is the databases', and no reader's concern.
-        found.append(f"from {note.ge:g} to {note.le:g}" if note.le < 10**9 else "from 0 up")
+        found.append(f"from {note.ge:g} to {note.le:g}" if note.le < 10**9 else "(0 or more)")
     return found

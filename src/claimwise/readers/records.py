@@ -85,7 +85,7 @@ def _name_claim(record: Record) -> Record:
     rest = {name: value for name, value in record.items() if name != "sample"}
     sample, item_id, text = record["sample"], record.get("item_id"), record.get("claim_text")
     if not isinstance(sample, int) or isinstance(sample, bool) or sample < 0:
-        raise Complaint("sample", show(sample), "a whole number from 0 up")
+        raise Complaint("sample", show(sample), "a whole number (0 or more)")
     if rest.get("claim_id") is None and isinstance(item_id, str) and isinstance(text, str):
         rest["claim_id"] = make_claim_id(item_id, text, sample=sample)
     return rest

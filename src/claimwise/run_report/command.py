@@ -56,7 +56,7 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Report on one run: the rate, what moved, the worst groups and claims, on one screen.
+    """Report on one run: the rate, what changed, the worst groups and claims, on one screen.
 
     --full shows every metric by group instead. HTML (one self-contained file with every unsupported
     claim) and JSON always hold everything.

@@ -122,7 +122,7 @@ def describe_method(headline: Headline) -> str:
         )
     if headline.basis == "judge_only":
         return (
-            "A range needs to know how far the judge lies from people, and nobody has measured "
+            "A range needs to know how far the judge is from people, and nobody has measured "
             "that. Label some claims, and the rate is corrected and gets a range."
         )
     return "There is no rate without labels."

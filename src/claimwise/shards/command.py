@@ -82,8 +82,9 @@ def command(
     reply.
 
     With --input every file is a shard: read, judged and written as a whole, by one of many workers.
-    Finished files are skipped, so a kill costs one file per worker. The output is a store of
-    Parquet files: claimwise report --store verdicts/. See docs/from-one-laptop-to-a-cluster.md.
+    Finished files are skipped, so killing it loses at most one file per worker. The output is a
+    store of Parquet files: claimwise report --store verdicts/. See
+    docs/from-one-laptop-to-a-cluster.md.
     """
     if shards is None:
         verify_stored(run_id, verifier, jobs, again, judging, grounding, store, form)

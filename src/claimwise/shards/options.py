@@ -69,10 +69,10 @@ _OPTIONS = (
         type=click.Choice(["processes", "ray"]),
         default="processes",
         show_default=True,
-        help="With --input: who works: processes of this machine, or a Ray cluster.",
+        help="With --input: run in processes on this machine, or on a Ray cluster.",
     ),
     click.option(
-        "--address", metavar="ADDRESS", help="The Ray cluster (default: the one of this machine)."
+        "--address", metavar="ADDRESS", help="The Ray cluster (default: the one on this machine)."
     ),
     click.option(
         "--reader",

@@ -38,7 +38,7 @@ _STAGES: tuple[tuple[str, Callable[[SystemFunnel], int]], ...] = (
 @click.group(
     "traffic",
     invoke_without_command=True,
-    short_help="Show what became of live traffic; judge it; delete old texts.",
+    short_help="Show what happened to live traffic; judge it; delete old texts.",
 )
 @click.option(
     "--days",
@@ -50,7 +50,7 @@ _STAGES: tuple[tuple[str, Callable[[SystemFunnel], int]], ...] = (
 @format_option("text", "json")
 @click.pass_context
 def command(context: click.Context, days: int | None, store: str | None, form: str) -> None:
-    """Show how many answers of live traffic came in, and what became of every one.
+    """Show how many answers of live traffic came in, and what happened to them.
 
     Received = left out by sampling + unreadable + stored. Stored = not judged yet + without claims
     + scored + scored in part + unscored.

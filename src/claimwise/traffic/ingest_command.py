@@ -36,7 +36,7 @@ _SHOWN_PROBLEMS = 5
 @click.option(
     "--corpus",
     metavar="VERSION",
-    help="Corpus version to look up documents in that are given by id only.",
+    help="Corpus version in which to look up documents that are given only by id.",
 )
 @click.option(
     "--sample-rate",
@@ -61,13 +61,13 @@ def command(
 ) -> None:
     """Store the answers of live traffic, sampled and redacted, for a weekly number.
 
-    Takes every trace format that `claimwise measure` reads; `-` is standard input. Answers are kept
-    in one run per system, its versions and UTC day; what they should have said stays unknown.
-    Personal data and secrets are taken out before anything is stored.
+    Reads every trace format that `claimwise measure` reads; `-` is standard input. Answers are
+    stored in one run per system, its versions and UTC day; what they should have said is unknown.
+    Personal data and secrets are removed before anything is stored.
 
     Which answers are kept depends on a hash of the trace id, so the same file always gives the same
     choice, and a higher rate adds to a lower one: run it over older files with a higher rate to
-    backfill. A trace that is stored already is counted and not stored again.
+    backfill. A trace that is already stored is counted but not stored again.
 
     \b
     claimwise ingest-traces traces/*.jsonl

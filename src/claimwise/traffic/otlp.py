@@ -79,12 +79,12 @@ def unpack(body: bytes, encoding: str | None) -> bytes:
     try:
         found = unpacker.decompress(body, UNPACKED_BYTES + 1)
     except zlib.error as error:
-        raise OtlpError(400, "malformed", "The body is no complete gzip data.") from error
+        raise OtlpError(400, "malformed", "The body is incomplete gzip data.") from error
     if len(found) > UNPACKED_BYTES:
         most = UNPACKED_BYTES // 2**20
         raise OtlpError(413, "too_large", f"The body is larger than {most} MiB once unpacked.")
     if not unpacker.eof:
-        raise OtlpError(400, "malformed", "The body is no complete gzip data.")
+        raise OtlpError(400, "malformed", "The body is incomplete gzip data.")
     return found
 
 

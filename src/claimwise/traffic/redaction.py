@@ -264,7 +264,7 @@ def _list_own(section: RedactSection) -> Iterator[_Kind]:
             yield _Kind(name, re.compile(pattern))
         except re.error as error:
             raise ClaimwiseError(
-                f"[traffic.redact] patterns: “{name}” is no regular expression: {error}"
+                f"[traffic.redact] patterns: “{name}” is not a regular expression: {error}"
             ) from error
 
 
@@ -291,7 +291,7 @@ def _load(name: str, folder: Path | None) -> Callable[[str], object]:
     except Exception as error:
         raise ClaimwiseError(f"{wrong} can't be loaded: {type(error).__name__}: {error}") from error
     if not callable(found):
-        raise ClaimwiseError(f"{wrong} is no function")
+        raise ClaimwiseError(f"{wrong} is not a function")
     return found  # type: ignore[no-any-return]
 
 

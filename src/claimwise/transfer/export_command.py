@@ -43,8 +43,8 @@ def command(
 
     With --to, write one run to the file OUTPUT instead: questions, answers and contexts, the
     verdict on each claim with evidence and reason, and each answer's share of supported claims.
-    Every figure names its judge and how far that judge agrees with people; claims without a
-    verdict are marked as unscored. Nothing is sent anywhere. For huggingface, OUTPUT is a folder.
+    Every figure names its judge and how often it agrees with people; claims without a verdict are
+    marked as unscored. Nothing is sent anywhere. For huggingface, OUTPUT is a folder.
     """
     if target is None and run_id is not None:
         raise click.UsageError("--run goes with --to; without --to the whole store is exported")

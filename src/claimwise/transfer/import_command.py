@@ -121,14 +121,14 @@ def command(
 
     All or nothing: if a file has errors, the store stays as it was. Rows that are already stored
     are skipped, so you can repeat an import. docs/data-format.md describes the records.
-    Plug-ins can read other formats; a file named after what it holds (labels.jsonl) is not given
-    to them.
+    Plug-ins can read other formats, but files named after what they hold (labels.jsonl) are never
+    passed to them.
 
     With --corpus, the paths are documents and folders of them: text, Markdown, HTML and PDF. A
     document is named by its path within the folder.
 
-    With --correct, the gold spans in the files replace those of the same items, and --corpus names
-    the version of the documents that they stand in, if it is a new one.
+    With --correct, the gold spans in the files replace those of the same items. If they refer to
+    documents of a new corpus version, name it with --corpus.
 
     With --run, --map, --values, --labeler or --skip-unmatched, the files are spreadsheets of
     labels: one row per label, matched to the claims of a run by their text (docs/label-import.md).
@@ -196,7 +196,7 @@ def command(
 
 def _ask_reason(reason: str | None) -> str:
     if not (reason or "").strip():
-        raise click.UsageError("--correct needs --reason TEXT: it is kept beside the old spans.")
+        raise click.UsageError("--correct needs --reason TEXT, which is stored with the old spans.")
     return str(reason)
 
 

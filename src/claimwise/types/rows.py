@@ -64,8 +64,11 @@ def _check_place(start: int | None, end: int | None, text: str | None = None) ->
         raise ValueError("the offsets enclose another number of characters than the text has")
 
 
-_DECIDES = "whether it decides its claim; made by claimwise, leave it out"
-_WORDS = "the text with single spaces where it has others; made by claimwise, leave it out"
+_DECIDES = "whether it decides its claim; filled in by claimwise, so leave it out"
+_WORDS = (
+    "the text with single spaces, if it has other white space; "
+    "filled in by claimwise, so leave it out"
+)
 
 
 def _space_evenly(text: str) -> str | None:
@@ -121,18 +124,23 @@ class Source(Row, kw_only=True):
     key = ("source_id", "corpus_ver")
 
     source_id: Annotated[Id, Meta(description="the document's id")]
-    corpus_ver: Annotated[Id, Meta(description="the corpus snapshot that holds this text")]
+    corpus_ver: Annotated[Id, Meta(description="the corpus version this text belongs to")]
     source_text: Annotated[str, Meta(description="the whole text; spans are offsets into it")]
-    title: Annotated[str | None, Meta(description="shown to people")] = None
+    title: Annotated[str | None, Meta(description="the title that people see")] = None
     url: Annotated[str | None, Meta(description="where people can read it")] = None
-    valid_from: Annotated[date | None, Meta(description="first day the text holds")] = None
-    valid_until: Annotated[date | None, Meta(description="last day the text holds")] = None
+    valid_from: Annotated[date | None, Meta(description="first day on which the text is valid")] = (
+        None
+    )
+    valid_until: Annotated[date | None, Meta(description="last day on which the text is valid")] = (
+        None
+    )
     superseded_by: Annotated[
-        Id | None, Meta(description="id of the document that replaced it: its spans are stale")
+        Id | None,
+        Meta(description="id of the document that replaced it; spans of this one are stale"),
     ] = None
     source_kind: Annotated[
         PassageKind | None,
-        Meta(description="passage, or tool_output: what a tool returned; null for a document"),
+        Meta(description="passage, or tool_output (what a tool returned); null: a document"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -142,7 +150,7 @@ class Source(Row, kw_only=True):
 
 
 class Item(Row, kw_only=True):
-    """A question of the golden set. Items are the clusters of every interval."""
+    """A question of the golden set. Intervals treat items, not claims, as independent."""
 
     table = "eval_items"
     kind = "items"
@@ -153,24 +161,24 @@ class Item(Row, kw_only=True):
     query_type: Annotated[
         Text | None,
         Meta(
-            description="lookup, multi_hop, aggregation, unanswerable or ambiguous; "
-            "claimwise.toml may add more; null: unknown"
+            description="lookup, multi_hop, aggregation, unanswerable, ambiguous, or one that "
+            "claimwise.toml adds; null: unknown"
         ),
     ] = None
     answerable: Annotated[
         bool | None,
-        Meta(description="can the corpus answer it? `false` items test abstention; null: unknown"),
+        Meta(description="can the corpus answer it? `false` items test refusals; null: unknown"),
     ] = None
     stakes: Annotated[
         Stakes | None, Meta(description="what a wrong answer costs; null: unknown")
     ] = None
     gold_answer: Annotated[
-        str | None, Meta(description="the right answer; null when there is none")
+        str | None, Meta(description="the right answer; null if there is none")
     ] = None
     source_corpus_ver: Annotated[
-        Id, Meta(description="the corpus snapshot the item was written for; tells drift apart")
+        Id, Meta(description="the corpus version that the item was written for")
     ]
-    domain: Annotated[str | None, Meta(description="subject area, for slicing")] = None
+    domain: Annotated[str | None, Meta(description="subject area, to group by")] = None
     cluster_id: Annotated[
         Id | None,
         Meta(description="the conversation or document that several items come from"),
@@ -178,14 +186,14 @@ class Item(Row, kw_only=True):
     expected_action: Annotated[
         Text | None,
         Meta(
-            description="what the action log must hold, as `refund(*)`; `*` stands for anything, "
-            "spaces and case don't matter"
+            description="what the action log must contain, such as `refund(*)`; `*` stands for "
+            "anything, spaces and case don't matter"
         ),
     ] = None
 
 
 class ItemAttribute(Row, kw_only=True):
-    """A user's own slice column: one named value of an item."""
+    """Your own column to group by: one named value of an item."""
 
     table = "item_attributes"
     kind = "item_attributes"
@@ -212,11 +220,11 @@ class GoldSpan(Row, kw_only=True):
 
     item_id: Annotated[Id, Meta(description="the item")]
     source_id: Annotated[Id, Meta(description="the document, in the item's corpus version")]
-    span_text: Annotated[Text, Meta(description="the span, letter by letter as in the document")]
+    span_text: Annotated[Text, Meta(description="the span, exactly as in the document")]
     required: Annotated[bool, Meta(description="does a complete answer need it?")]
     span_start: Annotated[
         Offset | None,
-        Meta(description="offset of its first character; found in the document when left out"),
+        Meta(description="offset of its first character; looked up in the document if left out"),
     ] = None
     span_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
     span_words: Annotated[str | None, Meta(description=_WORDS)] = None
@@ -229,7 +237,7 @@ class GoldSpan(Row, kw_only=True):
 
 
 class GoldSpanVersion(Row, kw_only=True):
-    """A gold span that was replaced: corrected, or carried over to another corpus version."""
+    """A former gold span: it was corrected, or carried over to another corpus version."""
 
     table = "gold_span_versions"
     kind = "gold_span_versions"
@@ -237,7 +245,7 @@ class GoldSpanVersion(Row, kw_only=True):
     made = ("span_words",)
 
     item_id: Annotated[Id, Meta(description="the item")]
-    corpus_ver: Annotated[Id, Meta(description="the corpus version whose document it stands in")]
+    corpus_ver: Annotated[Id, Meta(description="the corpus version of its document")]
     source_id: Annotated[Id, Meta(description="the document")]
     span_text: Annotated[Text, Meta(description="the span as it was")]
     required: Annotated[bool, Meta(description="did a complete answer need it?")]
@@ -264,26 +272,28 @@ class ItemRetirement(Row, kw_only=True):
     item_id: Annotated[Id, Meta(description="the item")]
     retired_at: Annotated[datetime, Meta(description="when it was retired")]
     retired_by: Annotated[Text, Meta(description="who retired it")]
-    corpus_ver: Annotated[Id, Meta(description="the corpus version without its gold spans")]
+    corpus_ver: Annotated[Id, Meta(description="the corpus version that lacks its gold spans")]
     reason: Annotated[Text, Meta(description="why")]
     restored_at: Annotated[
-        datetime | None, Meta(description="when new gold spans put it back; null: still retired")
+        datetime | None, Meta(description="when new gold spans restored it; null: still retired")
     ] = None
 
 
 class Incident(Row, kw_only=True):
-    """A wrong answer that a system gave in production, and the item it was made into."""
+    """A wrong answer from production, and the item that was made of it."""
 
     table = "incidents"
     kind = "incidents"
     key = ("incident_id",)
 
     incident_id: Annotated[Id, Meta(description="made from the item, the trace and the answer")]
-    item_id: Annotated[Id, Meta(description="the item that asks for it again")]
+    item_id: Annotated[Id, Meta(description="the item that tests for it")]
     origin: Annotated[Origin, Meta(description="a trace, or an answer of a stored run")]
     place: Annotated[Text, Meta(description="the trace's file, or run/item/sample")]
     answer_text: Annotated[Text, Meta(description="what the system said")]
-    trace_id: Annotated[str | None, Meta(description="the trace's id where it came from")] = None
+    trace_id: Annotated[str | None, Meta(description="the trace's id in the tool it came from")] = (
+        None
+    )
     model: Annotated[str | None, Meta(description="the model that said it")] = None
     happened_at: Annotated[datetime | None, Meta(description="when it was said")] = None
     feedback: Annotated[str | None, Meta(description="what the user said about it")] = None
@@ -292,7 +302,7 @@ class Incident(Row, kw_only=True):
 
 
 class IncidentClaim(Row, kw_only=True):
-    """A claim of an incident's answer. It belongs to no run: no metric counts it."""
+    """A claim of an incident's answer. It belongs to no run, so no metric counts it."""
 
     table = "incident_claims"
     kind = "incident_claims"
@@ -301,14 +311,15 @@ class IncidentClaim(Row, kw_only=True):
     incident_id: Annotated[Id, Meta(description="the incident")]
     position: Annotated[Offset, Meta(description="0 for the answer's first claim")]
     claim_text: Annotated[Text, Meta(description="the claim")]
-    claim_type: Annotated[ClaimType, Meta(description="as of a run's claims")] = "factual"
+    claim_type: Annotated[ClaimType, Meta(description="as for a run's claims")] = "factual"
     wrong: Annotated[
-        bool | None, Meta(description="was it wrong? null when nobody and nothing could say")
+        bool | None,
+        Meta(description="was it wrong? null if neither a person nor a judge could say"),
     ]
-    verdict: Annotated[Verdict | None, Meta(description="the verdict, where one was given")] = None
+    verdict: Annotated[Verdict | None, Meta(description="the verdict, if one was given")] = None
     labeler: Annotated[Id, Meta(description="who says so: a person or a judge")]
     reason: Annotated[
-        str | None, Meta(description="why; the code of the failure when it is not scored")
+        str | None, Meta(description="why; for an unscored claim, the code of the failure")
     ] = None
 
 
@@ -321,27 +332,29 @@ class IncidentContext(Row, kw_only=True):
 
     incident_id: Annotated[Id, Meta(description="the incident")]
     position: Annotated[Offset, Meta(description="0 for the first passage")]
-    source_id: Annotated[Id, Meta(description="the document; it may be in no corpus version")]
+    source_id: Annotated[
+        Id, Meta(description="the document, which need not be in any corpus version")
+    ]
     context_text: Annotated[
-        str | None, Meta(description="the passage; null when the trace names its document only")
+        str | None, Meta(description="the passage; null if the trace only names its document")
     ] = None
 
 
 class QueueEntry(Row, kw_only=True):
-    """Work that waits for an annotator: gold spans of an item, or the label of a claim."""
+    """A task for a labeler: find an item's gold spans, or label a claim."""
 
     table = "annotation_queue"
     kind = "annotation_queue"
     key = ("entry_id",)
 
-    entry_id: Annotated[Id, Meta(description="made from what there is to do")]
-    task: Annotated[QueueTask, Meta(description="gold_spans of an item, or the label of a claim")]
+    entry_id: Annotated[Id, Meta(description="made from the task")]
+    task: Annotated[QueueTask, Meta(description="gold_spans (of an item) or label (of a claim)")]
     item_id: Annotated[Id, Meta(description="the item")]
-    run_id: Annotated[Id | None, Meta(description="the run, when a claim is to be labelled")] = None
+    run_id: Annotated[Id | None, Meta(description="the run, if a claim is to be labelled")] = None
     claim_id: Annotated[Id | None, Meta(description="the claim to be labelled")] = None
-    reason: Annotated[Text, Meta(description="why it waits, in a phrase")]
+    reason: Annotated[Text, Meta(description="why it is in the queue, in a phrase")]
     priority: Annotated[Offset, Meta(description="higher comes first")] = 0
-    added_at: Annotated[datetime, Meta(description="since when it waits")]
+    added_at: Annotated[datetime, Meta(description="when it was added")]
     done_at: Annotated[datetime | None, Meta(description="when it was done; null: open")] = None
 
     def __post_init__(self) -> None:
@@ -351,7 +364,7 @@ class QueueEntry(Row, kw_only=True):
 
 
 class Guide(Row, kw_only=True):
-    """A version of the annotation guide."""
+    """A version of the labelling guide."""
 
     table = "guide_versions"
     kind = "guides"
@@ -359,41 +372,43 @@ class Guide(Row, kw_only=True):
 
     guide_version: Annotated[Id, Meta(description="the version's name")]
     guide_text: Annotated[Text, Meta(description="the whole guide")]
-    created_at: Annotated[datetime, Meta(description="when it came into force")]
+    created_at: Annotated[datetime, Meta(description="when it took effect")]
 
 
 class Labeler(Row, kw_only=True):
-    """A person or a judge that labels. Registered on first use when not described."""
+    """A person or judge that labels. Added automatically on first use."""
 
     table = "labelers"
     kind = "labelers"
     key = ("labeler",)
 
-    labeler: Annotated[Id, Meta(description="person's id, or `verifier:v3`, `judge:…`")]
+    labeler: Annotated[
+        Id, Meta(description="a person's id, or a judge's, such as `verifier:v3` or `judge:…`")
+    ]
     labeler_kind: Annotated[LabelerKind, Meta(description="human or verifier")]
-    version: Annotated[str | None, Meta(description="version of the judge")] = None
-    model: Annotated[str | None, Meta(description="model behind the judge")] = None
-    prompt_ver: Annotated[str | None, Meta(description="prompt version of the judge")] = None
+    version: Annotated[str | None, Meta(description="the judge's version")] = None
+    model: Annotated[str | None, Meta(description="the model behind the judge")] = None
+    prompt_ver: Annotated[str | None, Meta(description="the judge's prompt version")] = None
 
 
 class Run(Row, kw_only=True):
-    """One pass of the system under test over the items."""
+    """One pass of your system over the items."""
 
     table = "runs"
     kind = "runs"
     key = ("run_id",)
 
     run_id: Annotated[Id, Meta(description="the run's id")]
-    system: Annotated[Text, Meta(description="name of the system under test")]
+    system: Annotated[Text, Meta(description="the system's name")]
     model: Annotated[str | None, Meta(description="model version")] = None
     prompt_ver: Annotated[str | None, Meta(description="prompt version")] = None
     retriever_ver: Annotated[str | None, Meta(description="retriever version")] = None
-    corpus_ver: Annotated[Id, Meta(description="corpus snapshot the system read from")]
+    corpus_ver: Annotated[Id, Meta(description="the corpus version that the system used")]
     started_at: Annotated[datetime, Meta(description="when the run began")]
 
 
 class Answer(Row, kw_only=True):
-    """What the system said to one item, or why it said nothing."""
+    """What the system answered to one item, or why there is no answer."""
 
     table = "answers"
     kind = "answers"
@@ -403,29 +418,25 @@ class Answer(Row, kw_only=True):
     run_id: Annotated[Id, Meta(description="the run")]
     item_id: Annotated[Id, Meta(description="the item")]
     sample: Annotated[
-        Offset, Meta(description="0, or the repeat's number when an item was asked several times")
+        Offset, Meta(description="0; if an item was asked several times, the number of the repeat")
     ] = 0
     answer_text: Annotated[
-        str | None, Meta(description="the answer; null when the system failed")
+        str | None, Meta(description="the answer; null if the system failed")
     ] = None
     failure: Annotated[str | None, Meta(description="why there is no answer (timeout, error…)")] = (
         None
     )
     context_count: Annotated[
         Offset | None,
-        Meta(description="how many contexts were retrieved; null when nobody recorded them"),
+        Meta(description="how many contexts were retrieved; null if that was not recorded"),
     ] = None
     trace_id: Annotated[
         str | None,
-        Meta(
-            description="the trace that the answer was read from; verdicts can be sent back to it"
-        ),
+        Meta(description="the trace that the answer came from; verdicts can be sent back to it"),
     ] = None
     proposed_action: Annotated[
         Action | None,
-        Meta(
-            description="filled in from the text when it is stored; counts where no action is given"
-        ),
+        Meta(description="proposed from the text by claimwise; counts only if no action is given"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -441,27 +452,27 @@ class TrafficAnswer(Row, kw_only=True):
     kind = "traffic_answers"
     key = ("run_id", "item_id", "sample")
 
-    run_id: Annotated[Id, Meta(description="the run: one per system, its versions and day")]
+    run_id: Annotated[Id, Meta(description="the run: one per system, its versions, and day")]
     item_id: Annotated[Id, Meta(description="the item, made from the system and the trace")]
-    sample: Annotated[Offset, Meta(description="always 0: a trace is answered once")] = 0
-    trace_id: Annotated[Id, Meta(description="the trace; unique within the system")]
+    sample: Annotated[Offset, Meta(description="always 0: a trace has one answer")] = 0
+    trace_id: Annotated[Id, Meta(description="the trace's id, unique within the system")]
     system: Annotated[Text, Meta(description="the system that answered")]
     answered_at: Annotated[datetime, Meta(description="when the answer was given")]
     received_at: Annotated[datetime, Meta(description="when claimwise received it")]
     conversation: Annotated[
-        str | None, Meta(description="the conversation it belongs to; null when unknown")
+        str | None, Meta(description="the conversation it belongs to; null: unknown")
     ] = None
-    rule: Annotated[Text, Meta(description="the sampling rule that took it")]
+    rule: Annotated[Text, Meta(description="the sampling rule that chose it")]
     inclusion_probability: Annotated[
-        Chance, Meta(description="probability with which that rule takes an answer")
+        Chance, Meta(description="probability with which that rule chooses an answer")
     ]
     text_deleted_at: Annotated[
-        datetime | None, Meta(description="when its texts were deleted; null: they are there")
+        datetime | None, Meta(description="when its texts were deleted; null: not deleted")
     ] = None
 
 
 class RunAction(Row, kw_only=True):
-    """What the system did with one item."""
+    """What the system did in response to one item."""
 
     table = "run_actions"
     kind = "actions"
@@ -469,7 +480,9 @@ class RunAction(Row, kw_only=True):
 
     run_id: Annotated[Id, Meta(description="the run")]
     item_id: Annotated[Id, Meta(description="the item")]
-    action: Annotated[Action, Meta(description="answered, abstained, or asked for clarification")]
+    action: Annotated[
+        Action, Meta(description="whether it answered, declined or asked for clarification")
+    ]
     sample: Annotated[Offset, Meta(description="the repeat's number")] = 0
 
 
@@ -489,7 +502,7 @@ class Context(Row, kw_only=True):
     context_text: Annotated[Text, Meta(description="the passage as the system saw it")]
     span_start: Annotated[
         Offset | None,
-        Meta(description="its place in the document; found when left out, null when reworded"),
+        Meta(description="its offset in the document; looked up if left out, null if reworded"),
     ] = None
     span_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
     score: Annotated[float | None, Meta(description="the retriever's score")] = None
@@ -502,7 +515,7 @@ class Context(Row, kw_only=True):
 
 
 class ActionEntry(Row, kw_only=True):
-    """Something the system really did, as logged: the only evidence for an action claim."""
+    """Something the system really did, from its log: the only evidence for an action claim."""
 
     table = "action_log"
     kind = "action_log"
@@ -527,7 +540,7 @@ class Claim(Row, kw_only=True):
     item_id: Annotated[Id, Meta(description="the item")]
     claim_id: Annotated[
         Id | None,
-        Meta(description="made from item, sample and text; leave it out when writing files"),
+        Meta(description="made from item, sample and text; you can leave it out of files"),
     ] = None
     sample: Annotated[Offset, Meta(description="the repeat's number")] = 0
     position: Annotated[Offset, Meta(description="0 for the answer's first claim")]
@@ -536,9 +549,11 @@ class Claim(Row, kw_only=True):
         ClaimType,
         Meta(description="factual, action, citation_required, or non_factual (never judged)"),
     ] = "factual"
-    unit: Annotated[Unit, Meta(description="how finely the answer was split")] = "atomic"
+    unit: Annotated[
+        Unit, Meta(description="whether the answer was split into atomic claims or sentences")
+    ] = "atomic"
     answer_start: Annotated[
-        Offset | None, Meta(description="where the claim stands in the answer")
+        Offset | None, Meta(description="offset of the claim in the answer")
     ] = None
     answer_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
 
@@ -548,7 +563,7 @@ class Claim(Row, kw_only=True):
 
 
 class Citation(Row, kw_only=True):
-    """A source that a claim cites. It may not exist: systems invent citations."""
+    """A source that a claim cites. It may not exist, because systems invent citations."""
 
     table = "citations"
     kind = "citations"
@@ -559,9 +574,11 @@ class Citation(Row, kw_only=True):
     claim_id: Annotated[Id, Meta(description="the claim")]
     position: Annotated[Offset, Meta(description="0 for the claim's first citation")]
     source_id: Annotated[
-        Id | None, Meta(description="the cited document; null when the marker points nowhere")
+        Id | None, Meta(description="the cited document; null if the marker points nowhere")
     ] = None
-    marker: Annotated[str | None, Meta(description="the marker in the answer, as `[2]`")] = None
+    marker: Annotated[str | None, Meta(description="the marker in the answer, such as `[2]`")] = (
+        None
+    )
     span_text: Annotated[Text | None, Meta(description="the cited span")] = None
     span_start: Annotated[Offset | None, Meta(description="offset of its first character")] = None
     span_end: Annotated[Offset | None, Meta(description="offset after its last character")] = None
@@ -582,40 +599,45 @@ class Label(Row, kw_only=True):
     run_id: Annotated[Id, Meta(description="the run")]
     item_id: Annotated[Id, Meta(description="the item")]
     claim_id: Annotated[
-        Id | None, Meta(description="the claim; may be left out when claim_text names it")
+        Id | None, Meta(description="the claim's id; can be left out if you give claim_text")
     ] = None
     claim_text: Annotated[
-        str | None, Meta(description="the claim's text; may be left out when claim_id names it")
+        str | None, Meta(description="the claim's text; can be left out if you give claim_id")
     ] = None
-    claim_type: Annotated[
-        ClaimType | None, Meta(description="taken from the claim when left out")
-    ] = None
+    claim_type: Annotated[ClaimType | None, Meta(description="if left out, the claim's type")] = (
+        None
+    )
     verdict: Annotated[
         Verdict, Meta(description="supported, unlinked, overreach, contradicted or stale")
     ]
     supporting_span: Annotated[
         Text | None,
-        Meta(description="the span the verdict rests on; for action claims the log entry"),
+        Meta(description="the span that the verdict rests on; for action claims, the log entry"),
     ] = None
     source_id: Annotated[
         Id | None, Meta(description="the span's document, in the run's corpus version")
     ] = None
-    labeler: Annotated[Id, Meta(description="person's id, or `verifier:v3`")]
-    labeled_at: Annotated[datetime, Meta(description="when; at most a day ahead of now")]
+    labeler: Annotated[Id, Meta(description="a person's id, or a judge's, such as `verifier:v3`")]
+    labeled_at: Annotated[datetime, Meta(description="when; at most one day in the future")]
     label_kind: Annotated[
         LabelKind | None,
-        Meta(description="adjudicated, human or verifier; taken from the labeler when left out"),
+        Meta(
+            description="adjudicated, human or verifier; if left out, it follows from the labeler"
+        ),
     ] = None
-    guide_version: Annotated[Id | None, Meta(description="the guide the labeler worked by")] = None
+    guide_version: Annotated[Id | None, Meta(description="the labelling guide that was used")] = (
+        None
+    )
     span_start: Annotated[
-        Offset | None, Meta(description="offset of the span; found when left out")
+        Offset | None, Meta(description="offset of the span; looked up if left out")
     ] = None
     confidence: Annotated[
         Share | None, Meta(description="the labeler's probability that the verdict is right")
     ] = None
     reason: Annotated[str | None, Meta(description="the labeler's reason in words")] = None
     inclusion_probability: Annotated[
-        Chance | None, Meta(description="chance that the claim was drawn for labelling")
+        Chance | None,
+        Meta(description="the probability with which the claim was chosen for labelling"),
     ] = None
     covered_text: Annotated[
         Text | None,
@@ -643,21 +665,24 @@ class ClosedBookLabel(Row, kw_only=True):
     run_id: Annotated[Id, Meta(description="the run")]
     item_id: Annotated[Id, Meta(description="the item")]
     claim_id: Annotated[
-        Id | None, Meta(description="the claim; may be left out when claim_text names it")
+        Id | None, Meta(description="the claim's id; can be left out if you give claim_text")
     ] = None
     claim_text: Annotated[
-        str | None, Meta(description="the claim's text; may be left out when claim_id names it")
+        str | None, Meta(description="the claim's text; can be left out if you give claim_id")
     ] = None
     label: Annotated[FactLabel, Meta(description="true, false, unverifiable or non_factual")]
     decision_basis: Annotated[str | None, Meta(description="why, in a phrase")] = None
-    labeler: Annotated[Id, Meta(description="person's id, or the judge")]
-    labeled_at: Annotated[datetime, Meta(description="when; at most a day ahead of now")]
+    labeler: Annotated[Id, Meta(description="a person's id, or a judge's")]
+    labeled_at: Annotated[datetime, Meta(description="when; at most one day in the future")]
     label_kind: Annotated[
-        LabelKind | None, Meta(description="taken from the labeler when left out")
+        LabelKind | None, Meta(description="if left out, it follows from the labeler")
     ] = None
-    guide_version: Annotated[Id | None, Meta(description="the guide the labeler worked by")] = None
+    guide_version: Annotated[Id | None, Meta(description="the labelling guide that was used")] = (
+        None
+    )
     inclusion_probability: Annotated[
-        Chance | None, Meta(description="chance that the claim was drawn for labelling")
+        Chance | None,
+        Meta(description="the probability with which the claim was chosen for labelling"),
     ] = None
     decides: Annotated[bool | None, Meta(description=_DECIDES)] = None
 
@@ -667,7 +692,7 @@ class ClosedBookLabel(Row, kw_only=True):
 
 
 class AnswerLabel(Row, kw_only=True):
-    """Does the answer match the gold answer?"""
+    """A judgement of one answer: whether it matches the gold answer."""
 
     table = "answer_labels"
     kind = "answer_labels"
@@ -677,16 +702,16 @@ class AnswerLabel(Row, kw_only=True):
     item_id: Annotated[Id, Meta(description="the item")]
     sample: Annotated[Offset, Meta(description="the repeat's number")] = 0
     correct: Annotated[bool, Meta(description="does it match the gold answer?")]
-    labeler: Annotated[Id, Meta(description="person's id, or the judge")]
-    labeled_at: Annotated[datetime, Meta(description="when; at most a day ahead of now")]
+    labeler: Annotated[Id, Meta(description="a person's id, or a judge's")]
+    labeled_at: Annotated[datetime, Meta(description="when; at most one day in the future")]
     label_kind: Annotated[
-        LabelKind | None, Meta(description="taken from the labeler when left out")
+        LabelKind | None, Meta(description="if left out, it follows from the labeler")
     ] = None
     reason: Annotated[str | None, Meta(description="why")] = None
 
 
 class Unscored(Row, kw_only=True):
-    """A judgement that was asked for and failed. Counted beside every rate, never a label."""
+    """A judgement that failed, so there is no label. It is counted beside every rate."""
 
     table = "unscored_claims"
     kind = "unscored"
@@ -695,10 +720,10 @@ class Unscored(Row, kw_only=True):
     run_id: Annotated[Id, Meta(description="the run")]
     item_id: Annotated[Id, Meta(description="the item")]
     claim_id: Annotated[
-        Id | None, Meta(description="the claim; may be left out when claim_text names it")
+        Id | None, Meta(description="the claim's id; can be left out if you give claim_text")
     ] = None
     claim_text: Annotated[
-        str | None, Meta(description="the claim's text; may be left out when claim_id names it")
+        str | None, Meta(description="the claim's text; can be left out if you give claim_id")
     ] = None
     judgement: Annotated[
         Judgement, Meta(description="which judgement failed: grounded or closed_book")
@@ -706,9 +731,9 @@ class Unscored(Row, kw_only=True):
     labeler: Annotated[Id, Meta(description="the judge that failed")]
     failed_at: Annotated[datetime, Meta(description="when")]
     reason: Annotated[
-        Text, Meta(description="short code: timeout, unparsable, truncated, missing_id…")
+        Text, Meta(description="a short code: timeout, unparsable, truncated, missing_id…")
     ]
-    detail: Annotated[str | None, Meta(description="what was seen")] = None
+    detail: Annotated[str | None, Meta(description="details of the failure")] = None
 
     def __post_init__(self) -> None:
         """Refuse a failure of nothing."""
@@ -716,7 +741,7 @@ class Unscored(Row, kw_only=True):
 
 
 class LabelRetraction(Row, kw_only=True):
-    """A label that was taken back: it stays where it is, and no longer counts."""
+    """A label that was retracted. It stays in the store but no longer counts."""
 
     table = "label_retractions"
     kind = "label_retractions"
@@ -726,12 +751,12 @@ class LabelRetraction(Row, kw_only=True):
     item_id: Annotated[Id, Meta(description="the item")]
     claim_id: Annotated[Id, Meta(description="the claim")]
     judgement: Annotated[
-        Judgement, Meta(description="which label: grounded, of labels, or closed_book")
+        Judgement, Meta(description="which kind of label: grounded (in labels) or closed_book")
     ] = "grounded"
     labeler: Annotated[Id, Meta(description="who gave the label")]
     labeled_at: Annotated[datetime, Meta(description="when it was given")]
-    retracted_at: Annotated[datetime, Meta(description="when it was taken back")]
-    retracted_by: Annotated[Text, Meta(description="who took it back")]
+    retracted_at: Annotated[datetime, Meta(description="when it was retracted")]
+    retracted_by: Annotated[Text, Meta(description="who retracted it")]
 
 
 # Parents before children: the order in which rows can be written.

@@ -54,7 +54,7 @@ function undoLast() {
   const last = readLast();
   if (last) undo(last.task, last.page);
   else if (byId("undo-this")) undo(data.task.task_id, location.pathname);
-  else judge.say("There is no decision of yours to undo.", "warn");
+  else judge.say("You have no decision to undo.", "warn");
 }
 
 function showLast() {

@@ -125,7 +125,7 @@ async function find(event) {
 }
 
 function describeCount(count) {
-  if (count === 0) return "No document holds these words.";
+  if (count === 0) return "No document contains these words.";
   return count === 1 ? "1 document found." : `${count} documents found.`;
 }
 

@@ -11,7 +11,7 @@ const ASKING = {
   supported: "Which text supports it?",
   overreach: "Which text supports a part of it?",
   contradicted: "Which text says otherwise?",
-  stale: "Which text says it, in a source that no longer held?",
+  stale: "Which text says it, in a source that was no longer valid?",
 };
 const HOW = "Click a sentence, drag over words, or take one:";
 const byId = (id) => document.getElementById(id);
@@ -238,10 +238,10 @@ export class LabelForm {
     if (this.isAction && !this.task.action_log.length) return "The log has no entry: the claim is unlinked.";
     if (!chosen || this.isAction) return null;
     if (this.verdict === "stale" && !chosen.stale) {
-      return `Stale is for sources that no longer held; “${chosen.title}” did.`;
+      return `Stale is for sources that were no longer valid; “${chosen.title}” was valid.`;
     }
     if (this.verdict === "supported" && chosen.stale) {
-      return `“${chosen.title}” no longer held (${chosen.stale}): choose stale, or a text in a source that held.`;
+      return `“${chosen.title}” was no longer valid (${chosen.stale}): choose stale, or a text in a valid source.`;
     }
     return null;
   }

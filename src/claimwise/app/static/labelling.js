@@ -302,7 +302,7 @@ function fillConnection({ waiting, offline }) {
   const notice = byId("offline");
   notice.hidden = !(offline && waiting);
   const labels = waiting === 1 ? "1 label waits" : `${waiting} labels wait`;
-  byId("offline-text").textContent = `No connection: ${labels} on this computer and will be saved by itself. You can go on.`;
+  byId("offline-text").textContent = `No connection: ${labels} on this computer and will be saved automatically. You can go on.`;
 }
 
 // Undo: what waits here is taken out again; what the server has is taken back there. One after the other:

@@ -8,7 +8,7 @@ const SEARCH_DELAY = 80; // ms after the last letter
 const TOUCH_DELAY = 300; // ms after a finger last moved the selection
 
 export class Sources {
-  constructor({ onSpan, announce, staleWords = "No longer held when the answer was given" }) {
+  constructor({ onSpan, announce, staleWords = "No longer valid when the answer was given" }) {
     Object.assign(this, { onSpan, announce, staleWords });
     this.tabs = document.getElementById("source-tabs");
     this.box = document.getElementById("source-box");
@@ -133,7 +133,7 @@ export class Sources {
     tab.append(make("span", "tab-number", String(n + 1)), make("span", "tab-name", source.title ?? source.source_id));
     tab.append(make("span", "tab-note tab-cited", "cited here"));
     if (source.shown.length) tab.append(make("span", "tab-note", "shown"));
-    if (this.stale[source.source_id]) tab.append(make("span", "tab-note warn", "no longer held"));
+    if (this.stale[source.source_id]) tab.append(make("span", "tab-note warn", "no longer valid"));
     tab.append(make("span", "tab-hits", ""));
     tab.addEventListener("click", () => this.open(n));
     return tab;

@@ -143,7 +143,7 @@ def _load_auto(files: ModelFiles, head: Head) -> Any:
     if missing:
         # transformers would fill them with random numbers.
         raise files.refuse(
-            f"its weights lack {missing[0]} ({len(missing)} missing in all): it is no model of "
+            f"its weights lack {missing[0]} ({len(missing)} missing in all): it is not a model of "
             f"this kind, or not the whole of it"
         )
     return model

@@ -1,7 +1,8 @@
 -- title: Abstention
--- meaning: abstentions on unanswerable items (correct) and on answerable ones (over-refusal),
---   always together, so that a system that abstains on everything looks as bad as it is; where no
---   action is given it is proposed from the answer's text, and the report says how many are
+-- meaning: share of answers that decline: on unanswerable items (correct) and on answerable ones
+--   (over-refusal), always shown together, so that a system that declines everything looks as bad
+--   as it is; if no action is given, one is proposed from the answer's text, and the report says
+--   how many are proposed
 -- grain: one row per item
 -- role: main
 -- order: 50
@@ -12,8 +13,8 @@
 -- aliases: correct_abstention, over_refusal
 -- better correct_abstention: higher
 -- better over_refusal: lower
--- note correct_abstention: abstained where the corpus has no answer
--- note over_refusal: abstained where the corpus has the answer
+-- note correct_abstention: declined, and the corpus has no answer
+-- note over_refusal: declined, although the corpus has the answer
 with asked as (
     select a.item_id, a.sample from answers as a where a.run_id = :run_id
     union

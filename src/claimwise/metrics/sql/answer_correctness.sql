@@ -1,6 +1,6 @@
 -- title: Answer correctness
--- meaning: share of the labelled answers that match the gold answer, where there is one;
---   abstentions are counted by the abstention pair instead
+-- meaning: share of labelled answers that match the gold answer, over items that have one; answers
+--   that decline are counted under abstention instead
 -- grain: one row per item
 -- role: main
 -- order: 70

@@ -1,6 +1,6 @@
 -- title: Citation precision
--- meaning: share of scored cited claims that a source they cite supports; a claim supported only
---   by a source it does not cite counts as not
+-- meaning: share of scored claims with a citation that a source they cite supports; a claim supported
+--   only by a source it does not cite counts as not supported
 -- grain: one row per item
 -- role: main
 -- order: 30

@@ -1,6 +1,6 @@
 -- title: Citation recall
--- meaning: share of the claims that require a citation that carry one; a marker that points at no
---   source is none; claims typed citation_required require one or, where a run has none of that
+-- meaning: share of the claims requiring a citation that have one; a marker that points at no source
+--   does not count; claims of type citation_required require one or, if a run has none of that
 --   type but cites at all, every factual claim does
 -- grain: one row per item
 -- role: main

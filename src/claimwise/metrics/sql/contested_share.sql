@@ -1,6 +1,6 @@
 -- title: Contested share
 -- meaning: share of the claims labelled by several people on which they disagree and nobody has
---   adjudicated; the latest label decides these for now
+--   adjudicated; until then the latest label decides
 -- grain: one row per item
 -- role: measurement
 -- order: 140

@@ -1,6 +1,6 @@
 -- title: Context recall
--- meaning: share of the required gold spans that lie whole within one retrieved passage, whatever its
---   line breaks; answers whose retrieval nobody recorded are unscored
+-- meaning: share of the required gold spans that are contained whole in one retrieved passage,
+--   whatever its line breaks; answers without recorded retrieval are unscored
 -- grain: one row per item
 -- role: main
 -- order: 60

@@ -1,6 +1,6 @@
 -- title: Expected actions
 -- meaning: share of answers to items with an expected action whose action log has such an entry;
---   unscored where the run has no action log at all
+--   unscored if the run has no action log at all
 -- grain: one row per item
 -- role: detail
 -- order: 85

@@ -1,7 +1,6 @@
 -- title: Factual precision
--- meaning: closed-book: true over true and false; unverifiable and non-factual claims count for
---   neither, whether the label or the claim's type says non-factual, and without a true or false
---   claim there is no rate
+-- meaning: closed-book: true claims divided by true and false ones; claims that are unverifiable, or
+--   non-factual by label or type, don't count, and without a true or false claim there is no rate
 -- grain: one row per item
 -- role: main
 -- order: 20

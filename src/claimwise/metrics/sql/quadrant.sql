@@ -1,7 +1,8 @@
 -- title: Faithful × correct
 -- meaning: answers to items with a gold answer, by whether every claim is supported and whether
---   they match it; without a label, without claims, or with nothing unsupported but something
---   unscored, an answer is unscored; abstentions are counted by the abstention pair instead
+--   they match it; an answer is unscored without a label, without claims, or if nothing is
+--   unsupported but something is unscored; answers that decline are counted under abstention
+--   instead
 -- grain: one row per item and cell
 -- role: detail
 -- order: 80
@@ -9,10 +10,10 @@
 -- labels: deciding_labels, deciding_answer_labels
 -- needs: gold_answer, answer_labels
 -- series: cell
--- note faithful_correct: grounded and right: as it should be
--- note faithful_wrong: the corpus is wrong: the answer follows it
--- note unfaithful_correct: luck: right without evidence, and it will not hold
--- note unfaithful_wrong: the system: retrieval or generation failed
+-- note faithful_correct: supported and right, as it should be
+-- note faithful_wrong: supported but wrong: the corpus is wrong, and the answer follows it
+-- note unfaithful_correct: right without support: luck, and it will not last
+-- note unfaithful_wrong: unsupported and wrong: retrieval or generation failed
 with judged as (
     select
         c.item_id,

@@ -1,5 +1,5 @@
 -- title: Stale share
--- meaning: share of scored claims that only a superseded or expired source supports
+-- meaning: share of scored claims that only a replaced or expired source supports
 -- grain: one row per item
 -- role: main
 -- order: 100

@@ -1,5 +1,5 @@
 -- title: Unscored claims by reason
--- meaning: share of the claims asked that have no verdict, by the reason of the last failure
+-- meaning: share of the claims to be judged that have no verdict, by the reason of the last failure
 -- grain: one row per item and reason
 -- role: measurement
 -- order: 120
@@ -7,7 +7,7 @@
 -- labels: none
 -- better: lower
 -- series: reason
--- note no_label: nobody and nothing has judged the claim
+-- note no_label: not judged by anyone
 with asked as (
     select c.item_id, count(*) as asked
     from claims as c

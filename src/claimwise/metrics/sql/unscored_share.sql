@@ -1,5 +1,5 @@
 -- title: Unscored share
--- meaning: share of the claims asked that have no verdict: not judged, or the judgement failed
+-- meaning: share of the claims to be judged that have no verdict: nobody judged them, or it failed
 -- grain: one row per item
 -- role: measurement
 -- order: 110

@@ -1,16 +1,16 @@
 -- title: Verdict shares
--- meaning: how the scored claims divide over the five verdicts
+-- meaning: how the scored claims are distributed over the five verdicts
 -- grain: one row per item and verdict
 -- role: detail
 -- order: 90
 -- unit: claim
 -- labels: deciding_labels
 -- series: verdict
--- note supported: a span entails the claim
+-- note supported: a span supports all of it
 -- note unlinked: no span supports or contradicts it, true or not
--- note overreach: a span supports part of it, the claim says more
+-- note overreach: a span supports part of it, but the claim says more
 -- note contradicted: a span says the opposite
--- note stale: only a superseded or expired source supports it
+-- note stale: only a replaced or expired source supports it
 with verdicts as (
     select 'supported' as verdict
     union all select 'unlinked'

@@ -1,8 +1,7 @@
--- title: Agreement with humans
--- meaning: share of the claims labelled by a verifier and by people on which it gave the people's
---   deciding verdict (closed-book: their label); the accuracy to read beside every figure that
---   verifier made
--- grain: one row per item and verifier
+-- title: Agreement with people
+-- meaning: share of the claims labelled by a judge and by people on which the judge gave the people's
+--   deciding verdict (closed-book: their label); read it beside every figure from that judge
+-- grain: one row per item and judge
 -- role: measurement
 -- order: 130
 -- unit: claim

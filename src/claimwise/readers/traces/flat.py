@@ -58,7 +58,7 @@ def read_flat(path: Path, record: Any) -> Trace:
     when = next((record[name] for name in _TIME if record.get(name)), None)
     happened_at = read_time(when)
     if when is not None and happened_at is None:
-        raise refuse(path, f"the time {show(when)}", "a time, as 2026-11-15T09:30:00Z")
+        raise refuse(path, f"the time {show(when)}", "a time such as 2026-11-15T09:30:00Z")
     return Trace(
         origin="trace",
         place="standard input" if path == STDIN else str(path),

@@ -1,9 +1,9 @@
 -- The golden set, the runs over it, their claims, and the labels of those claims.
--- eval_items, gold_spans and run_actions carry the columns of the measuring spec under its names;
--- columns after them are ours. The spec's claim_labels is a view with one row per claim: all labels
--- are in the table labels.
--- SQLite keeps the larger tables in key order, which is how they are read; PostgreSQL has no such
--- clause, so it stands in a comment that the SQLite engine opens.
+-- eval_items, gold_spans and run_actions have the columns of the measuring spec under its names;
+-- the columns after them are ours. The spec's claim_labels is a view with one row per claim; all
+-- labels are in the table labels.
+-- SQLite keeps the larger tables in key order, which is how they are read. PostgreSQL has no such
+-- clause, so it is written as a comment that the SQLite engine uncomments.
 
 create table sources (
     source_id text not null,

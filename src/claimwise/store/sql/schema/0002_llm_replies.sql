@@ -1,5 +1,5 @@
--- Replies of language models, kept so that no question is paid for twice. The key is a hash over
--- everything that was asked; only whole replies are here, failures never are.
+-- Cached replies of language models, so that no request is paid for twice. The key is a hash of the
+-- whole request. Only complete replies are stored, never failures.
 
 create table llm_replies (
     key text primary key,

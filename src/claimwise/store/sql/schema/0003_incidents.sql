@@ -1,5 +1,5 @@
--- Wrong answers from production, each made into an item; and what waits for annotators. An
--- incident's answer and claims belong to no run, so that no metric ever counts them.
+-- Wrong answers from production, each turned into an item; and tasks for labelers. An incident's
+-- answer and claims belong to no run, so no metric counts them.
 
 create table incidents (
     incident_id text primary key,

@@ -1,11 +1,11 @@
--- People: their accounts and sessions, the rounds they label in, and what instruments are worth
--- by their labels. Passwords, session and invite tokens are here as hashes only.
+-- People: their accounts and sessions, the rounds they label in, and how judges compare with their
+-- labels. Passwords, session tokens and invite tokens are stored only as hashes.
 
 alter table labels add column covered_text text;
 alter table closed_book_labels add column guide_version text references guide_versions (guide_version);
 alter table closed_book_labels add column inclusion_probability double precision;
 
--- A label taken back. The label itself stays: nothing that was said is ever overwritten.
+-- A retracted label. The label itself stays, because labels are never overwritten.
 create table label_retractions (
     run_id text not null,
     item_id text not null,
@@ -103,7 +103,7 @@ create table annotation_tasks (
 create unique index annotation_tasks_by_position on annotation_tasks (round_id, position);
 create unique index annotation_tasks_by_claim on annotation_tasks (round_id, run_id, item_id, claim_id);
 
--- A place for one label of a task. A lease ends by itself, so nothing is lost when someone leaves.
+-- A slot for one label of a task. A lease expires by itself, so nothing is lost if someone leaves.
 create table annotation_slots (
     task_id text not null references annotation_tasks (task_id),
     slot integer not null,
@@ -128,7 +128,7 @@ create table annotation_skips (
     primary key (task_id, labeler)
 );
 
--- What one instrument is worth by people's labels, for one domain, until a day.
+-- A calibration: how well one judge matches people's labels in one domain, and until when it counts.
 create table calibrations (
     calibration_id text primary key,
     labeler text not null references labelers (labeler),

@@ -1,6 +1,6 @@
--- SQLite 3.40 reports damage where there is none: for a table without rowid whose last column
--- belongs to the key, `pragma integrity_check` says "NULL value in run_actions.action" per row.
--- This turns the table into an ordinary one. The data stay the same, and PostgreSQL's table too.
+-- SQLite 3.40 reports damage that isn't there: for a table without rowid whose last column belongs to
+-- the key, `pragma integrity_check` says "NULL value in run_actions.action" for each row. This makes it
+-- an ordinary table. The data stay the same, and so does PostgreSQL's table.
 
 /*sqlite
 create temporary table run_actions_before (run_id text, item_id text, action text, sample integer);

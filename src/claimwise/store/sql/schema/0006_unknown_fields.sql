@@ -1,5 +1,5 @@
--- What a file does not tell stays unknown: the kind of question, whether the corpus can answer it, and
--- what a wrong answer costs. And two things that files of other tools do tell: the conversation (or
+-- What a file doesn't say stays unknown: the kind of question, whether the corpus can answer it, and
+-- what a wrong answer costs. And two things that other tools' files do say: the conversation (or
 -- document) that several items come from, and that a source is what a tool returned.
 
 /*postgresql

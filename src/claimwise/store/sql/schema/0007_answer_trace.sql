@@ -1,2 +1,2 @@
--- Verdicts on an answer that was read from a trace go back to that trace: its id is kept.
+-- The id of the trace that an answer came from, so that verdicts can be sent back to it.
 alter table answers add column trace_id text;

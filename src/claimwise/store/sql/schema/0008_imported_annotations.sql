@@ -1,5 +1,5 @@
--- Whose label an annotation of another tool became: imported again, under whatever name, it stays
--- that person's.
+-- Which labeler an annotation of another tool belongs to: imported again under any name, it stays that
+-- person's.
 create table imported_annotations (
     run_id text not null,
     item_id text not null,

@@ -1,6 +1,6 @@
--- What became of gates, one row per gate and time that it was applied: nothing is ever changed here.
--- Inputs are what it was decided by (the gate's settings, its metric, the labels at that moment),
--- and the decision is whole, slice by slice, so that an old result can be understood and repeated.
+-- Results of gates, one row each time a gate is applied. Rows are never changed. The inputs are what
+-- decided it (the gate's settings, its metric, the labels at that moment), and the decision is stored
+-- in full, group by group, so that an old result can be understood and reproduced.
 create table gate_results (
     event_id text primary key,
     decided_at timestamp not null,

@@ -1,10 +1,10 @@
 -- A golden set outlives its corpus: gold spans are carried over to a new corpus version or corrected,
--- items whose evidence has gone are retired, and what was there before is kept with who, when and why.
+-- items that lost their evidence are retired, and the former state is kept with who, when and why.
 
 alter table eval_items add column expected_action text;
 
--- The same words with single spaces, where the text has other whitespace: a line break in a retrieved
--- passage does not hide a gold span. Written by claimwise; here for the rows that are there already.
+-- The same words with single spaces, if the text has other white space, so that a line break in a
+-- retrieved passage doesn't hide a gold span. claimwise fills it in; this does so for existing rows.
 alter table gold_spans add column span_words text;
 alter table contexts add column context_words text;
 update gold_spans set span_words = trim(replace(replace(replace(replace(replace(replace(replace(span_text, '
@@ -16,7 +16,7 @@ update contexts set context_words = trim(replace(replace(replace(replace(replace
 where context_text like '%
 %' or context_text like '%	%' or context_text like '%  %';
 
--- Gold spans that others have replaced: all spans that an item had, as they stood in a corpus version.
+-- Replaced gold spans: all spans that an item had in a corpus version.
 create table gold_span_versions (
     item_id text not null references eval_items (item_id),
     corpus_ver text not null,
@@ -32,7 +32,7 @@ create table gold_span_versions (
     primary key (item_id, corpus_ver, replaced_at, source_id, span_start, span_end)
 );
 
--- Items that no longer count: what they rest on has gone from a corpus version.
+-- Items that no longer count, because a corpus version lacks their gold spans.
 create table item_retirements (
     item_id text not null references eval_items (item_id),
     retired_at timestamp not null,

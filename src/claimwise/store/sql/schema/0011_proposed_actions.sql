@@ -1,4 +1,4 @@
--- What an answer seems to do with its question, proposed from its text (text/abstention.py) for runs of
--- which nobody said it. What a system or a person says is in run_actions, and comes first.
+-- What an answer seems to do with its question, proposed from its text (text/abstention.py) if no action
+-- was given. Actions given by a system or a person are in run_actions and take priority.
 alter table answers add column proposed_action text
 check (proposed_action in ('answer', 'abstain', 'clarify'));

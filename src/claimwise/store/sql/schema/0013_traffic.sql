@@ -1,6 +1,6 @@
--- Live traffic. Its answers are rows of answers like any other, in runs that have no golden items: one
--- run per system, its versions and UTC day. What only traffic has stands here: when an answer was
--- given, which sampling rule took it, and with what probability.
+-- Live traffic. Its answers are ordinary rows of answers, in runs without golden items: one run per
+-- system, its versions and UTC day. This table adds what only traffic has: when an answer was given,
+-- which sampling rule chose it, and with what probability.
 create table traffic_answers (
     run_id text not null,
     item_id text not null,
@@ -19,8 +19,8 @@ create table traffic_answers (
 create unique index traffic_answers_by_trace on traffic_answers (system, trace_id);
 create index traffic_answers_by_time on traffic_answers (answered_at);
 
--- Every answer that ever came in, by the id of its trace alone, and what became of it: so that one that
--- comes again is known, also where sampling left it out.
+-- Every answer ever received, by the id of its trace, and what happened to it, so that an answer sent
+-- again is recognised even if sampling left it out.
 create table traffic_seen (
     system text not null,
     trace_id text not null,
@@ -33,8 +33,8 @@ create table traffic_seen (
 ) /*sqlite without rowid */;
 create index traffic_seen_by_trace on traffic_seen (trace_id);
 
--- Spans that are acknowledged and not yet an answer: what is here survives a crash. A trace is taken
--- from here once its root span has come and nothing more, or once it has waited long enough.
+-- Spans that were acknowledged but are not yet an answer. They survive a crash. A trace is processed once
+-- its root span has arrived and nothing more comes, or once it has waited long enough.
 create table traffic_inbox (
     entry_id text primary key,
     trace_id text not null,
@@ -46,8 +46,8 @@ create table traffic_inbox (
 create index traffic_inbox_by_trace on traffic_inbox (trace_id);
 create index traffic_inbox_by_time on traffic_inbox (received_at);
 
--- The funnel up to the store: how many answers a day came in, and what became of them. Judged, scored
--- and unscored ones are counted from the claims themselves.
+-- The funnel up to the store: how many answers came in per day, and what happened to them. Judged,
+-- scored and unscored ones are counted from the claims.
 create table traffic_counts (
     day date not null,
     system text not null,
@@ -58,7 +58,7 @@ create table traffic_counts (
     primary key (day, system, rule, outcome, reason)
 );
 
--- Keys of programs, as hashes: for the endpoint that takes traces and for the online check.
+-- Keys of programs, as hashes: for the endpoint that receives traces and for the online check.
 create table api_keys (
     key_id text primary key,
     key_hash text not null unique,
@@ -71,7 +71,7 @@ create table api_keys (
     revoked_at timestamp
 );
 
--- Alarms of the monitor, each with the figures it rests on; nothing but their closing is ever changed.
+-- Alarms of the monitor, each with the figures it rests on. They never change, except to be closed.
 create table alarms (
     alarm_id text primary key,
     signal text not null,
@@ -87,8 +87,8 @@ create table alarms (
 );
 create index alarms_by_time on alarms (raised_at);
 
--- What the monitor has seen, one row per signal, system, slice and window: an alarm's statistic goes
--- on from the row before it, so that a second look at the same day changes nothing.
+-- What the monitor has read, one row per signal, system, group and window. An alarm's statistic
+-- continues from the previous row, so reading the same day again changes nothing.
 create table monitor_points (
     signal text not null,
     system text not null,

@@ -1,5 +1,5 @@
--- Links that show the overview of one system to whoever has them, without a login: read-only, until
--- they expire or are revoked. The token itself is not kept, only its hash.
+-- Read-only links that show the overview of one system to anyone who has them, without a login, until
+-- they expire or are revoked. Only the token's hash is stored.
 create table share_links (
     link_id text primary key,
     token_hash text not null unique,

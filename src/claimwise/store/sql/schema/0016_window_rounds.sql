@@ -1,5 +1,5 @@
--- A round over a window of traffic draws from several runs: which, and how many claims of each could be
--- drawn. Its row in annotation_rounds names the latest of them.
+-- The runs that a round over a window of traffic draws from, and how many claims of each could be drawn.
+-- Its row in annotation_rounds names the latest run.
 create table annotation_round_runs (
     round_id text not null references annotation_rounds (round_id),
     run_id text not null references runs (run_id),

@@ -1,19 +1,19 @@
--- Whether a label decides its claim is kept beside it: a query reads it and compares no labels. It follows
--- labels and retractions by the triggers that keep claim_index; the views computed_deciding_… say what it
--- must be, and `claimwise doctor --deep` compares. Most claims have one label, so a label decides unless
--- another one outranks it or it was taken back. Labels that are there already are compared when the views
--- are written (store/deciding.py).
+-- Whether a label decides its claim is stored with it, so that queries needn't compare labels. The triggers
+-- that keep claim_index also keep this in step with labels and retractions; the views computed_deciding_…
+-- define what it must be, and `claimwise doctor --deep` compares. Most claims have one label, so a label
+-- decides unless another one outranks it or it was retracted. Labels that are already stored are compared
+-- when the views are written (store/deciding.py).
 
 alter table labels add column decides boolean not null default true;
 alter table closed_book_labels add column decides boolean not null default true;
--- Whether any item belongs to a conversation is asked before every metric.
+-- Every metric first checks if any item belongs to a conversation.
 create index eval_items_by_cluster on eval_items (cluster_id) where cluster_id is not null;
 
 -- Holds a row while many rows are written at once, inside that transaction: triggers then leave flags and
 -- index alone, and the transaction sees to both before it ends (store/bulk.py).
 create table bulk_load (started_at timestamp not null);
 
--- SQLite: first the flags of the claim that is looked at again, then its row of the index.
+-- SQLite: first the flags of the claim to be looked at again, then its row of the index.
 /*sqlite
 drop trigger claim_index_refreshed;
 drop trigger claim_index_gone;
@@ -46,7 +46,7 @@ create trigger claim_index_refreshed instead of insert on claim_index_refresh be
                 and d.labeler = closed_book_labels.labeler
                 and d.labeled_at = closed_book_labels.labeled_at
         );
-    -- What is taken back or deleted may leave nothing to list.
+    -- After a retraction or deletion there may be nothing left to list.
     delete from claim_index
     where new.may_be = 'gone'
         and item_id = new.item_id
@@ -98,7 +98,7 @@ when not exists (select 1 from bulk_load) begin
     insert into claim_index_refresh
     values (new.run_id, new.item_id, new.claim_id, 'closed_book', 'kept');
 end;
--- A flag that follows from the other columns changes nothing else.
+-- A flag that follows from other columns changes nothing else.
 drop trigger claim_index_label_changed;
 create trigger claim_index_label_changed
 after update of run_id, item_id, claim_id, verdict, source_id, labeler, labeled_at, label_kind, confidence
@@ -116,7 +116,7 @@ end;
 */
 
 -- PostgreSQL: likewise for all claims of a statement. Its triggers can't both see all rows and leave out a
--- column: flags are written inside a trigger, which is how they are told from a change by hand.
+-- column. Flags are written inside a trigger, which distinguishes them from a change by hand.
 /*postgresql
 -- What metrics count of a run, in the order of its items: a tenth of the tables.
 create index labels_by_verdict on labels (run_id, item_id, verdict) where decides;

@@ -1,4 +1,4 @@
--- Every closed-book label that nobody has taken back; see standing_labels.
+-- All closed-book labels that are not retracted; see standing_labels.
 select {closed_book_label_columns}
 from closed_book_labels as l
 where not exists (select 1 from label_retractions as n where n.judgement = 'closed_book')

@@ -1,5 +1,5 @@
--- Every label that nobody has taken back. Most stores hold no retraction at all: the first
--- condition is looked up once, and then no label is looked up.
+-- All labels that are not retracted. Most stores have no retractions: the first condition is looked up
+-- once, and then no label is looked up.
 select {label_columns}
 from labels as l
 where not exists (select 1 from label_retractions as n where n.judgement = 'grounded')

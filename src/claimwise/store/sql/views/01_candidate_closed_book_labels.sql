@@ -1,2 +1,2 @@
--- The closed-book labels that may decide: all that stand.
+-- The closed-book labels that can decide: all that are not retracted.
 select * from standing_closed_book_labels

@@ -1,4 +1,4 @@
--- What deciding_closed_book_labels must hold, by the rule of computed_deciding_labels.
+-- What deciding_closed_book_labels must contain, by the rule of computed_deciding_labels.
 select l.*
 from candidate_closed_book_labels as l
 where not exists (

@@ -1,6 +1,6 @@
--- What deciding_labels must hold, by comparing labels: adjudicated before human before verifier (the
--- kinds sort that way by their names), then the latest, then the labeler's name.
--- A label decides when there is no better one; claims with one label cost one key look-up.
+-- What deciding_labels must contain, by comparing labels: adjudicated before human before verifier (the
+-- kinds sort that way by their names), then the latest, then by the labeler's name.
+-- A label decides if there is no better one; claims with one label cost one key look-up.
 select l.*
 from candidate_labels as l
 where not exists (

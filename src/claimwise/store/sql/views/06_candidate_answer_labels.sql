@@ -1,2 +1,2 @@
--- The answer labels that may decide.
+-- The answer labels that can decide.
 select * from answer_labels

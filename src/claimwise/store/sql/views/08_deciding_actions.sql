@@ -1,5 +1,5 @@
--- One row per answer: what the system did with its question. What was given comes first; of the
--- others it is proposed from the answer's text, and marked so.
+-- One row per answer: what the system did with its question. Given actions take priority; the others are
+-- proposed from the answer's text, and marked as proposed.
 select r.run_id, r.item_id, r.sample, r.action, 'given' as origin
 from run_actions as r
 union all

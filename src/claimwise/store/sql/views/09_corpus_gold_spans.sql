@@ -1,5 +1,5 @@
--- The gold spans of every item in every corpus version that it has had spans in: those in force, and for
--- earlier versions those that were carried over from there last.
+-- The gold spans of every item in every corpus version in which it had any: the current ones, and for
+-- earlier versions those that were last carried over from there.
 select
     g.item_id, e.source_corpus_ver as corpus_ver, g.source_id, g.span_text, g.required,
     g.span_start, g.span_end, coalesce(g.span_words, g.span_text) as span_words

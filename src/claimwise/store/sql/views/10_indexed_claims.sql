@@ -1,8 +1,8 @@
--- What claim_index holds of every claim: the verdict that decides it, or why it has none; its place in a
--- list, worst and most certain first, closed-book verdicts behind all others; and whether people differ
--- on it (1), a judge differs from people (2), or both (3).
--- Statements that make no claim are left out unless someone labelled them; closed-book, so are claims
--- that nobody was asked about.
+-- What claim_index contains for every claim: its deciding verdict, or why it has none; its place in a
+-- list, worst and most certain first, with closed-book verdicts after all others; and whether people
+-- disagree on it (1), a judge disagrees with people (2), or both (3).
+-- Statements that make no claim are left out unless someone labelled them. Closed-book, claims that nobody
+-- was asked about are left out too.
 select
     c.run_id,
     c.item_id,
