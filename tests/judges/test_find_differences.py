@@ -316,6 +316,10 @@ def test_reckoning_says_what_is_the_same() -> None:
     assert reckon("The library closes at 6 pm.", told) == (
         "the span holds the claim's words, and 18:00 is 6 pm"
     )
+    assert reckon("The mill has 1930 rooms.", "The mill has 1,930 rooms.") == (
+        "the span holds the claim's words, and 1,930 is 1930"
+    )
+    assert reckon("The mill has 1930 rooms.", "The mill has 1,940 rooms.") is None
     assert reckon("The library closes at 18:00.", told) is None  # nothing to reckon
     assert reckon("The library closes at 7 pm.", told) is None
     assert reckon("The library never closes at 6 pm.", told) is None
