@@ -340,10 +340,61 @@ def test_two_thousand_sentences_a_second() -> None:
         "and it is ",
         "I have ",
         "It is ",
+        "1) ",
+        "1) a, 2) b ",
+        "respectively, ",
     ],
 )
 def test_a_line_without_end_takes_linear_time(unit: str) -> None:
     assert grows_evenly(lambda size: partial(split_answer, unit * (size // len(unit))), 50_000)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "Ana Lind won in 2011. She ran a mile, and it rained. ",
+        "- Ana Lind\n  - Points: 7\n",
+        "- Ana Lind\n",
+        "We accept:\n- Visa\n",
+        "# Ana Lind\nPoints: 7\n\n",
+        "|Plan|Price|\n|---|---|\n|Basic|€5|\n\n",
+        "User: When was the hall built?\nAssistant: It was built in 1911.\n",
+        "```\nx = 1\n```\n",
+        '{"name": "Ana Lind", "points": 7}\n',
+        "Ana,7\n",
+    ],
+)
+def test_a_long_answer_takes_linear_time(unit: str) -> None:
+    assert grows_evenly(lambda size: partial(split_answer, unit * (size // len(unit))), 20_000)
+
+
+def test_a_long_table_takes_linear_time() -> None:
+    head, row = "|Plan|Price|\n|---|---|\n", "|Basic|€5|\n"
+    assert grows_evenly(lambda size: partial(split_answer, head + row * (size // len(row))), 20_000)
+
+
+def test_a_question_that_an_answer_repeats_is_announced() -> None:
+    announced, claim = split_answer("So, to answer your question: the deposit is €100.")
+    assert (announced.wording, announced.not_a_claim) == (
+        "So, to answer your question:",
+        "framing",
+    )
+    assert (claim.wording, claim.claim_type) == ("The deposit is €100.", "factual")
+
+
+@pytest.mark.parametrize("answer", ["See Fig. 2.", "See https://example.org/a.b?c=d."])
+def test_a_reference_by_itself_claims_nothing(answer: str) -> None:
+    [found] = split_answer(answer)
+    assert found.not_a_claim == "framing"
+
+
+def test_a_reference_before_a_statement_hides_nothing() -> None:
+    assert "factual" in [c.claim_type for c in split_answer("See Table 2: the fee is €40.")]
+
+
+def test_what_respectively_joins_is_named() -> None:
+    [found] = split_answer("Ana Lind and Mia Sund scored 1930 and 2370 points respectively.")
+    assert found.compound == ("respectively",)
 
 
 def test_the_examples_of_the_page_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -355,7 +406,7 @@ def test_the_examples_of_the_page_run(capsys: pytest.CaptureFixture[str]) -> Non
         assert capsys.readouterr().out == printed
     cuts, _, _ = page.partition("## What is not a claim")
     rows = re.findall(r"^\| ([A-Z][^|]+\.) \| ([A-Z][^|]+ · [^|]+) \|$", cuts, re.M)
-    assert len(rows) == 8
+    assert len(rows) == 9
     for sentence, claims in rows:
         found = split_answer(sentence)
         shown = [" ".join([c.wording, *(mark.text for mark in c.marks)]) for c in found]

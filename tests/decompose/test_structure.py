@@ -136,6 +136,28 @@ PARENTS = {
         "### MS Aurora\n\n| Attribute | Value |\n|---|---|\n| Length | 211 m |\n",
         ["MS Aurora: length 211 m"],
     ),
+    "a value below an item, below a line that it could complete": (
+        "The top scorers were:\n\n1. **Ana Lind** (Larks)\n   - Total Points: 1930\n"
+        "   - Assists: 486\n2. **Mia Sund** (Gulls)\n   - Assists: 311\n",
+        [
+            "Ana Lind, Larks: total points 1930",
+            "Ana Lind, Larks: assists 486",
+            "Mia Sund, Gulls: assists 311",
+        ],
+    ),
+    "days and months keep their capitals": (
+        "## Pool\n- Sunday: closed\n- Sat.: 10 am to 2 pm\n- Entry: free\n",
+        ["Pool: Sunday closed", "Pool: Sat. 10 am to 2 pm", "Pool: entry free"],
+    ),
+    "questions and answers": (
+        "Q: How tall is the tower?\nA: It is 139 m tall.\nQ: When was the hall built?\n"
+        "A: It was built in 1911.\n",
+        ["The tower is 139 m tall.", "The hall was built in 1911."],
+    ),
+    "a list of letters is no dialogue": (
+        "A: red\nB: blue\nQ: green\n",
+        ["A: red", "B: blue", "Q: green"],
+    ),
     "a dialogue": (
         "User: My order 5 is late.\nAssistant: The order was sent on 3 May.\n",
         ["The order was sent on 3 May."],
@@ -159,6 +181,47 @@ def test_a_claim_gives_the_places_of_what_it_took_over() -> None:
     assert [one.text for one in cell.ancestors] == ["Basic", "Price"]
     for one in (*item.ancestors, *cell.ancestors):
         assert answer[one.start : one.end] == one.text
+
+
+NUMBERED = [
+    (
+        "The winners are 1) Ana Lind with 7 points, 2) Mia Sund with 9 points and 3) Eva Holm.",
+        [
+            "The winners are Ana Lind with 7 points",
+            "The winners are Mia Sund with 9 points",
+            "The winners are Eva Holm.",
+        ],
+    ),
+    (
+        "There are two plans: (1) Basic and (2) Team.",
+        ["There are two plans: Basic", "There are two plans: Team."],
+    ),
+    ("1) Ana Lind has 7 points, 2) Mia Sund has 9.", ["Ana Lind has 7 points", "Mia Sund has 9."]),
+    # These don't count up from 1: they are no numbers of items.
+    ("Rates fell by 3) then 5) percent.", ["Rates fell by 3) then 5) percent."]),
+    ("As 1) shows, the fee is €5.", ["As 1) shows, the fee is €5."]),
+]
+
+
+@pytest.mark.parametrize(("answer", "claims"), NUMBERED)
+def test_numbers_of_items_within_a_sentence_are_no_part_of_claims(
+    answer: str, claims: list[str]
+) -> None:
+    assert list_claims(answer) == claims
+
+
+def test_numbered_items_keep_their_places_and_citations() -> None:
+    answer = "The court held that 1) the law was valid [1], and 2) the fine was too high [2]."
+    first, second = split_answer(answer)
+    assert (first.text, [mark.target for mark in first.marks]) == (
+        "The court held that 1) the law was valid [1]",
+        ["1"],
+    )
+    assert (second.text, [mark.target for mark in second.marks]) == (
+        ", and 2) the fine was too high [2].",
+        ["2"],
+    )
+    assert answer[first.start : first.end] + answer[second.start : second.end] == answer
 
 
 SERIES = [

@@ -85,6 +85,10 @@ def test_when_two_amounts_can_both_be_true(claimed: str, told: str, both: bool) 
         ("139 m", "about 140 m", True),
         ("18:00", "6 pm", True),
         ("139 m", "139 kg", False),
+        ("1,930 points", "1930 points", True),  # the one looks like a year
+        ("1930 points", "1,930 points", True),
+        ("1930 points", "1,931 points", False),
+        ("more than 1,930 points", "1930 points", False),
     ],
 )
 def test_what_follows_from_what(told: str, claimed: str, follows: bool) -> None:

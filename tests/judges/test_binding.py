@@ -44,6 +44,14 @@ WEIR = (
     "Miller Bridge crosses the river. It was inaugurated on 21 March 1968. "
     "Station Bridge crosses the canal. It was inaugurated on 3 May 1931."
 )
+SEASON = (
+    "Ana Lind scored 1,930 points and gave 486 assists this season. "
+    "Mia Sund scored 2,370 points but gave only 311 assists."
+)
+CLUBS = (
+    "Ana Lind joined the Larks in 2015. She scored 1930 points this season. "
+    "Mia Sund came from the Gulls. She scored 2370 points."
+)
 BOTH = pytest.mark.parametrize("tier", ["lexical", "embedded"])
 
 SWAPPED = [
@@ -63,6 +71,12 @@ SWAPPED = [
     (FERRY, "The height of the Heron Tower is 118 m."),
     (TOWERS, "How tall is the Heron Tower? It is 139 m tall."),
     (WEIR, "On 21 March 1968, Station Bridge was inaugurated."),
+    # A second clause leaves out its subject.
+    (SEASON, "Mia Sund gave 486 assists."),
+    (SEASON, "Ana Lind gave 311 assists."),
+    # “She” is who opens the sentence before, and no club.
+    (CLUBS, "Ana Lind scored 2370 points."),
+    (CLUBS, "Mia Sund scored 1930 points."),
 ]
 RECORDS = {"table": TABLE, "JSON": JSON, "CSV": CSV, "items": ITEMS, "nested list": NESTED}
 SWAPPED_RECORDS = [
@@ -121,6 +135,10 @@ TRUE = [
         "Bo Sundgren ended with 2,370 points. Mira Castell scored 856 points.",
         "Bo Sundgren scored 2,370 points.",
     ),
+    (SEASON, "Mia Sund gave 311 assists."),
+    (SEASON, "Ana Lind gave 486 assists."),
+    (CLUBS, "Ana Lind scored 1930 points."),
+    (CLUBS, "Mia Sund scored 2370 points."),
 ]
 TRUE_RECORDS = [
     "Ana Lindqvist scored 1930 points.",
@@ -152,6 +170,16 @@ UNSURE = [
         "Adults pay 12 euros.",
     ),
     ("Employees get 25 days of leave, managers get 30 days.", "Employees get 25 days."),
+    # Either may be “she”.
+    (
+        "Ana Lind met Mia Sund in 2015. She scored 1930 points. Eva Holm scored 900 points.",
+        "Mia Sund scored 1930 points.",
+    ),
+    # A clause with a subject of its own.
+    (
+        "Ana Lind scored 1,930 points and the team won 12 titles. The Gulls won 9 titles.",
+        "The team won 12 titles.",
+    ),
 ]
 
 

@@ -6,8 +6,10 @@ from datetime import date
 
 import pytest
 
-from claimwise.judges.decide import decide_action
+from claimwise.judges.decide import Weighed, decide_action, decide_claim
+from claimwise.judges.evidence import EvidenceIndex, weigh_part
 from claimwise.types.rows import ActionEntry
+from claimwise.types.verdicts import ClaimVerdict, Scores
 from judges.judged import TODAY, judge, judge_all, make_claim, make_log, make_source
 
 TOWER = "The Kestrel Tower is 139 m tall and stands in the harbour district."
@@ -77,9 +79,10 @@ def test_another_name_contradicts_where_the_encoder_agrees() -> None:
     found = judge(claim, told, tier="embedded")
     assert found.verdict == "contradicted"
     assert found.reason == "the source names Carl Holm, the claim Anna Berg"
-    # By its words alone it may be the same person: it goes beyond the source, no more.
+    # By its words alone it may be the same person; and “The bridge was designed” says nothing.
     found = judge(claim, told, tier="lexical")
-    assert (found.verdict, found.exceeds) == ("overreach", "Anna Berg")
+    assert (found.verdict, found.exceeds) == ("unlinked", None)
+    assert found.reason.endswith("2 of the claim's 4 content words, but not “Anna”, “Berg”")
 
 
 @BOTH
@@ -129,7 +132,9 @@ def test_overreach_names_what_exceeds() -> None:
     found = judge(claim, TOWER, tier="embedded")
     assert found.verdict == "overreach"
     assert found.exceeds == "painted by Italian monks"
-    assert found.reason == "the source backs a part of it, but not “painted by Italian monks”"
+    assert found.reason == (
+        "the source covers “The Kestrel Tower is 139 m tall”, but not “painted by Italian monks”"
+    )
     assert found.span is not None
     assert found.span.text == TOWER
 
@@ -140,8 +145,88 @@ def test_shared_words_alone_are_no_overreach() -> None:
     found = judge(claim, told, tier="embedded")
     assert (found.verdict, found.span, found.exceeds) == ("unlinked", None, None)
     assert found.reason == (
-        "the closest sentence has 3 of the claim's 5 content words, but does not say this"
+        "the closest sentence has 3 of the claim's 5 content words, but not “Saltmere”, “hourly”"
     )
+
+
+UNSUPPORTED = Scores(supports=0.2, contradicts=0.1, neither=0.7)
+SUPPORTED = Scores(supports=0.7, contradicts=0.1, neither=0.2)
+
+
+def decide(claim: str, told: str, scores: Scores, *, towards: float | None) -> ClaimVerdict:
+    """Decide as if the encoder had given these scores."""
+    index = EvidenceIndex([make_source(told)])
+    against = None if towards is None else -towards
+    weighed = Weighed([weigh_part(claim, index)], scores, 0.36, "embedded", towards, against)
+    return decide_claim(make_claim(claim), weighed, index, TODAY)
+
+
+BEYOND = [
+    (
+        "The trial included 240 adults with mild asthma. Side effects were rare.",
+        "The trial included 240 adults with mild asthma and was funded by the ministry.",
+        "The trial included 240 adults with mild asthma",
+        "funded by the ministry",
+    ),
+    (
+        "Passengers may carry one bag of up to 8 kg.",
+        "Passengers may carry one bag of up to 8 kg and a laptop bag free of charge.",
+        "Passengers may carry one bag of up to 8 kg",
+        "laptop bag free of charge",
+    ),
+    (
+        "Dr. Amara Okafor leads the clinic.",
+        "Dr. Amara Okafor, who trained in London, leads the clinic.",
+        "Dr. Amara Okafor … leads the clinic",
+        "trained in London",
+    ),
+    (
+        "| Plan | Price |\n|---|---|\n| Basic | €5 |\n| Team | €12 |",
+        "Basic: price €5 and unlimited users",
+        "Basic: price €5",
+        "unlimited users",
+    ),
+]
+
+
+@pytest.mark.parametrize(("told", "claim", "covered", "uncovered"), BEYOND)
+def test_overreach_says_what_is_covered(
+    told: str, claim: str, covered: str, uncovered: str
+) -> None:
+    found = decide(claim, told, UNSUPPORTED, towards=0.0)
+    assert (found.verdict, found.exceeds) == ("overreach", uncovered)
+    assert found.reason == f"the source covers “{covered}”, but not “{uncovered}”"
+
+
+STREWN = [
+    # What is covered is no statement, or stands behind what is not.
+    ("Pope Innocent III was born in Gavignano.", "Pope Innocent III was from Spain originally."),
+    ("The plan gives financial support to schools.", "AARP endorsed financial support to schools."),
+    # Words are missing at both ends, with covered ones between them.
+    (
+        "Arnold is the publisher of a trade paper for the home entertainment sector.",
+        "Arnold is currently the publisher and editor of Media Play News, a paper for the film "
+        "sector.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("told", "claim"), STREWN)
+def test_no_overreach_where_nothing_tells_what_is_covered(told: str, claim: str) -> None:
+    found = decide(claim, told, UNSUPPORTED, towards=0.0)
+    assert (found.verdict, found.exceeds) == ("unlinked", None)
+    assert "content words, but not “" in found.reason
+
+
+def test_a_paraphrase_is_called_one() -> None:
+    told = "My grandmother was the greatest influence in my life."
+    claim = "The speaker's grandmother was highly influential in her life."
+    found = decide(claim, told, SUPPORTED, towards=2.0)
+    assert found.verdict == "supported"
+    words = "the span holds 2 of the claim's 5 content words"
+    assert found.reason == f"the sources say so in other words, as the encoder reads them; {words}"
+    # Nobody read it who could say so.
+    assert decide(claim, told, SUPPORTED, towards=None).reason == words
 
 
 @BOTH

@@ -6,7 +6,7 @@ import pytest
 
 import claimwise.judges.compare as comparing
 from claimwise.judges.amounts import Amount, agree
-from claimwise.judges.compare import FactDifference, find_differences, find_reckoned, find_uncovered
+from claimwise.judges.compare import FactDifference, find_differences, find_gap, find_reckoned
 from claimwise.judges.evidence import EvidenceIndex, weigh_part
 from judges.judged import make_source
 
@@ -316,17 +316,56 @@ def test_reckoning_says_what_is_the_same() -> None:
     assert reckon("The library closes at 6 pm.", told) == (
         "the span holds the claim's words, and 18:00 is 6 pm"
     )
+    assert reckon("The mill has 1930 rooms.", "The mill has 1,930 rooms.") == (
+        "the span holds the claim's words, and 1,930 is 1930"
+    )
+    assert reckon("The mill has 1930 rooms.", "The mill has 1,940 rooms.") is None
     assert reckon("The library closes at 18:00.", told) is None  # nothing to reckon
     assert reckon("The library closes at 7 pm.", told) is None
     assert reckon("The library never closes at 6 pm.", told) is None
     assert reckon("The old library closes at 6 pm.", told) is None  # "old" is not in the span
 
 
-def test_what_is_not_covered() -> None:
+@pytest.mark.parametrize(
+    ("claim", "covered", "uncovered"),
+    [
+        (
+            "The tower is 139 m tall and was painted by Italian monks.",
+            "The tower is 139 m tall",
+            "painted by Italian monks",
+        ),
+        (
+            "The tower, which Turner painted, is 139 m tall.",
+            "The tower … is 139 m tall",
+            "Turner painted",
+        ),
+        ("The tower is 139 m tall and films in 4K.", "The tower is 139 m tall", "films in 4K"),
+        ("The tower is 139 m tall and in the U.S.", "The tower is 139 m tall", "U.S"),
+        # “men” is no part of “women”, and “Ghent and Bruges” are two.
+        ("The tower is tall for women and men.", "The tower is tall", "women and men"),
+        ("Tower of Ghent and Bruges", "Tower", "Ghent and Bruges"),
+    ],
+)
+def test_what_is_not_covered(claim: str, covered: str, uncovered: str) -> None:
     index = EvidenceIndex([make_source("The tower is 139 m tall.")])
-    part = weigh_part("The tower is 139 m tall and was painted by Italian monks.", index)
-    assert find_uncovered(part, index, [0]) == "painted by Italian monks"
-    assert find_uncovered(weigh_part("The tower is tall.", index), index, [0]) is None
+    gap = find_gap(weigh_part(claim, index), index, [0])
+    assert gap is not None
+    assert (gap.covered, gap.uncovered) == (covered, uncovered)
+
+
+def test_no_gap_where_every_word_is_covered() -> None:
+    index = EvidenceIndex([make_source("The tower is 139 m tall.")])
+    assert find_gap(weigh_part("The tower is tall.", index), index, [0]) is None
+
+
+def test_a_gap_in_an_enumeration_of_names() -> None:
+    index = EvidenceIndex([make_source("Trams run in Ghent. Women ride them.")])
+    gap = find_gap(weigh_part("Trams run in Ghent and Bruges.", index), index, [0])
+    assert gap is not None
+    assert (gap.covered, gap.uncovered) == ("Trams run in Ghent", "Bruges")
+    gap = find_gap(weigh_part("Women and men ride them.", index), index, [1])
+    assert gap is not None
+    assert (gap.before, gap.uncovered, gap.after) == ("Women and ", "men", " ride them.")
 
 
 def test_a_source_is_asked_once_for_a_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,15 +35,16 @@ _DEEPEST = 40  # characters before an item that are looked at for its indent
 _LONGEST_LABEL = 2  # words of a label in bold
 # Who speaks, in an answer that repeats a dialogue; what the user says is no claim of the answer.
 _SPEAKER = re.compile(
-    r"\W*+(?:(?P<user>user|customer|human|visitor|caller|client)|"
-    r"(?P<system>assistant|agent|bot|ai|chatbot|support|operator))\W{0,2}:\W{0,3}\s",
+    r"\W*+(?:(?P<user>user|customer|human|visitor|caller|client|"
+    r"(?:question|q)(?=\W{0,2}:[^\n]*[?？]))|"
+    r"(?P<system>assistant|agent|bot|ai|chatbot|support|operator|answer|a))\W{0,2}:\W{0,3}\s",
     re.IGNORECASE,
 )
 _TURNS = tuple(
     re.compile(rf"^\W{{0,4}}(?:{who})\W{{0,2}}:", re.IGNORECASE | re.MULTILINE)
     for who in (
-        "user|customer|human|visitor|caller|client",
-        "assistant|agent|bot|ai|chatbot|support|operator",
+        r"user|customer|human|visitor|caller|client|(?:question|q)(?=\W{0,2}:[^\n]*[?？])",
+        "assistant|agent|bot|ai|chatbot|support|operator|answer|a",
     )
 )
 
@@ -216,6 +217,8 @@ def _read_turn(scan: Scan, whole: Piece, context: _Context) -> list[Piece]:
         context.user_speaks = speaker["user"] is not None
     if context.user_speaks:
         is_question = classify(whole.wording).reason == "question"
+        if is_question and speaker:
+            context.memory = Memory(strip_markup(scan.masked[speaker.end() :]))
         return [whole._replace(kind=Kind("non_factual", "question") if is_question else FRAMING)]
     if speaker is None:
         return []
@@ -239,7 +242,9 @@ def _read_item(
         return [_read_lead(scan, whole, follower.text, context)]
     if _REFERENCE.match(text) or context.among_sources or _is_bold_label(text, scan, whole.wording):
         return [whole._replace(kind=FRAMING)]
-    lead = outline.lead
+    # “Assists: 486” below an item is that item's, and does not complete the line before the list.
+    owned = outline.item and name_value(outline.item.full, whole.wording)
+    lead = None if owned else outline.lead
     if lead and (completed := complete_lead(lead, whole.wording)):
         return [whole._replace(wording=completed, ancestors=lead.ancestors)]
     return _read_plain(scan, whole, context, indent)

@@ -317,6 +317,8 @@ def _find_sign(tokens: Tokens, index: int) -> str | None:
     low, before = tokens[index].low, tokens[index - 1].low
     if low == ";":
         return "; " if index + 1 < len(tokens) else None
+    if low == "respectively":
+        return low
     if low == "well":
         around = before, *(token.low for token in tokens[index + 1 : index + 2])
         return "as well as" if around == ("as", "as") else None

@@ -49,6 +49,8 @@ _MARKUP = re.compile(
 )
 # One of these is in every match of it, and found many times as fast.
 _SIGN = re.compile(r"[`\[<【(⁰¹²³⁴-⁹~*\\\n#_]")
+# The numbers of items in a sentence: “1) Ana Lind, 2) Mia Sund”.
+_INNER_NUMBER = re.compile(r"(?<=[\s:,;])\(?(?P<number>\d{1,2})\)\s+(?=\S)")
 # What is masked before a space or a stop goes with the space before it.
 _CLOSED = re.compile(rf" ?{_FILL}++(?=[\s.,;:!?。！？，；：]|$)")
 _PLAIN_LABEL = re.compile(r"\^?\d{1,4}|sources?|refs?|links?|here", re.IGNORECASE)
@@ -65,6 +67,8 @@ class Scan(NamedTuple):
     is_item: bool
     # Where the sentence begins in the answer.
     offset: int = 0
+    # Where the numbers of items within the sentence stand, in the sentence.
+    numbers: tuple[tuple[int, int], ...] = ()
 
     @property
     def plain(self) -> str:
@@ -90,10 +94,13 @@ def scan_markup(text: str, offset: int) -> Scan:
     start = prefix.end() if prefix else 0
     heading = prefix is not None and prefix.group("heading") is not None
     item = prefix is not None and prefix.group("item") is not None
-    if not _SIGN.search(text, start):
+    numbers = _find_inner_numbers(text, start, opens=item and text[:start].strip(" (>") == "1)")
+    if not numbers and not _SIGN.search(text, start):
         return Scan(_FILL * start + text[start:], [], start, heading, item, offset)
     chars = list(text)
     chars[:start] = _FILL * start
+    for left, right in numbers:
+        chars[left:right] = _FILL * (right - left)
     marks: list[Mark] = []
     for match in _MARKUP.finditer(text, start):
         for left, right in _find_masked(match):
@@ -104,7 +111,21 @@ def scan_markup(text: str, offset: int) -> Scan:
             )
             for x in _find_targets(match)
         )
-    return Scan("".join(chars), marks, start, heading, item, offset)
+    return Scan("".join(chars), marks, start, heading, item, offset, tuple(numbers))
+
+
+def _find_inner_numbers(text: str, start: int, *, opens: bool) -> list[tuple[int, int]]:
+    """Return the numbers of a sentence's items, if they count up from 1.
+
+    They are no part of what is claimed: a source has no “2” there. Where the sentence ``opens``
+    as the first item, the place where its words begin stands for its number.
+    """
+    found = list(_INNER_NUMBER.finditer(text, start)) if ")" in text else []
+    first = 2 if opens else 1
+    counted = [int(match["number"]) for match in found] == [*range(first, first + len(found))]
+    if not counted or len(found) + opens < 2:
+        return []
+    return [(start, start)] * opens + [match.span() for match in found]
 
 
 def begins_item(text: str) -> bool:

@@ -32,6 +32,15 @@ _ANNOUNCES = re.compile(
 _NAMED_VALUE = re.compile(r"(?P<label>[^:：\n]{1,60}?)\s*[:：]\s+(?P<value>\S.{0,120})", re.DOTALL)
 _ASIDE = re.compile(r"\s+\(([^()]{1,60})\)$")
 _COMPLETABLE = w.PREPOSITIONS - {"as", "than", "like", "below", "above"} | w.WORDS["completable"]
+_DATED = {
+    name[:length]
+    for name in (
+        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january",
+        "february", "march", "april", "may", "june", "july", "august", "september", "october",
+        "november", "december",
+    )
+    for length in (3, len(name))
+}  # fmt: skip
 _LEAD_LEVEL = 9  # below every heading
 BOLD_LEVEL = 7
 _LONGEST_GENERAL = 60  # characters of a heading that may name nothing
@@ -76,8 +85,7 @@ class Outline:
 
     def enter_item(self, indent: int, wording: str, place: Ancestor) -> None:
         """Begin what stands under an item that only names something."""
-        above = self._items[-1][1] if self._items else None
-        named = _make_named(above, wording, place)
+        named = _make_named(self.item, wording, place)
         self._items.append((indent, named or Named(wording, wording, (place,))))
 
     def enter_lead(self, wording: str, place: Ancestor) -> None:
@@ -90,6 +98,11 @@ class Outline:
             name = _ANNOUNCES.sub("", wording)
             self._headings.append((_LEAD_LEVEL, _make_named(self.heading, name, place)))
 
+    @property
+    def item(self) -> Named | None:
+        """The innermost item that names what the items below it are about."""
+        return self._items[-1][1] if self._items else None
+
     def is_parent(self, indent: int) -> bool:
         """Tell whether the item of that indent that was entered last only names something."""
         return bool(self._items) and self._items[-1][0] == indent
@@ -98,7 +111,7 @@ class Outline:
         """Return what an item of that indent stands under: an item further out, or the heading."""
         while self._items and self._items[-1][0] >= indent:
             self._items.pop()
-        return self._items[-1][1] if self._items else self.heading
+        return self.item or self.heading
 
     def leave_list(self) -> None:
         """Forget the items: a paragraph stands under the heading alone."""
@@ -185,6 +198,8 @@ def name_bare(parent: str, item: str) -> str | None:
 
 
 def lower_label(label: str) -> str:
-    """Return a label as it stands inside of a sentence: names and abbreviations stay."""
+    """Return a label as it stands inside of a sentence: names, days and abbreviations stay."""
+    if label.split()[0].rstrip(".").lower() in _DATED:
+        return label
     known = label[1:2].islower() and not any(word[:1].isupper() for word in label.split()[1:])
     return label[0].lower() + label[1:] if known else label.lower() if label.istitle() else label

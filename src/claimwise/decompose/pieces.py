@@ -19,10 +19,11 @@ FRAMING = Kind("non_factual", "framing")
 _REFUSAL = Kind("non_factual", "refusal")
 # What announces a statement in the same sentence: “Here is the answer: the tower is …”.
 _ANNOUNCED = re.compile(
-    r"\s*+(?:(?:sure|certainly|okay|ok|of course|great|yes)[,!.] )?"
+    r"\s*+(?:(?:sure|certainly|okay|ok|of course|great|yes|so)[,!.] )?"
     r"(?:here(?:'s|’s| is| are)\b[^:.?!]{0,80}|(?:in short|to summari[sz]e|to sum up|in summary|"
-    r"(?:the |my )?(?:short |final |direct )?answer(?: is)?|(?:based on|according to|from) "
-    r"(?:the|your|these) (?:\w+ ){0,2}(?:documents?|context|sources?|information|passages?)))"
+    r"to answer (?:your|the|this) question|(?:the |my )?(?:short |final |direct )?answer(?: is)?|"
+    r"(?:based on|according to|from) (?:the|your|these) (?:\w+ ){0,2}"
+    r"(?:documents?|context|sources?|information|passages?)))"
     r"\s*:\s+(?=\S+\s+\S)",
     re.IGNORECASE,
 )
@@ -35,6 +36,7 @@ _LABEL = re.compile(
 # A statement as the label of another: “**Failure is normal:** She failed her first exam.”
 _HEADLINE = re.compile(r"(?P<label>[^:]{5,80}):\s+(?=[A-Z])")
 _ITEM_START = re.compile(r"[\s,;]*+(?:(?:and|or|as well as)\b\s*+)?", re.IGNORECASE)
+_ITEM_END = re.compile(r"(?:[\s,;]|(?<!\w)(?:and|or|as well as)(?!\w))*+$", re.IGNORECASE)
 _STRONG_CUE = re.compile(
     r":\s|\b(?:including|such as|namely|include[sd]?|contains?|comprises?|are|is|were|was)\b\s"
 )
@@ -57,6 +59,8 @@ def split_pieces(scan: Scan, whole: Piece) -> list[Piece]:
     What announces it is a piece of its own, without a claim; a label stays in the piece's place.
     """
     plain = scan.plain
+    if scan.numbers and (items := _split_numbered(scan)):
+        return items
     if ":" not in plain:  # neither announced nor labelled
         return _split_cited(scan, whole) or _split_clauses(scan, whole)
     if announced := _ANNOUNCED.match(plain, scan.start):
@@ -96,7 +100,32 @@ def _split_rest(scan: Scan, whole: Piece, start: int) -> list[Piece]:
     return [first._replace(wording=capital), *others]
 
 
-# Enumerations with citations
+# Enumerations with numbers or citations
+
+
+def _split_numbered(scan: Scan) -> list[Piece]:
+    """Split “The winners are 1) Ana Lind and 2) Mia Sund” item by item; empty if an item is empty.
+
+    What stands before the first completes them all, but no sentence after a colon.
+    """
+    before = strip_markup(scan.masked[scan.start : scan.numbers[0][0]]).rstrip(" (")
+    lead = before.rstrip(":： ")
+    joint = ": " if before != lead else " "
+    nexts = [*(start for start, _ in scan.numbers[1:]), len(scan.plain)]
+    pieces: list[Piece] = []
+    place = scan.start
+    for (_, start), following in zip(scan.numbers, nexts, strict=True):
+        tail = _ITEM_END.search(scan.masked, start, following)
+        end = tail.start() if tail and following < len(scan.plain) else following
+        item = strip_markup(scan.masked[start:end])
+        if not item:
+            return []
+        alone = not lead or (joint == ": " and _has_verb(item))
+        wording = item if alone else f"{lead}{joint}{item}"
+        piece = _make_item(scan, place, end, wording[0].upper() + wording[1:])
+        pieces.append(piece._replace(subject=None))
+        place = end
+    return pieces
 
 
 def _split_cited(scan: Scan, whole: Piece) -> list[Piece]:

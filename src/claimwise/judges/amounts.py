@@ -213,14 +213,24 @@ def agree(claimed: Amount, told: Amount) -> bool:
 
 
 def entails(told: Amount, claimed: Amount) -> bool:
-    """Tell whether the claimed amount follows from the told one, as far as the numbers go."""
+    """Tell whether the claimed amount follows from the told one, as far as the numbers go.
+
+    A bare number of four digits (“1930 points”) looks like a year, the same with a comma does not.
+    """
     if not comparable(claimed, told):
-        return False
+        return {claimed.what, told.what} == {"", "year"} and _are_written_apart(claimed, told)
     if "clock12" in (claimed.what, told.what):
         return agree(claimed, told)
     if claimed.hedge == told.hedge and claimed.given and told.given:
         return _same(claimed.given, told.given)
     return claimed.low <= told.low and told.high <= claimed.high
+
+
+def _are_written_apart(one: Amount, other: Amount) -> bool:
+    """Tell whether two amounts are one number, with and without its comma: “1,930” and “1930”."""
+    if one.hedge or other.hedge or one.given is None or other.given is None:
+        return False
+    return ("," in one.text or "," in other.text) and _plain(one.given) == _plain(other.given)
 
 
 def same_figure(first: Quantity, other: Quantity) -> bool:

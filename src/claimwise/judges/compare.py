@@ -26,6 +26,17 @@ _NEAR_DATE = 5  # ... of a date: it may stand at either end of a sentence
 _BEYOND = re.compile(r"\b(?:after|over|above|beyond|past|(?:more|later|longer) than)\b")
 _WITHIN = re.compile(r"\b(?:within|before|until|under|below|up to|(?:less|fewer|earlier) than)\b")
 
+# What belongs to a word that begins, or ends, beside it: “(1,200”, “U.S.”, “4K”.
+_WORD_END = re.compile(r"[^\s,;:()\[\]“”\"«»—–]*$")
+_WORD_START = re.compile(r"(?:[.'’/&+-]?\w)*%?")
+# What joins two parts of a claim, at the end of the first or the beginning of the second.
+_JOINT = re.compile(
+    r"[\s,;:.–—]+$|^[\s,;:.–—]+|(?<!\w)(?:and|but|or|which|who|that|because|so|while|where|although|"
+    r"including|an?|the|it|he|she|they|is|was|are|were|has|have|had|also|with|by|in|of|for|to|as|on|"
+    r"at|from)$|^(?:and|but|or)\b",
+    re.IGNORECASE,
+)
+
 IsGiven = Callable[[Amount, int], bool]  # an amount of the claim, the number of a source
 
 
@@ -385,13 +396,53 @@ def _find_equal(amount: Amount, claim: TextFacts, told: TextFacts) -> Amount | N
     return None
 
 
-def find_uncovered(part: LinkedSentence, index: EvidenceIndex, among: Sequence[int]) -> str | None:
-    """Return the stretch of the claim that no chosen sentence covers, or None.
+class Gap(NamedTuple):
+    """What of a claim a sentence does not cover: the stretch, and what stands around it."""
 
-    It runs from the first to the last content word that is missing, so that it reads as a phrase.
+    before: str
+    uncovered: str
+    after: str
+    share: float  # of the stretch's own content words: how many are missing
+
+    @property
+    def covered(self) -> str:
+        """All the rest, which is covered, without what joined it to the stretch."""
+        return " … ".join(words for side in (self.before, self.after) if (words := _trim(side)))
+
+
+def find_gap(part: LinkedSentence, index: EvidenceIndex, among: Sequence[int]) -> Gap | None:
+    """Return what of a claim some sentences do not cover, and what they do; None without a gap.
+
+    It runs from the first to the last content word that is missing, so that it reads as a phrase,
+    and cuts neither a name nor a word (“4K”, “U.S.”) in two.
     """
+    text, content = part.text, [w for w in part.reading.words if not is_common(w.stem)]
     stems = set().union(*(index.sentences[position].stems for position in among))
-    missing = [w for w in part.reading.words if not is_common(w.stem) and w.stem not in stems]
+    missing = [w for w in content if w.stem not in stems]
     if not missing:
         return None
-    return part.text[missing[0].start : missing[-1].end]
+    start, end = _widen(part.reading, missing[0].start, missing[-1].end)
+    inside = sum(start <= word.start < end for word in content)
+    return Gap(text[:start], text[start:end], text[end:], len(missing) / inside)
+
+
+def _widen(claim: TextFacts, start: int, end: int) -> tuple[int, int]:
+    """Return a stretch with all of the names and words that it begins or ends in."""
+    for name in claim.names:
+        if " and " in name.text:  # “Ghent and Bruges” are two
+            continue
+        if name.start < start < name.end:
+            start = name.start
+        if name.start < end < name.end:
+            end = name.end
+    before, after = _WORD_END.search(claim.text[:start]), _WORD_START.match(claim.text, end)
+    start -= len(before.group()) if before else 0
+    end = after.end() if after else end
+    return start, end
+
+
+def _trim(text: str) -> str:
+    """Return a stretch of a claim without what joined it to the rest: commas, “and”, “which is”."""
+    while (kept := _JOINT.sub("", text)) != text:
+        text = kept
+    return text

@@ -10,9 +10,10 @@ from typing import NamedTuple
 from claimwise.judges.binding import Misbinding
 from claimwise.judges.compare import (
     FactDifference,
+    Gap,
     find_differences,
+    find_gap,
     find_reckoned,
-    find_uncovered,
     list_content_stems,
 )
 from claimwise.judges.evidence import (
@@ -22,7 +23,8 @@ from claimwise.judges.evidence import (
     LinkedSentence,
     weigh_part,
 )
-from claimwise.text.words import find_stem, has_words, is_common, read_stems
+from claimwise.judges.reading import TextFacts
+from claimwise.text.words import Word, find_stem, has_words, is_common, read_stems
 from claimwise.types.rows import ActionEntry, Source, Verdict
 from claimwise.types.validity import explain_stale, is_stale
 from claimwise.types.verdicts import AnswerClaim, CheckRequest, ClaimVerdict, Scores, Span
@@ -37,10 +39,20 @@ _SURELY_AGAINST = 1.5  # log-odds of contradiction from which the encoder's word
 # Log-odds of support below which the encoder sees nothing backed: shared words are no overreach.
 _NOTHING_BACKED = -2.0
 _A_STATEMENT = 3  # content words that a statement has at least
+_MOSTLY_MISSING = 0.5  # share of what goes beyond the source that the source lacks
+_QUOTED = 4  # words that a reason quotes
 # “…, and was also” before the first word that the sources do not have.
 _CLAUSE_BEGINS = re.compile(
     r"(?:[,;]|\b(?:and|but|which|who|because|while|where|although|including))(?:\s+\w+){0,2}\s*$"
 )
+# Before what goes beyond the source, where a phrase begins: “…, including the”, “… in”.
+_PHRASE_BEGINS = re.compile(
+    r"(?:[,;:(–—]|\b(?:and|but|or|nor|which|who|that|because|since|while|whereas|where|when|although|"
+    r"though|if|unless|so|than|including|as|by|in|on|at|of|for|from|to|with|without|during|after|"
+    r"before|until|under|over|near|between|among|through|into|within))(?:\s+\w+){0,2}\s*$"
+)
+_ASIDE_BEGINS = re.compile(r"[,(–—](?:\s+\w+){0,2}\s*$")
+_ASIDE_ENDS = re.compile(r"\s*[,)–—]\s*\w")
 _ENTRY_ALIKE = 0.6  # share of an action claim's words that its log entry must hold
 _ABOUT_AS_MANY = 0.8  # share of the best sentence's words with which another may take its place
 _NUMBERS = (FEATURES.index("numbers_missing"), FEATURES.index("numbers_found"))
@@ -234,7 +246,7 @@ def _decide_supported(
     reason = (
         f"the source says so, but {explain_stale(source)}"
         if stale
-        else reckoned or _describe_supported(part, index, positions)
+        else reckoned or _describe_supported(weighed, part, index, positions)
     )
     if others:
         reason += f"{OTHERWISE}: {next(iter(others.values()))}"
@@ -274,37 +286,55 @@ def _decide_unsupported(
 ) -> ClaimVerdict:
     if _recall(part.reading.content, index, [best]) < _PARTLY:
         return _tell(claim, weighed, "unlinked", reason=_describe_nothing_found(part, index))
-    uncovered = find_uncovered(part, index, [best])
+    gap = find_gap(part, index, [best])
     ruled_out = weighed.towards is not None and weighed.towards < _NOTHING_BACKED
-    if not ruled_out or (uncovered and _adds_a_clause(part.text, uncovered)):
-        reason = (
-            f"the source backs a part of it, but not “{uncovered}”"
-            if uncovered
-            else "the source has its words but does not say this"
-        )
+    if gap is not None and _goes_beyond(gap) and (_adds_a_clause(gap) or not ruled_out):
         return _tell(
-            claim, weighed, "overreach", _span(index, [best]), reason=reason,
-            exceeds=uncovered or part.text,
+            claim, weighed, "overreach", _span(index, [best]), reason=_describe_gap(gap),
+            exceeds=gap.uncovered,
         )  # fmt: skip
-    held = _count_held(part.reading.content, index, [best])
-    share = f"{held} of the claim's {len(part.reading.content)} content words"
-    reason = f"the closest sentence has {share}, but does not say this"
-    return _tell(claim, weighed, "unlinked", reason=reason)
+    return _tell(claim, weighed, "unlinked", reason=_describe_closest(part, index, best))
+
+
+def _goes_beyond(gap: Gap) -> bool:
+    """Tell whether a claim can be cut in two: a statement that is covered, and what is not.
+
+    What is covered opens the claim with the words of a statement, or stands around an aside; the
+    rest begins where a phrase does, ends with the claim or the aside, and has mostly words that are
+    missing. Where missing words are strewn over a claim nothing tells what of it is backed.
+    """
+    if gap.share < _MOSTLY_MISSING or not _is_statement(gap.covered):
+        return False
+    if _ASIDE_ENDS.match(gap.after):
+        return _ASIDE_BEGINS.search(gap.before) is not None
+    is_last = not any(map(str.isalnum, gap.after))
+    begins = _PHRASE_BEGINS.search(gap.before) is not None or gap.uncovered.isdecimal()
+    return is_last and begins and _count_content(gap.before) >= _A_STATEMENT
+
+
+def _is_statement(text: str) -> bool:
+    """Tell whether a stretch of a claim has the words of a statement, and not only of names."""
+    facts = TextFacts(text)
+    named = {stem for name in facts.names for stem in name.stems}
+    return len(facts.content) >= _A_STATEMENT and not facts.content <= named
+
+
+def _count_content(text: str) -> int:
+    return sum(not is_common(stem) for stem in read_stems(text))
 
 
 def _adds_the_unknown(part: LinkedSentence, index: EvidenceIndex) -> bool:
     """Tell whether a claim goes on with a statement of which the sources have not one word."""
-    added = find_uncovered(part, index, part.digest)
-    if not added or not _adds_a_clause(part.text, added):
+    gap = find_gap(part, index, part.digest)
+    if gap is None or not _adds_a_clause(gap):
         return False
-    return not any(map(index.holds, list_content_stems(read_stems(added))))
+    return not any(map(index.holds, list_content_stems(read_stems(gap.uncovered))))
 
 
-def _adds_a_clause(text: str, uncovered: str) -> bool:
+def _adds_a_clause(gap: Gap) -> bool:
     """Tell whether what is not covered is a statement of its own after one that is."""
-    before = text[: text.find(uncovered)]
-    covered = [stem for stem in read_stems(before) if not is_common(stem)]
-    return len(covered) >= _A_STATEMENT and _CLAUSE_BEGINS.search(before) is not None
+    enough = _count_content(gap.before) >= _A_STATEMENT
+    return enough and _CLAUSE_BEGINS.search(gap.before) is not None
 
 
 def _tell(
@@ -344,26 +374,55 @@ def _span(index: EvidenceIndex, positions: Sequence[int]) -> Span:
 
 
 def _describe_supported(
-    part: LinkedSentence, index: EvidenceIndex, positions: Sequence[int]
+    weighed: Weighed, part: LinkedSentence, index: EvidenceIndex, positions: Sequence[int]
 ) -> str:
+    """Return how many of a claim's words the span holds; where few, that it is a paraphrase."""
     content = part.reading.content
     held = _count_held(content, index, positions)
     if held == len(content):
         return "the span holds every content word of the claim"
-    return f"the span holds {held} of the claim's {len(content)} content words"
+    words = f"the span holds {held} of the claim's {len(content)} content words"
+    if weighed.towards is not None and weighed.towards > 0 and held < len(content) / 2:
+        return f"the sources say so in other words, as the encoder reads them; {words}"
+    return words
+
+
+def _describe_gap(gap: Gap) -> str:
+    return f"the source covers “{gap.covered}”, but not “{gap.uncovered}”"
+
+
+def _describe_closest(part: LinkedSentence, index: EvidenceIndex, best: int) -> str:
+    """Return how much of a claim the closest sentence has, and what it lacks."""
+    content, told = part.reading.content, index.sentences[best].stem_set
+    if content <= told:
+        return "the closest sentence has the claim's content words, but does not say this"
+    lacking = _quote_words(part, [w for w in part.reading.words if w.stem in content - told])
+    held = f"{len(content & told)} of the claim's {len(content)} content words"
+    return f"the closest sentence has {held}, but not {lacking}"
 
 
 def _describe_nothing_found(part: LinkedSentence, index: EvidenceIndex) -> str:
     absent = [
-        part.text[word.start : word.end]
+        word
         for word in part.reading.words
         if not is_common(word.stem) and not index.holds(word.stem)
     ]
     if not absent:
         return "no sentence of the sources says this"
-    return "no sentence of the sources comes close; they never mention " + ", ".join(
-        f"“{word}”" for word in dict.fromkeys(absent[:4])
-    )
+    mentioned = _quote_words(part, absent)
+    return f"no sentence of the sources comes close; they never mention {mentioned}"
+
+
+def _quote_words(part: LinkedSentence, words: Sequence[Word]) -> str:
+    """Return the first few different words of a claim as they stand there: “4K” is one."""
+    places: list[tuple[int, int]] = []
+    for word in words:
+        if places and places[-1][1] == word.start:
+            places[-1] = (places[-1][0], word.end)
+        else:
+            places.append((word.start, word.end))
+    quoted = dict.fromkeys(f"“{part.text[start:end]}”" for start, end in places)
+    return ", ".join(list(quoted)[:_QUOTED])
 
 
 def is_for_model(claim: AnswerClaim) -> bool:

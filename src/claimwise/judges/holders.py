@@ -29,6 +29,9 @@ _OLD = re.compile(r"(?:[- ]{1,3}years?)?[- ]{1,3}old\b")
 _BEFORE_NAME = re.compile(r"(\w+)(?:\s+(?:the|an?))?\W*$")
 _AND = re.compile(r"\s+and\s+(?:the\s+)?", re.IGNORECASE)
 _NEAR = 40  # characters between a value with a unit and one that leaves it out
+_VERB_AND_HEDGE = 2  # content words of a clause that leaves out its subject: “gave only”
+_GOES_ON = re.compile(r"[\s,;]*(?:and|but)\b")  # these two in small letters
+_SUBJECT = re.compile(r"\b(?:the|an?|its?|their|his|her|our|my|they|he|she|we|i|who|which|that)\b")
 _BRACKET = re.compile(r"\s*\(([^()]*)\)")
 
 Value = Amount | Day | Name
@@ -143,10 +146,27 @@ def _cut_sentence(
     """Yield values of one kind with the words before and after them."""
     start, before = 0, tuple[Term, ...]()
     for value, end in zip(values, _find_ends(told, values), strict=True):
+        own = _cut(told.terms, start, value.start, kind)
+        if start and own and _lacks_subject(told.small[start : value.start], own):
+            own = (*_find_opening_name(told), *own)
         # Without words of its own before it, it has those of the value before (“… 5 for …”).
-        before = _cut(told.terms, start, value.start, kind) or before
+        before = own or before
         yield value, before, _cut(told.terms, value.end, end, kind)
         start = end
+
+
+def _lacks_subject(small: str, terms: Sequence[Term]) -> bool:
+    """Tell whether a clause goes on with a verb alone: “and gave 486”, “but gave only 5”."""
+    few = len(terms) <= _VERB_AND_HEDGE and not any(term.named for term in terms)
+    return few and _GOES_ON.match(small) is not None and _SUBJECT.search(small) is None
+
+
+def _find_opening_name(told: TextFacts) -> tuple[Term, ...]:
+    """Return the name that opens a sentence."""
+    name = next((name for name in told.names if name.start == 0), None)
+    if name is None:
+        return ()
+    return tuple(term for start, _, term in told.terms if start < name.end)
 
 
 def _group_numbers(told: TextFacts) -> dict[str, list[Value]]:

@@ -33,6 +33,9 @@ _CLAUSE = re.compile(
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PRONOUN = re.compile(r"(?:It|He|She|They|Its|His|Her|Their)\b")  # in letters as they are
+_PERSON = re.compile(r"(?:He|She|His|Her)\b")
+_BEFORE_PLACES = frozenset({"the", "in", "at", "from", "of"})  # and other things with names
+_LAST_WORD = re.compile(r"(\w+)\W*$")
 _HEDGES = frozenset(map(find_stem, ("nearly", "almost", "approximately", "roughly", "around")))
 _SILENT = COMMON_STEMS | _HEDGES
 # Denials, without those that deny nothing: "not only", "no more than", "not unusual".
@@ -120,17 +123,35 @@ class TextFacts(Facts):
     def antecedent(self) -> tuple[Term, ...]:
         """What the pronoun that opens it may stand for, in the sentence before.
 
-        That is the one name there, or, if there is none, any of the words; nothing where names
-        compete.
+        That is the one name there, for a person the one that opens it where all others are places
+        or the like (“Ana Lind joined the Larks”), or, if there is none, any of the words; nothing
+        where names compete.
         """
         before = self.before
-        if before is None or not self.opens_with_pronoun or len(before.names) > 1:
+        if before is None or not self.opens_with_pronoun:
+            return ()
+        if len(before.names) > 1 and not (self._means_person and before.opens_with_person):
             return ()
         if before.names:
             return tuple(Term(stem, stem.title(), named=True) for stem in before.names[0].stems)
         return tuple(
             Term(stem, before.text[start:end], named=False) for stem, start, end in before.telling
         )
+
+    @lazy
+    def _means_person(self) -> bool:
+        return _PERSON.match(self.text) is not None
+
+    @lazy
+    def opens_with_person(self) -> bool:
+        """Whether it opens with a name, and no other name in it may be a person's."""
+        if not self.names or self.names[0].start != 0:
+            return False
+        before = (
+            _LAST_WORD.search(self.text, max(0, name.start - 30), name.start)
+            for name in self.names[1:]
+        )
+        return all(word is not None and word[1] in _BEFORE_PLACES for word in before)
 
     @lazy
     def context(self) -> frozenset[str]:
