@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
+from pairs import NOT_SUPPORTED
 from teacher import bucket
 
 MAX_CLAIM = 330  # characters: what the training data's oddest claims fit in with
@@ -112,6 +113,22 @@ def make_batch(
         torch.from_numpy(mask).to(device, non_blocking=True),
         torch.from_numpy(segments).to(device, non_blocking=True),
     )
+
+
+def make_targets(
+    labels: np.ndarray, soft: torch.Tensor, sure: np.ndarray | float = 0.5
+) -> torch.Tensor:
+    """Mix labels, as far as they are sure, with a model's probabilities; elsewhere those alone."""
+    believed = np.broadcast_to(sure, labels.shape)
+    targets = soft.clone()
+    for i in np.flatnonzero(labels >= 0):
+        hard = torch.zeros(3)
+        if labels[i] == NOT_SUPPORTED:
+            hard[1:] = soft[i, 1:] / soft[i, 1:].sum().clamp(min=1e-4)
+        else:
+            hard[labels[i]] = 1.0
+        targets[i] = believed[i] * hard + (1 - believed[i]) * soft[i]
+    return targets / targets.sum(-1, keepdim=True)
 
 
 class Lessons:
