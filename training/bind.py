@@ -53,7 +53,7 @@ def main() -> None:
     path = options.work / "student.pt"
     if not path.exists():
         torch.save(learn(options), path)
-    student = students.read_student(options.weights, "eager")
+    student = students.read_student(options.weights)
     state = torch.load(path, weights_only=True)
     student.load_state_dict({name: value.float() for name, value in state.items()})
     students.export_student(student, options.work / "encoder.int8.onnx")

@@ -107,6 +107,7 @@ def main() -> None:
     for result, step in steps[: UNTIL.index(options.until) + 1]:
         if not (options.work / result).exists():
             step(options)
+            torch.cuda.empty_cache()  # what the teacher held is the students' room
 
 
 def _parse_options() -> argparse.Namespace:
@@ -451,7 +452,7 @@ def _keep_student(
 
 def export(options: argparse.Namespace) -> None:
     """Write ``encoder.int8.onnx``."""
-    student = students.load_student(options.models / options.base, "eager")
+    student = students.load_student(options.models / options.base)
     state = torch.load(options.work / "bound.pt", weights_only=True)
     student.load_state_dict({k: v.float() for k, v in state.items()})
     students.export_student(student, options.work / "encoder.int8.onnx")
