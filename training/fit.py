@@ -42,7 +42,7 @@ FITTED = ("wice", "summedits", "bump", "factcheck_bench", "fool_me_twice")
 # Three of those five are made of small edits, where words tell nothing; without a set of ordinary
 # replies the combiner would unlearn to count words.
 MORE = ("faithdial",)
-VERSION = "6"
+VERSION = "7"
 SMOOTHED = 7  # steps of 0.01 on either side of a threshold that count for it
 # "+" may only speak for, "-" only against: a sign that one odd set would turn is not learned.
 EVIDENCE = {

@@ -261,6 +261,20 @@ def cross_pairs(pairs: list[Pair], rng: random.Random) -> list[tuple[str, str]]:
     return crossed
 
 
+def mix_pairs(human: list[Pair], seed: int) -> list[tuple[str, str, str]]:
+    """Return pairs from the labelled ones: evidence and claim swapped, crossed, edited."""
+    rng = random.Random(seed)
+    short = [p for p in human if p.origin in NLI_SETS]
+    long = [p for p in human if p.origin not in (*NLI_SETS, "boolq")]
+    pool = [(p.claim, p.evidence, "turned") for p in short if rng.random() < 0.4]
+    pool += [(e, c, "crossed") for e, c in cross_pairs(long, rng)]
+    for pair in long:
+        edited = edit_claim(pair.claim, pair.evidence, rng) if pair.label == SUPPORTS else None
+        if edited:
+            pool.append((pair.evidence, edited, "edited"))
+    return pool
+
+
 def group_siblings(passages: list[Passage]) -> dict[str, list[Passage]]:
     """Return the passages by the article that they come from."""
     by_title: dict[str, list[Passage]] = defaultdict(list)

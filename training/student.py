@@ -14,6 +14,8 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
+from network import write_network
+from pairs import NOT_SUPPORTED
 from teacher import bucket
 
 MAX_CLAIM = 330  # characters: what the training data's oddest claims fit in with
@@ -38,13 +40,13 @@ class Student(nn.Module):
         return self.head(torch.tanh(self.dense(hidden)))
 
 
-def load_student(folder: Path, attention: str = "sdpa") -> Student:
+def load_student(folder: Path) -> Student:
     """Read the base weights from a folder with ``config.json`` and ``model.safetensors``."""
-    body = BertModel.from_pretrained(folder, attn_implementation=attention, add_pooling_layer=False)
+    body = BertModel.from_pretrained(folder, add_pooling_layer=False)
     return Student(body.float())
 
 
-def read_student(path: Path, attention: str = "sdpa") -> Student:
+def read_student(path: Path) -> Student:
     """Return the student of a shipped ONNX file, its weights in 32 bits again."""
     state = read_weights(path)
     layers = {int(name.split(".")[3]) for name in state if ".layer." in name}
@@ -55,7 +57,6 @@ def read_student(path: Path, attention: str = "sdpa") -> Student:
         num_hidden_layers=len(layers),
         num_attention_heads=12,
         intermediate_size=state["body.encoder.layer.0.intermediate.dense.bias"].shape[0],
-        attn_implementation=attention,
     )
     student = Student(BertModel(config, add_pooling_layer=False))
     missing, unexpected = student.load_state_dict(state, strict=False)
@@ -112,6 +113,22 @@ def make_batch(
         torch.from_numpy(mask).to(device, non_blocking=True),
         torch.from_numpy(segments).to(device, non_blocking=True),
     )
+
+
+def make_targets(
+    labels: np.ndarray, soft: torch.Tensor, sure: np.ndarray | float = 0.5
+) -> torch.Tensor:
+    """Mix labels, as far as they are sure, with a model's probabilities; elsewhere those alone."""
+    believed = np.broadcast_to(sure, labels.shape)
+    targets = soft.clone()
+    for i in np.flatnonzero(labels >= 0):
+        hard = torch.zeros(3)
+        if labels[i] == NOT_SUPPORTED:
+            hard[1:] = soft[i, 1:] / soft[i, 1:].sum().clamp(min=1e-4)
+        else:
+            hard[labels[i]] = 1.0
+        targets[i] = believed[i] * hard + (1 - believed[i]) * soft[i]
+    return targets / targets.sum(-1, keepdim=True)
 
 
 class Lessons:
@@ -208,76 +225,32 @@ def judge_pairs(student: Student, tokenizer: Tokenizer, pairs: Sequence[tuple[st
     return result
 
 
-class SmallMatrix(nn.Module):
-    """A matrix in 8 bits with a step for each of its rows."""
-
-    def __init__(self, wide: Tensor) -> None:
-        super().__init__()
-        steps = wide.abs().amax(1, keepdim=True).clamp(min=1e-12) / 127
-        self.register_buffer("codes", torch.round(wide / steps).to(torch.int8))
-        self.register_buffer("steps", steps)
-
-
-class SmallLinear(SmallMatrix):
-    """A linear layer whose matrix is kept in 8 bits and multiplied in 32."""
-
-    def __init__(self, wide: nn.Linear) -> None:
-        super().__init__(wide.weight.detach())
-        self.bias = wide.bias
-
-    def forward(self, given: Tensor) -> Tensor:
-        """Return what the layer of the rounded matrix returns."""
-        return nn.functional.linear(given, self.codes.float() * self.steps, self.bias)
-
-
-class SmallEmbedding(SmallMatrix):
-    """Word vectors in 8 bits; those of a text are widened when it is read."""
-
-    def __init__(self, wide: nn.Embedding) -> None:
-        super().__init__(wide.weight.detach())
-
-    def forward(self, words: Tensor) -> Tensor:
-        """Return the words' rounded vectors."""
-        found = nn.functional.embedding(words, self.codes).float()
-        return found * nn.functional.embedding(words, self.steps)
-
-
-def shrink(student: Student) -> None:
-    """Keep the large matrices in 8 bits. What flows between the layers stays in 32.
-
-    Rounding that too would be faster, but a network of 12 layers turns the last bit of a
-    processor's sums into other roundings, and probabilities differed by up to 0.4 between
-    processors.
-    """
-    for module in list(student.modules()):
-        for name, part in module.named_children():
-            if isinstance(part, nn.Linear):
-                setattr(module, name, SmallLinear(part))
-            elif isinstance(part, nn.Embedding) and part.num_embeddings > MAX_TOKENS * 4:
-                setattr(module, name, SmallEmbedding(part))
-
-
 def export_student(student: Student, path: Path) -> None:
-    """Write the ONNX file: matrices in 8 bits, arithmetic in 32.
+    """Write the ONNX file: the large matrices in 8 bits, arithmetic in 32.
 
-    The example batch is padded: without padding the exporter takes the attention mask for a
-    constant and drops it. Constants are left alone: onnxruntime widens the matrices when it loads
-    the file.
+    Rounding what flows between the layers too would be faster, but a network of 12 layers turns the
+    last bit of a processor's sums into other roundings, and probabilities differed by up to 0.4
+    between processors.
     """
-    student = student.cpu().float().eval()
-    shrink(student)
-    ids = torch.tensor([[101, 2023, 102, 2003, 102, 0, 0], [101, 7592, 2088, 102, 2003, 1037, 102]])
-    mask = (ids > 0).long()
-    segments = torch.tensor([[0, 0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1, 1]])
-    names = ("input_ids", "attention_mask", "token_type_ids")
-    torch.onnx.export(
-        student,
-        (ids, mask, segments),
-        str(path),
-        input_names=list(names),
-        output_names=["logits"],
-        dynamic_axes={name: {0: "batch", 1: "tokens"} for name in names} | {"logits": {0: "batch"}},
-        opset_version=17,
-        do_constant_folding=False,
-        dynamo=False,
-    )
+    state = {name: value.float() for name, value in student.cpu().state_dict().items()}
+    weights: dict[str, np.ndarray] = {}
+    for name, value in state.items():
+        if is_large(name):
+            codes, steps = shrink(value)
+            stem = name.removesuffix(".weight")
+            weights |= {f"{stem}.codes": codes.numpy(), f"{stem}.steps": steps.numpy()}
+        else:
+            weights[name] = value.numpy()
+    write_network(weights, path)
+
+
+def is_large(name: str) -> bool:
+    """Tell whether a weight is one of the matrices that are kept in 8 bits."""
+    small = ("LayerNorm", "position_embeddings", "token_type_embeddings")
+    return name.endswith(".weight") and not any(part in name for part in small)
+
+
+def shrink(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Return a matrix in 8 bits, and a step for each of its rows."""
+    steps = matrix.abs().amax(1, keepdim=True).clamp(min=1e-12) / 127
+    return torch.round(matrix / steps).to(torch.int8), steps

@@ -10,7 +10,8 @@ Steps, each of which keeps its result in WORK and is skipped when that is there:
 3. it labels (evidence, claim) pairs made from what it wrote;
 4. the small encoder learns from the teacher's probabilities and the human labels, in two courses
    from the same start, and their weights are averaged;
-5. the encoder is exported to ONNX, its weights in 8 bits.
+5. it goes on learning, from the same pairs and from swapped values (``bind.py``);
+6. the encoder is exported to ONNX, its weights in 8 bits.
 
 ``training/fit.py`` then fits the few numbers that turn evidence into calibrated probabilities.
 """
@@ -23,28 +24,32 @@ import lzma
 import random
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 
 import student as students
 import teacher as teachers
+from bind import SWAPS, Row, prepare_swaps, read_part, read_pool, teach_values
 from pairs import (
     CONTRADICTS,
     NEITHER,
-    NLI_SETS,
     NOT_SUPPORTED,
     SUPPORTS,
     Pair,
     Passage,
-    cross_pairs,
     edit_claim,
     group_siblings,
     join_sentences,
     make_passage,
     make_windows,
+    mix_pairs,
     rank_sentences,
     read_pairs,
     read_passages,
@@ -67,10 +72,9 @@ SEED = 20_261_115
 CHUNK = 2_048  # passages that are written about at a time
 PARTS = ("read", "invented")  # of the pool: about which passages
 OWN = ("stated", "swapped", "left_out")  # labelled pairs that are made, not read
-UNTIL = ("label", "learn", "export")
+UNTIL = ("swaps", "label", "learn", "bind", "export")
 TOKENIZER = "qwen-tokenizer.json"  # beside the GGUF file
 QUESTIONS = 6  # questions a passage that are turned into statements
-Row = tuple[str, str, int, str]  # evidence, claim, label or -1, where it comes from
 
 
 class Course(NamedTuple):
@@ -93,10 +97,17 @@ def main() -> None:
     """Run the steps that are missing."""
     options = _parse_options()
     options.work.mkdir(parents=True, exist_ok=True)
-    steps = [(f"soft-{PARTS[-1]}.npy", label), ("student.pt", learn), ("encoder.int8.onnx", export)]
+    steps = [
+        (SWAPS, write_swaps),
+        (f"soft-{PARTS[-1]}.npy", label),
+        ("student.pt", learn),
+        ("bound.pt", bind),
+        ("encoder.int8.onnx", export),
+    ]
     for result, step in steps[: UNTIL.index(options.until) + 1]:
         if not (options.work / result).exists():
             step(options)
+            torch.cuda.empty_cache()  # what the teacher held is the students' room
 
 
 def _parse_options() -> argparse.Namespace:
@@ -114,7 +125,13 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--pool", type=int, default=300_000, help="most pairs to label, each part")
     parser.add_argument("--epochs", type=float, default=6)
     parser.add_argument("--learn-seconds", type=float, default=500, help="for each course")
+    parser.add_argument("--bind-seconds", type=float, default=120)
     return parser.parse_args()
+
+
+def write_swaps(options: argparse.Namespace) -> None:
+    """Make the pairs about swapped values: on the processor, before the GPU is needed."""
+    prepare_swaps(options.data, options.work, small=options.small)
 
 
 def label(options: argparse.Namespace) -> None:
@@ -133,7 +150,9 @@ def label(options: argparse.Namespace) -> None:
         if not (options.work / f"soft-{part}.npy").exists():
             parts[part] = write_part(part, writer, tokenizer, human, options)
             print(f"{part}: written, {time.time() - clock:.0f} s", flush=True)
-    own = _choose_own(parts["read"] if "read" in parts else read_part(options.work, "read")[0])
+    own = _choose_own(
+        parts["read"] if "read" in parts else read_part(options.work / "pool-read.json.xz").rows
+    )
     judge = teachers.Judge(model.float()).to(device)
     lessons = thin_pairs(human, random.Random(SEED)) + own
     teachers.train_judge(
@@ -174,18 +193,13 @@ def write_part(
     left = options.write_seconds - (time.time() - started)
     stated, written = write_claims(writer, tokenizer, passages, seconds=left, small=options.small)
     print(f"{len(stated)} stated, {len(written)} written", flush=True)
-    pool = make_pairs(passages, stated, written) + (mix_pairs(human) if part == "read" else [])
+    pool = make_pairs(passages, stated, written) + (
+        mix_pairs(human, SEED + 2) if part == "read" else []
+    )
     rng.shuffle(pool)
     given = human + make_lessons(passages, stated) if part == "read" else []
     rows = [(p.evidence, p.claim, p.label, p.origin) for p in given]
     return rows + [(e, c, -1, kind) for e, c, kind in pool[: options.pool]]
-
-
-def read_part(work: Path, part: str) -> tuple[list[Row], torch.Tensor]:
-    """Read one part's rows and the teacher's probabilities."""
-    with lzma.open(work / f"pool-{part}.json.xz", "rt", encoding="utf-8") as file:
-        rows = json.load(file)
-    return rows, torch.from_numpy(np.load(work / f"soft-{part}.npy")).float()
 
 
 def _choose_own(rows: list[Row]) -> list[Pair]:
@@ -353,43 +367,20 @@ def make_pairs(
     return pool
 
 
-def mix_pairs(human: list[Pair]) -> list[tuple[str, str, str]]:
-    """Return pairs from the labelled ones: evidence and claim swapped, crossed, edited."""
-    rng = random.Random(SEED + 2)
-    short = [p for p in human if p.origin in NLI_SETS]
-    long = [p for p in human if p.origin not in (*NLI_SETS, "boolq")]
-    pool = [(p.claim, p.evidence, "turned") for p in short if rng.random() < 0.4]
-    pool += [(e, c, "crossed") for e, c in cross_pairs(long, rng)]
-    for pair in long:
-        edited = edit_claim(pair.claim, pair.evidence, rng) if pair.label == SUPPORTS else None
-        if edited:
-            pool.append((pair.evidence, edited, "edited"))
-    return pool
-
-
-def make_targets(
-    labels: np.ndarray, soft: torch.Tensor, sure: np.ndarray | float = 0.5
-) -> torch.Tensor:
-    """Mix labels, as far as they are sure, with a model's probabilities; elsewhere those alone."""
-    believed = np.broadcast_to(sure, labels.shape)
-    targets = soft.clone()
-    for i in np.flatnonzero(labels >= 0):
-        hard = torch.zeros(3)
-        if labels[i] == NOT_SUPPORTED:
-            hard[1:] = soft[i, 1:] / soft[i, 1:].sum().clamp(min=1e-4)
-        else:
-            hard[labels[i]] = 1.0
-        targets[i] = believed[i] * hard + (1 - believed[i]) * soft[i]
-    return targets / targets.sum(-1, keepdim=True)
-
-
 def learn(options: argparse.Namespace) -> None:
-    """Train a student in each course that is missing, and keep the mean of their weights."""
-    paths = [options.work / f"student-{course.name}.pt" for course in COURSES]
-    for course, path in zip(COURSES, paths, strict=True):
-        if not path.exists():
-            torch.save(take_course(course, options), path)
-    torch.save(average_states(paths), options.work / "student.pt")
+    """Train a student in each course that is missing, and keep the mean of their weights.
+
+    The courses run side by side: a network this small leaves most of a GPU idle.
+    """
+    missing = [course for course in COURSES if not _place(course, options).exists()]
+    with ProcessPoolExecutor(len(COURSES), mp_context=get_context("spawn")) as processes:
+        list(processes.map(partial(take_course, options=options), missing))
+    states = average_states([_place(course, options) for course in COURSES])
+    torch.save(states, options.work / "student.pt")
+
+
+def _place(course: Course, options: argparse.Namespace) -> Path:
+    return Path(options.work / f"student-{course.name}.pt")
 
 
 def average_states(paths: Sequence[Path]) -> dict[str, torch.Tensor]:
@@ -401,35 +392,68 @@ def average_states(paths: Sequence[Path]) -> dict[str, torch.Tensor]:
     }
 
 
-def take_course(course: Course, options: argparse.Namespace) -> dict[str, torch.Tensor]:
-    """Train one student on its parts of the pool; return its weights in 16 bits."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    parts = [read_part(options.work, part) for part in course.parts]
-    rows = [row for some, _ in parts for row in some]
-    soft = torch.cat([probabilities for _, probabilities in parts])
+def take_course(course: Course, options: argparse.Namespace) -> None:
+    """Train one student on its parts of the pool; keep its weights in 16 bits."""
+    parts = [read_part(options.work / f"pool-{part}.json.xz") for part in course.parts]
+    rows = [row for part in parts for row in part.rows]
     torch.manual_seed(SEED)
-    student = students.load_student(options.models / options.base).to(device)
-    tokenizer = students.load_tokenizer(options.models / options.base)
+    student, tokenizer = _load_student(options)
     students.train_student(
         student,
         tokenizer,
         [(row[0], row[1]) for row in rows],
-        make_targets(np.array([row[2] for row in rows]), soft),
+        students.make_targets(
+            np.array([row[2] for row in rows]), torch.cat([part.soft for part in parts])
+        ),
         epochs=options.epochs,
         rate=course.rate,
         seconds=options.learn_seconds,
         seed=SEED,
         batch_tokens=2_000 if options.small else course.batch_tokens,
     )
+    _keep_student(course.name, student, tokenizer, _place(course, options), options)
+
+
+def bind(options: argparse.Namespace) -> None:
+    """Teach the mean of the students whose value is whose."""
+    student, tokenizer = _load_student(options)
+    state = torch.load(options.work / "student.pt", weights_only=True)
+    student.load_state_dict({name: value.float() for name, value in state.items()})
+    teach_values(
+        student,
+        tokenizer,
+        read_pool(options.work),
+        prepare_swaps(options.data, options.work, small=options.small),
+        epochs=1,
+        rate=5e-5,
+        seconds=options.bind_seconds,
+        batch_tokens=2_000 if options.small else 24_000,
+    )
+    _keep_student("bound", student, tokenizer, options.work / "bound.pt", options)
+
+
+def _load_student(options: argparse.Namespace) -> tuple[students.Student, Tokenizer]:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    folder = options.models / options.base
+    return students.load_student(folder).to(device), students.load_tokenizer(folder)
+
+
+def _keep_student(
+    name: str,
+    student: students.Student,
+    tokenizer: Tokenizer,
+    path: Path,
+    options: argparse.Namespace,
+) -> None:
+    torch.save({key: value.half().cpu() for key, value in student.state_dict().items()}, path)
     if options.probe:
-        _score_probe(options, course.name, lambda p: students.judge_pairs(student, tokenizer, p))
-    return {name: value.half().cpu() for name, value in student.state_dict().items()}
+        _score_probe(options, name, lambda p: students.judge_pairs(student, tokenizer, p))
 
 
 def export(options: argparse.Namespace) -> None:
     """Write ``encoder.int8.onnx``."""
-    student = students.load_student(options.models / options.base, "eager")
-    state = torch.load(options.work / "student.pt", weights_only=True)
+    student = students.load_student(options.models / options.base)
+    state = torch.load(options.work / "bound.pt", weights_only=True)
     student.load_state_dict({k: v.float() for k, v in state.items()})
     students.export_student(student, options.work / "encoder.int8.onnx")
 
