@@ -84,7 +84,7 @@ def weigh_rows(name: str, rows: list[dict[str, Any]], encoder: Encoder) -> Itera
         source = Source(source_id="d", corpus_ver="-", source_text=row["document"])
         index = EvidenceIndex([source])
         parts = [weigh_part(text, index) for text in split_parts(row["claim"])]
-        pairs += [(index.join(index.read_around(part)), part.text) for part in parts]
+        pairs += [index.pair_up(part) for part in parts]
         weighed.append((parts, find_misbound(parts, index) is not None))
     logits = encoder.score_pairs(pairs)
     at = 0

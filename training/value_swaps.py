@@ -471,7 +471,7 @@ def _ask_record(
 def _read_evidence(claim: str, label: int, origin: str, index: EvidenceIndex) -> Pair:
     """Return the pair as the product's encoder would get it."""
     part = weigh_part(claim, index)
-    return Pair(index.join(index.read_around(part)), claim, label, origin)
+    return Pair(*index.pair_up(part), label, origin)
 
 
 _CLAIMS = (

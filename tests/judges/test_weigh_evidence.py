@@ -18,6 +18,7 @@ from claimwise.judges.evidence import (
     LinkedSentence,
     split_parts,
     weigh_part,
+    write_numbers_alike,
 )
 from claimwise.judges.reading import TextFacts
 from judges.judged import make_source
@@ -209,3 +210,18 @@ def test_neighbours_are_read_only_where_the_digest_lacks_words() -> None:
     around = {0, 1, 2}  # the masons' sentence is the second
     assert not around <= set(retold.digest)
     assert around <= set(index.read_around(retold))
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "read"),
+    [
+        ("He scored 1930 points.", "He scored 1,930 points.", "He scored 1,930 points."),
+        ("It has 1,930 seats.", "All 1930 seats are sold.", "It has 1930 seats."),
+        ("In 1930 it had 1930 seats.", "In 1930 it had 1,930 seats.", "In 1930 it had 1930 seats."),
+        ("He scored 1931 points.", "He scored 1,930 points.", "He scored 1931 points."),
+        ("It cost 1930.5 euros.", "It cost 1,930 euros.", "It cost 1930.5 euros."),
+        ("The code is A1930.", "It has 1,930 seats.", "The code is A1930."),
+    ],
+)
+def test_numbers_are_read_as_the_passage_writes_them(claim: str, passage: str, read: str) -> None:
+    assert write_numbers_alike(claim, passage) == read

@@ -126,9 +126,7 @@ class EmbeddedVerifier:
         ]
         found: dict[int, EncoderReading] = {}
         if self._encoder is not None and asked:
-            pairs = [
-                (index.join(index.read_around(part)), part.text) for n in asked for part in parts[n]
-            ]
+            pairs = [index.pair_up(part) for n in asked for part in parts[n]]
             logits = self._encoder.score_pairs(pairs)
             at = 0
             for n in asked:

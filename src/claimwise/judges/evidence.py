@@ -39,6 +39,7 @@ _NEARLY_ALL = 0.8
 
 # “[2]”, “[1, 3]”: where a claim is cited from, not what it says.
 _CITATION_MARK = re.compile(r" ?\[[1-9]\d{0,2}(?: ?[,–-] ?\d{1,3})*\](?![\w(])")
+_GROUPED_NUMBER = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d{4,})(?![\w,]|\.\d)")
 # Without one of these inside, a claim is a single sentence; most are.
 _INNER_STOP = re.compile(r"[^\w\s,'’\-–%$€£:;()“”\"/]\s*\S|\n")
 
@@ -93,10 +94,29 @@ class EvidenceIndex(SourceIndex):
             return part.digest
         return self.read_passage(part.ranked, part.digest)
 
+    def pair_up(self, part: LinkedSentence) -> tuple[str, str]:
+        """Return the passage and the claim that the encoder reads for a part of a claim."""
+        passage = self.join(self.read_around(part))
+        return passage, write_numbers_alike(part.text, passage)
+
     @lazy
     def numbers(self) -> frozenset[str]:
         """Every number of the sources, as stems."""
         return frozenset(stem for stem in self._postings if stem[:1].isdigit())
+
+
+def write_numbers_alike(claim: str, passage: str) -> str:
+    """Return a claim with its large numbers grouped as in the passage: “1930” as “1,930”, or back.
+
+    To the encoder the two spellings are two numbers.
+    """
+    told = {m.group().replace(",", ""): m.group() for m in _GROUPED_NUMBER.finditer(passage)}
+
+    def respell(found: re.Match[str]) -> str:
+        number = found.group()
+        return number if number in passage else told.get(number.replace(",", ""), number)
+
+    return _GROUPED_NUMBER.sub(respell, claim)
 
 
 def split_parts(claim: str) -> list[str]:
