@@ -15,7 +15,6 @@ from claimwise.agreement.report import (
     READING,
     describe_advice,
     describe_pair_basis,
-    describe_subject,
     list_tables,
     name_pair,
 )
@@ -155,7 +154,6 @@ def _show_figures(agreement: Agreement) -> dict[str, Any]:
     ]
     return {
         "agreement": agreement,
-        "subject": describe_subject(agreement),
         "basis": list(describe_pair_basis(agreement)),
         "advice": advise_on(overall),
         "lines": list(describe_advice(agreement)),

@@ -90,7 +90,7 @@ def make_calibration(call: Call) -> Response:
 
 
 def show_calibration(call: Call) -> Response:
-    """Show one calibration: figures, tables, and what the scores promise against what holds."""
+    """Show one calibration: figures, tables, and confidence against accuracy."""
     found = read_calibration(call.store, call.path["calibration_id"])
     if found is None:
         raise Refusal(404, "There is no such calibration.")
@@ -184,9 +184,7 @@ def _draw(one: Calibration) -> dict[str, Any]:
         _to_point("the judge with each of them", people.instrument_kappa),
     ]
     return {
-        "reliability": draw_reliability(bins, title="What scores promise and what holds")
-        if bins
-        else None,
+        "reliability": draw_reliability(bins, title="Confidence vs. accuracy") if bins else None,
         "bins": tabulate_bins(one),
         "kappas": draw_forest(kappas, title="Kappa on the same claims", ends=("0", "1"))
         if people.claims

@@ -23,6 +23,7 @@ from claimwise.report.format import (
 )
 from claimwise.report.judges import describe_judge
 from claimwise.report.screen import MARGIN, MOST_LINES, cut_line, wrap_lines, write_row
+from claimwise.run_report.sentences import describe_group_basis
 from claimwise.run_report.values import Group, Summary
 from claimwise.types.results import JudgeNote, MetricTable
 
@@ -185,6 +186,12 @@ def describe_group(group: Group) -> str:
     )
 
 
+def find_group_basis(summary: Summary) -> str | None:
+    """Say by whose labels the worst groups are measured; None where the headline tells."""
+    overall = summary.groups[0].overall if summary.groups else None
+    return describe_group_basis(summary.headline, overall)
+
+
 def describe_group_ranges(groups: Sequence[Group]) -> str:
     """Say what the ranges of groups allow for."""
     told = "Ranges are adjusted for all groups compared."
@@ -319,6 +326,7 @@ def format_summary(summary: Summary, width: int = 80) -> str:
     for name, text in describe_facts(summary):
         head += write_row(name, wrap_lines(text, room))
     groups = [cut_line(describe_group(group), room) for group in summary.groups]
+    groups += wrap_lines(find_group_basis(summary) or "", room) if groups else []
     head += write_row("Worst groups", groups or [cut_line(describe_no_groups(summary), room)])
     tail: list[str] = []
     for name, text in describe_rest(summary):
