@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from claimwise.accounts.values import Account
+from claimwise.app.compare import show_compare, show_drift
 from claimwise.app.dashboard import show_dashboard
 from claimwise.app.requests import Call
 from claimwise.app.runs import show_run
@@ -192,6 +193,14 @@ def test_groups_are_held_against_the_whole_by_the_same_labels(
     ]
     assert (overall == pytest.approx(rate)) == (basis != "corrected")
     for screen in screens:
+        assert (told in screen) == (basis == "corrected"), screen
+    told = f"People's labels correct the one rate of r, {show_percent(rate)}; its other figures"
+    for screen in (
+        " ".join(read(capsys, "compare", "before", "r").split()),
+        " ".join(read(capsys, "drift", "before", "r").split()),
+        read_page(show_compare, query={"base": "before", "new": "r"}),
+        read_page(show_drift, query={"base": "before", "new": "r"}),
+    ):
         assert (told in screen) == (basis == "corrected"), screen
     metrics = read_page(show_run, path={"run_id": "r"}, query={"tab": "metrics"})
     told = f"corrected by people's labels; {JUDGE} alone says {show_percent(overall)}"

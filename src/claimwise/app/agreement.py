@@ -70,7 +70,7 @@ def choose_agreement(call: Call) -> Response:
     known = list_run_ids(call.store)
     asked = call.query.get("run", "")
     if not known:
-        raise Refusal(404, "There are no runs yet, so there is nothing to agree on.")
+        return call.render("agreement.html", run_id=None)
     return call.redirect(f"/agreement/{quote(asked if asked in known else known[0], safe='')}")
 
 
