@@ -200,7 +200,9 @@ def _list_tasks(
 ) -> Iterator[ToDo]:
     """Yield what would help most, and what waits for a decision."""
     step = suggest_next(summary.headline, run_id) if summary else None
-    if step:
+    if step and summary and summary.headline.basis is None:
+        yield ToDo(step[0], command=step[1])
+    elif step:
         told = f"{step[0][:1].lower()}{step[0][1:]}"
         yield ToDo(f"Make the rate more certain: {told}", command=step[1])
     if waiting.disputes:

@@ -328,10 +328,11 @@ def draw_mix(runs: Sequence[MeasuredRun]) -> Mix | None:
                          link_claims(run=run_id, verdict=name))
                for name, one in zip(names, found, strict=True) if name not in SUPPORTED),
              ChartPart(UNSCORED, unscored, UNSCORED, link_claims(run=run_id, verdict=UNSCORED))],
-            f"{form.pluralize(asked, 'claim')}",
+            f"{form.show_count(_count_wrong(row))} of {form.pluralize(asked, 'claim')}",
             full=asked * highest,
         )
-        for run_id, found, unscored, asked in rows
+        for row in rows
+        for run_id, found, unscored, asked in [row]
     ]  # fmt: skip
     chart = draw_bars(bars, title="Claims that are not supported, by run")
     by_judge = [
@@ -354,9 +355,12 @@ def _count_verdicts(
 
 
 def _count_errors(row: _MixRow) -> float:
-    return row[2] + sum(
-        one.numerator for one in row[1] if one and one.slice.get("verdict") not in SUPPORTED
-    )
+    """Return how many claims a bar shows: the wrong ones, and those that are not scored."""
+    return row[2] + _count_wrong(row)
+
+
+def _count_wrong(row: _MixRow) -> float:
+    return sum(one.numerator for one in row[1] if one and one.slice.get("verdict") not in SUPPORTED)
 
 
 def _rank_verdict(name: str) -> int:

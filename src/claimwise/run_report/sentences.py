@@ -41,6 +41,7 @@ _RUN_FIELDS: Final = {
     "started_at": "started",
 }
 
+_REASONS: Final = {"no_label": "not judged", "": "no verdict"}
 _LABEL_POLICIES: Final = {
     "default": "Each rate counts people's labels or a judge's, never both.",
     "human": "Labels: people only.",
@@ -252,7 +253,12 @@ def describe_unscored_claims(report: Report) -> str:
 
 def slice_reason(row: Estimate) -> str:
     """Return why the claims of a row went unscored."""
-    return ", ".join(clean(value) for value in row.slice.values()) or "unknown reason"
+    return ", ".join(name_reason(value or "") for value in row.slice.values()) or "unknown reason"
+
+
+def name_reason(reason: str) -> str:
+    """Return a reason for which claims were not scored, as people say it."""
+    return _REASONS.get(reason) or clean(reason).replace("_", " ")
 
 
 def describe_answers(report: Report) -> str:

@@ -23,7 +23,7 @@ from claimwise.report.format import (
 )
 from claimwise.report.judges import describe_judge
 from claimwise.report.screen import MARGIN, MOST_LINES, cut_line, wrap_lines, write_row
-from claimwise.run_report.sentences import describe_group_basis
+from claimwise.run_report.sentences import describe_group_basis, name_reason
 from claimwise.run_report.values import Group, Summary
 from claimwise.types.results import JudgeNote, MetricTable
 
@@ -33,7 +33,6 @@ LEAST_ITEMS: Final = 5
 SAMPLE: Final = 40  # claims that change a judge's rate into a corrected one
 _MINUTES: Final = 15  # to label a sample
 _WIDE: Final = 0.1  # a range from which on more labels are worth their time
-_REASONS: Final = {"no_label": "not judged", "": "no verdict"}
 
 
 def describe_run(summary: Summary) -> str:
@@ -223,8 +222,7 @@ def describe_unscored(summary: Summary) -> str | None:
     parts = []
     if summary.unscored:
         reasons = ", ".join(
-            f"{show_count(count)} {_REASONS.get(reason, clean(reason).replace('_', ' '))}"
-            for reason, count in summary.unscored
+            f"{show_count(count)} {name_reason(reason)}" for reason, count in summary.unscored
         )
         total = pluralize(sum(count for _, count in summary.unscored), "claim")
         parts.append(f"{total} ({reasons})")
