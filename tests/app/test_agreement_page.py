@@ -123,7 +123,7 @@ def test_a_run_whose_name_has_a_slash(app: RunningApp) -> None:
         load(store, source(), run("a/b"), item("i"), answer("i", "It is so.", run_id="a/b"))
     page = app.enter("ada", "adjudicator").get_current("/agreement/a/b")
     assert page.status_code == 200
-    assert "the claims of a/b" in page.text
+    assert "<small>on a/b, judged against sources" in page.text
 
 
 def test_what_is_known_is_not_measured_again(

@@ -23,7 +23,7 @@ def test_labelers_see_nothing(demo_app: RunningApp) -> None:
 def test_from_nothing_to_a_calibration(demo_app: RunningApp) -> None:
     person = demo_app.enter("ada", "adjudicator")
     empty = read_text(person.get("/calibrations").text)
-    assert "No judge is calibrated yet" in empty
+    assert "No judge is checked against people yet" in empty
     assert "Calibrate verifier:overlap-v0 (against sources)" in empty
     made = person.post("/calibrations", **OVERLAP)
     assert made.status_code == 303

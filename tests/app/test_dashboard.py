@@ -240,7 +240,7 @@ def test_an_instrument_alone_is_of_unknown_agreement(store: Store) -> None:
     fill(store, source(), item("q1"), run(), answer("q1", "It is tall."), judged)
     told = read(show_dashboard(make_call(store)))
     assert "verifier:x: 1 label (not yet checked against people)" in told
-    assert "Label the 1 claim to make the rate more certain claimwise annotate --run r" in told
+    assert "Make the rate more certain: label the 1 claim claimwise annotate --run r" in told
 
 
 @pytest.mark.each_engine

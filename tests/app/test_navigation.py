@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 from claimwise.accounts.values import Role
@@ -43,6 +44,32 @@ def test_a_place_shows_its_pages_and_leads_to_the_first_that_is_allowed() -> Non
     assert [one.title for one in show_menu("admin", "/answers").sections if one.current] == [
         "Claims"
     ]
+
+
+def test_a_page_has_one_name(demo_app: RunningApp) -> None:
+    """Who follows a link of the menu finds its words again: in the heading, and in the title."""
+    admin = demo_app.enter("root", "admin")
+    for page in (page for section in NAV for page in section.pages):
+        answer = admin.web.get(page.path, follow_redirects=True)
+        assert answer.status_code == 200
+        title, heading = (
+            html.unescape(re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}>", answer.text, re.DOTALL)[0])
+            for tag in ("title", "h1")
+        )
+        assert title.startswith(page.title), (page.path, title)
+        assert heading.startswith(page.title), (page.path, heading)
+
+
+def test_error_pages_name_a_next_step(demo_app: RunningApp) -> None:
+    people = {"labeler": {"/label"}, "adjudicator": {"/", "/runs", "/claims"}}
+    for role, wanted in people.items():
+        page = demo_app.enter(role, "labeler" if role == "labeler" else "adjudicator").web
+        main = page.get("/nowhere").text.partition("<main")[2]
+        assert set(re.findall(r'href="([^"]+)"', main)) == wanted
+        for path in wanted:
+            assert page.get(path, follow_redirects=True).status_code == 200
+    main = demo_app.visit().web.get("/nowhere").text.partition("<main")[2]
+    assert re.findall(r'href="([^"]+)"', main) == ["/"]
 
 
 def test_error_pages_keep_the_menu_of_whoever_is_logged_in(app: RunningApp) -> None:

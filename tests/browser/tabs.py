@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Response
 
 from support.waiting import DEADLINE
 
@@ -19,10 +19,12 @@ class Tab:
         self.page: Page = browser.new_context().new_page()
         self.page.set_default_timeout(1000 * DEADLINE)
         self.requests: list[str] = []
+        self.responses: list[Response] = []
         self.console: list[str] = []
         self.warnings: list[str] = []
         self.errors: list[str] = []
         self.page.on("request", lambda asked: self.requests.append(asked.url))
+        self.page.on("response", lambda came: self.responses.append(came))
         self.page.on("console", self._note)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("dialog", lambda dialog: dialog.accept())  # “leave without saving?”
@@ -53,7 +55,7 @@ class Tab:
         self.page.goto("about:blank")
         self.page.mouse.move(0, 0)
         context.clear_cookies()
-        for noted in (self.requests, self.console, self.warnings, self.errors):
+        for noted in (self.requests, self.responses, self.console, self.warnings, self.errors):
             noted.clear()
 
 

@@ -190,8 +190,8 @@ def make_summary(**changes: Any) -> Summary:
         "change": HeadlineChange(since="r0", change=0.012, low=-0.03, high=0.05, basis="people"),
         "gates": None, "gate_problem": "<b>no</b>",
         "groups": (
-            Group(slice={"query_type": HOSTILE}, rate=0.7, low=0.6, high=0.8, items=12, claims=54,
-                  clearly_worse=True),
+            Group(slice={"query_type": HOSTILE}, rate=0.7, overall=0.8611, low=0.6, high=0.8,
+                  items=12, claims=54, clearly_worse=True),
         ),
         "claims": claims,
         "errors": (("contradicted", 1), ("overreach", 1), ("unlinked", 1), ("stale", 1)),

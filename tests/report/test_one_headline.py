@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from claimwise.accounts.values import Account
+from claimwise.app.compare import show_compare, show_drift
 from claimwise.app.dashboard import show_dashboard
 from claimwise.app.requests import Call
 from claimwise.app.runs import show_run
@@ -20,7 +21,7 @@ from claimwise.cli.main import run as run_command
 from claimwise.config import find_project
 from claimwise.labelling.draw import draw_round
 from claimwise.labelling.rounds import add_guide
-from claimwise.report.format import show_percent
+from claimwise.report.format import show_percent, show_points
 from claimwise.store import Store, open_store
 from small_data import SOURCE, answer, closed_label, item, label, load, run, source
 
@@ -166,6 +167,47 @@ def check_screens(basis: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert row["micro"] == pytest.approx(rate)
         moved = next(one for one in compared["metrics"] if one["metric"] == "faithfulness")
         assert moved["overall"][0]["change"] == pytest.approx(report["change"]["change"])
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("kind", STORES)
+def test_groups_are_held_against_the_whole_by_the_same_labels(
+    kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where that is not the headline, every screen says whose labels, and what they say overall."""
+    fill, basis = STORES[kind]
+    make_store(fill)
+    report = read_json(capsys, "report", "--run", "r")
+    assert report["worst_groups"]
+    assert all(group["rate"] < group["overall"] for group in report["worst_groups"])
+    rate, overall = report["headline"]["rate"], report["worst_groups"][0]["overall"]
+    told = f"y {JUDGE} alone, which calls {show_percent(overall)} of all claims supported"
+    screens = [
+        " ".join(read(capsys, "report", "--run", "r").split()),
+        read(capsys, "report", "--run", "r", "--format", "markdown"),
+        " ".join(read(capsys, "report", "--run", "r", "--full").split()),
+        read(capsys, "report", "--run", "r", "--full", "--format", "markdown"),
+        html.unescape(read(capsys, "report", "--run", "r", "--format", "html")),
+        read_page(show_dashboard),
+        read_page(show_run, path={"run_id": "r"}, query={"tab": "groups"}),
+    ]
+    assert (overall == pytest.approx(rate)) == (basis != "corrected")
+    for screen in screens:
+        assert (told in screen) == (basis == "corrected"), screen
+    told = f"People's labels correct the one rate of r, {show_percent(rate)}; its other figures"
+    for screen in (
+        " ".join(read(capsys, "compare", "before", "r").split()),
+        " ".join(read(capsys, "drift", "before", "r").split()),
+        read_page(show_compare, query={"base": "before", "new": "r"}),
+        read_page(show_drift, query={"base": "before", "new": "r"}),
+    ):
+        assert (told in screen) == (basis == "corrected"), screen
+    metrics = read_page(show_run, path={"run_id": "r"}, query={"tab": "metrics"})
+    told = f"corrected by people's labels; {JUDGE} alone says {show_percent(overall)}"
+    assert (told in metrics) == (basis == "corrected")
+    if basis == "corrected":  # no level beside the headline's that would pass for better than it
+        worst = report["worst_groups"][0]["rate"]
+        assert f"Worst group {show_points(worst - overall)} points" in screens[-2]
 
 
 @pytest.mark.parametrize("kind", ["people only", "judge only", "judge, and a labelled round"])

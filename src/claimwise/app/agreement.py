@@ -15,7 +15,6 @@ from claimwise.agreement.report import (
     READING,
     describe_advice,
     describe_pair_basis,
-    describe_subject,
     list_tables,
     name_pair,
 )
@@ -70,7 +69,7 @@ def choose_agreement(call: Call) -> Response:
     known = list_run_ids(call.store)
     asked = call.query.get("run", "")
     if not known:
-        raise Refusal(404, "There are no runs yet, so there is nothing to agree on.")
+        return call.render("agreement.html", run_id=None)
     return call.redirect(f"/agreement/{quote(asked if asked in known else known[0], safe='')}")
 
 
@@ -154,7 +153,6 @@ def _show_figures(agreement: Agreement) -> dict[str, Any]:
     ]
     return {
         "agreement": agreement,
-        "subject": describe_subject(agreement),
         "basis": list(describe_pair_basis(agreement)),
         "advice": advise_on(overall),
         "lines": list(describe_advice(agreement)),

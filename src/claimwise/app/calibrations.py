@@ -90,7 +90,7 @@ def make_calibration(call: Call) -> Response:
 
 
 def show_calibration(call: Call) -> Response:
-    """Show one calibration: figures, tables, and what the scores promise against what holds."""
+    """Show one calibration: figures, tables, and confidence against accuracy."""
     found = read_calibration(call.store, call.path["calibration_id"])
     if found is None:
         raise Refusal(404, "There is no such calibration.")

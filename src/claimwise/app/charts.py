@@ -24,6 +24,7 @@ WIDTH: Final = 360
 _LETTER: Final = 6.8
 _DIGIT: Final = 6.4
 _MOST_LETTERS: Final = 60
+_COLUMN: Final = 40.0  # as wide as a dot with its figure beside it
 
 Place = Callable[[float], float]  # where a share lies along an axis
 Spot = tuple[float, float]
@@ -92,11 +93,14 @@ def draw_trend(points: Sequence[Point], *, title: str, limits: Sequence[Point] =
     def rise(value: float) -> float:
         return bottom - (_clip(value) - low) / (high - low) * (bottom - top)
 
-    step = (right - left) / max(1, len(points))
+    room = right - left
+    crowded = room < _COLUMN * len(points)
+    # Where only the last rate is named, its figure stands behind all columns, not on them.
+    step = (room - _COLUMN if crowded else room) / max(1, len(points))
     drawn = [_draw_scale(left, right, rise, (low, (low + high) / 2, high))]
     drawn += [_draw_limit(one, left, right, rise) for one in limits if one.value is not None]
     for number, point in enumerate(points):
-        named = step >= 40 or number == len(points) - 1
+        named = not crowded or number == len(points) - 1
         place = (left + step * (number + 0.5), step, top, bottom)
         drawn.append(_draw_upright(point, place, rise, named=named))
     drawn.append(_draw_ends(points, left, right, bottom + 16))
@@ -145,7 +149,7 @@ def _draw_upright(
     parts.append(_dot("chart-dot", x, rise(point.value), 4))
     if named:
         # Beside the dot, or before it where the chart ends.
-        before = x > WIDTH - 50
+        before = x > WIDTH - _COLUMN - 4
         anchor = "end" if before else "start"
         parts.append(
             _text(x + (-8 if before else 8), rise(point.value) + 4, show_percent(point.value),
@@ -160,7 +164,7 @@ def _draw_ends(points: Sequence[Point], left: float, right: float, y: float) -> 
         return Markup()
     if len(points) == 1:
         return _text((left + right) / 2, y, _shorten(points[0].name, 50), "middle")
-    room = 28
+    room = 22
     return _join(
         [
             _text(left, y, _shorten(points[0].name, room), "start"),

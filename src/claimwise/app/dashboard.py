@@ -38,6 +38,10 @@ from claimwise.store.runs import ListedRun, list_newest_runs
 
 _MOST_ROUNDS: Final = 4
 _MOST_BARS: Final = 8
+_CHECKS: Final[dict[CalibrationStatus, str]] = {
+    "unknown": "Label more claims to know how far to trust {}, then check it again",
+    "expired": "Check {} again: its calibration has expired",
+}
 
 
 class RoundTile(NamedTuple):
@@ -196,8 +200,11 @@ def _list_tasks(
 ) -> Iterator[ToDo]:
     """Yield what would help most, and what waits for a decision."""
     step = suggest_next(summary.headline, run_id) if summary else None
-    if step:
-        yield ToDo(f"{step[0]} to make the rate more certain", command=step[1])
+    if step and summary and summary.headline.basis is None:
+        yield ToDo(step[0], command=step[1])
+    elif step:
+        told = f"{step[0][:1].lower()}{step[0][1:]}"
+        yield ToDo(f"Make the rate more certain: {told}", command=step[1])
     if waiting.disputes:
         disputes = form.pluralize(waiting.disputes, "dispute")
         yield ToDo(f"{disputes} between labelers to decide", "/adjudicate", "Decide disputes")
@@ -209,9 +216,9 @@ def _list_tasks(
             claims = form.pluralize(count, "claim")
             yield ToDo(f"{claims} of incidents to label", "/incidents", "See incidents")
     for one in calibrations:
-        if one.standing not in ("trusted", "not trusted"):
-            name = form.clean(one.labeler)
-            yield ToDo(f"{name} is {one.standing}: check it again", "/calibrations", "Check judges")
+        if one.standing in _CHECKS:
+            told = _CHECKS[one.standing].format(form.clean(one.labeler))
+            yield ToDo(told, "/calibrations", "Check judges")
 
 
 def _list_rounds(call: Call) -> list[RoundTile]:

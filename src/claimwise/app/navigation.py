@@ -72,7 +72,7 @@ NAV: Final = (
         (
             NavLink("/label", "My queue", "labeler"),
             NavLink("/adjudicate", "Disputes", "adjudicator"),
-            NavLink("/gold-spans", "Gold spans", "adjudicator"),
+            NavLink("/gold-spans", "Golden set", "adjudicator"),
             NavLink("/rounds", "Rounds", "admin"),
             NavLink("/guide", "Guide", "labeler"),
         ),

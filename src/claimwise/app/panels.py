@@ -79,6 +79,7 @@ class Mix(NamedTuple):
     chart: Markup
     names: Sequence[str]
     rows: Sequence[tuple[str, Sequence[Estimate | None], int]]
+    by_judge: Sequence[tuple[str, str]]  # runs whose labels are mixed, and the judge that counts
 
 
 class Slices(NamedTuple):
@@ -86,6 +87,7 @@ class Slices(NamedTuple):
 
     title: str
     overall: Estimate | None
+    basis: str | None  # whose labels it counts, where they are not the headline's
     chart: Markup
     rows: Sequence[Estimate]
     more: int
@@ -195,11 +197,32 @@ def _find_overall(run: MeasuredRun, metric: str, member: str | None) -> Estimate
 
 
 def use_headline(report: Report, row: Estimate) -> Estimate:
-    """Return an overall rate; of the metric that the headline is about, it is the headline."""
+    """Return an overall rate; of the metric that the headline is about, it is the headline.
+
+    What else a row says is about the labels that groups count. Where the headline rests on others,
+    as a corrected rate does, its mean of items and its bounds would contradict it, and are gone.
+    """
     headline = report.headline
     if METRIC_OF[headline.judgement] != row.metric:
         return row
-    return replace(row, micro=headline.rate, low=headline.low, high=headline.high)
+    found = replace(row, micro=headline.rate, low=headline.low, high=headline.high)
+    if row.micro == headline.rate:
+        return found
+    return replace(
+        found,
+        macro=None,
+        bound_low=None,
+        bound_high=None,
+        asked=headline.asked,
+        unscored=headline.unscored,
+    )
+
+
+def explain_basis(report: Report, metric: str, overall: float | None) -> str | None:
+    """Say whose labels groups of a metric count; None where the run's headline tells."""
+    if METRIC_OF[report.headline.judgement] != metric:
+        return None
+    return sentences.describe_group_basis(report.headline, overall)
 
 
 def link_rate(run_id: str, metric: str) -> str:
@@ -234,12 +257,19 @@ def draw_slices(report: Report, metric: str, *, most: int = MOST_SLICES) -> list
         ]
         if rows:
             run_id = report.run.get("run_id") or ""
-            found.append(_draw_worst_rows(table, member, rows, most, run_id))
+            whole = form.overall_of(table, member)
+            basis = explain_basis(report, metric, whole.micro if whole else None)
+            found.append(_draw_worst_rows(table, member, rows, most, run_id, basis))
     return found
 
 
 def _draw_worst_rows(
-    table: MetricTable, member: str | None, rows: Sequence[Estimate], most: int, run_id: str
+    table: MetricTable,
+    member: str | None,
+    rows: Sequence[Estimate],
+    most: int,
+    run_id: str,
+    basis: str | None,
 ) -> Slices:
     whole = form.overall_of(table, member)
     reference = whole.micro if whole else None
@@ -263,6 +293,7 @@ def _draw_worst_rows(
     return Slices(
         title=title,
         overall=whole,
+        basis=basis,
         chart=draw_forest(points, title=f"{title} by group, worst first", reference=reference),
         rows=rows[: 3 * most],
         more=max(0, len(rows) - len(drawn)),
@@ -297,13 +328,19 @@ def draw_mix(runs: Sequence[MeasuredRun]) -> Mix | None:
                          link_claims(run=run_id, verdict=name))
                for name, one in zip(names, found, strict=True) if name not in SUPPORTED),
              ChartPart(UNSCORED, unscored, UNSCORED, link_claims(run=run_id, verdict=UNSCORED))],
-            f"{form.pluralize(asked, 'claim')}",
+            f"{form.show_count(_count_wrong(row))} of {form.pluralize(asked, 'claim')}",
             full=asked * highest,
         )
-        for run_id, found, unscored, asked in rows
+        for row in rows
+        for run_id, found, unscored, asked in [row]
     ]  # fmt: skip
     chart = draw_bars(bars, title="Claims that are not supported, by run")
-    return Mix(chart, names, [row[:3] for row in rows])
+    by_judge = [
+        (run.run_id, run.report.headline.judge)
+        for run, _ in tables
+        if run.report and run.report.headline.basis == "corrected" and run.report.headline.judge
+    ]
+    return Mix(chart, names, [row[:3] for row in rows], by_judge)
 
 
 _MixRow = tuple[str, list[Estimate | None], int, int]
@@ -318,9 +355,12 @@ def _count_verdicts(
 
 
 def _count_errors(row: _MixRow) -> float:
-    return row[2] + sum(
-        one.numerator for one in row[1] if one and one.slice.get("verdict") not in SUPPORTED
-    )
+    """Return how many claims a bar shows: the wrong ones, and those that are not scored."""
+    return row[2] + _count_wrong(row)
+
+
+def _count_wrong(row: _MixRow) -> float:
+    return sum(one.numerator for one in row[1] if one and one.slice.get("verdict") not in SUPPORTED)
 
 
 def _rank_verdict(name: str) -> int:

@@ -7,6 +7,7 @@ server's packages, so commands may read a page module's data without the extra.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import msgspec
+from markupsafe import Markup, escape
 
 from claimwise.accounts.queries import add_event
 from claimwise.accounts.values import Account, Role
@@ -35,6 +37,7 @@ T = TypeVar("T")
 Borrow = Callable[[], AbstractContextManager[Store]]
 
 _URL_SIGNS = "/?#%&=+:;,@!$'()*~[]"  # what a written link may hold besides letters
+_BACKTICKS = re.compile(r"`([^`]+)`")
 _LONGEST_LINE = 2000  # of the log
 _RANKS: dict[Role, int] = {"labeler": 0, "adjudicator": 1, "admin": 2}
 
@@ -193,6 +196,8 @@ def load_templates() -> Environment:
         loader=DictLoader(texts),
     )
     environment.filters["moment"] = show_moment
+    environment.filters["pace"] = show_pace
+    environment.filters["code"] = show_code
     environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     environment.globals.update(
         link_answer=link_answer,
@@ -208,6 +213,18 @@ def load_templates() -> Environment:
 def show_moment(moment: datetime | None) -> str:
     """Return a time to the minute, in UTC."""
     return "—" if moment is None else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def show_pace(seconds: float) -> str:
+    """Return how long a claim took: ``12 s per claim``, never 0."""
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s per claim"
+    return f"{round(seconds / 60)} min per claim"
+
+
+def show_code(text: str) -> Markup:
+    """Return a text as markup, with what stands between backticks as code."""
+    return Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
 
 
 def log(line: str) -> None:

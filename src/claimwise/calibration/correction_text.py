@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from claimwise.agreement.values import Figure
+from claimwise.calibration.headline import Headline
 from claimwise.calibration.stratified import FEW_LABELS
 from claimwise.calibration.values import CorrectedRate
-from claimwise.report.format import MISSING, clean, pluralize, show_interval, show_rate
+from claimwise.report.format import (
+    MISSING,
+    clean,
+    pluralize,
+    show_interval,
+    show_percent,
+    show_rate,
+)
 
 
 def show_figure(figure: Figure) -> str:
@@ -29,6 +37,21 @@ def describe_correction(one: CorrectedRate) -> str:
         f"(corrected by {pluralize(one.labels, 'label')} of people in round {one.round_id}"
         f"{before}, over {pluralize(one.claims, 'claim')}{weighted}){alone}; the labels as they "
         f"were drawn: {show_figure(one.labels_only)}{_describe_choice(one)}"
+    )
+
+
+def describe_judged_parts(run_id: str, headline: Headline) -> str | None:
+    """Say that the parts of a corrected rate are a judge's alone; None where nothing is corrected.
+
+    Args:
+        run_id: the run.
+        headline: its one rate.
+    """
+    if headline.basis != "corrected":
+        return None
+    return (
+        f"People's labels correct the one rate of {clean(run_id)}, {show_percent(headline.rate)}; "
+        f"its other figures here are by {clean(headline.judge)} alone."
     )
 
 

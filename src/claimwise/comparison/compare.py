@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from claimwise.calibration.basis import RunBasis, align_bases, find_basis
+from claimwise.calibration.correction_text import describe_judged_parts
 from claimwise.calibration.headline_change import find_headline_change
 from claimwise.comparison.queries import (
     RunPair,
@@ -110,10 +111,18 @@ def compare_runs(
         warnings=(
             *(counting.weights.describe_missing(shared) if counting.weights else ()),
             *_find_warnings(runs, instruments, asked, shared),
+            *note_corrected(runs, bases),
         ),
         headline=_compare_headlines(store, bases, settings),
         judges=list_judges(store, _count_judged(changes), settings.confidence),
     )
+
+
+def note_corrected(runs: RunPair, bases: Bases) -> list[str]:
+    """Say of which runs only the one rate is corrected by people's labels."""
+    pairs = zip(runs.ids, bases, strict=True)
+    notes = (describe_judged_parts(run_id, basis.headline) for run_id, basis in pairs)
+    return [note for note in notes if note]
 
 
 def _compare_headlines(store: Store, bases: Bases, settings: Settings) -> ComparedHeadline:

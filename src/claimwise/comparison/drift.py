@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from claimwise.calibration.basis import find_basis
+from claimwise.calibration.headline import METRIC_OF
 from claimwise.comparison.compare import (
     Bases,
     find_shared,
     labels_of,
     list_run_facts,
+    note_corrected,
     refuse_run_columns,
 )
 from claimwise.comparison.decomposition import (
@@ -76,6 +78,7 @@ class _Facts:
     instruments: JudgesChange
     needs_labels: bool
     clusters: Mapping[str, str]  # what items belong to that are not independent
+    corrected: Sequence[str]  # which runs' one rate is another than the one that is split
     # What items count for in the base and in the new run; None: all alike.
     weights: tuple[ItemWeights | None, ItemWeights | None] = (None, None)
 
@@ -190,6 +193,7 @@ def _gather_facts(
         labels=labels_of(bases, metric),
         instruments=find_run_judges(store, metric, runs.ids, labels_of(bases, metric)),
         needs_labels=bool(find_label_views(metric)),
+        corrected=note_corrected(runs, bases) if metric.name in METRIC_OF.values() else [],
         clusters=map_clusters(store, [run.run_id for run in reversed(runs)], settings.cluster),
         weights=(
             read_weights(store, runs.base.run_id, settings.weights),
@@ -268,6 +272,7 @@ def _explain(
             *((f"{weighting.start_sentence()}.",) if weighting else ()),
             *_describe_missing(paired, facts),
             *_warn(facts, unscored, rejudged, metric.unit),
+            *facts.corrected,
         ),
         advice=tuple(_advise(split.pieces, facts, rejudged, metric.unit)),
         judges=list_judges(store, facts.count_judged(), settings.confidence),

@@ -285,8 +285,8 @@ def _summary_schemas() -> Document:
         )),
         "gates": {"enum": ["pass", "fail", "inconclusive", None]},
         "worst_groups": _list_of(
-            slice=_values(_TEXT_OR_NULL), rate=_RATE, low=_RATE, high=_RATE, items=_COUNT,
-            claims=_COUNT, clearly_worse=_FLAG, judged=_FLAG,
+            slice=_values(_TEXT_OR_NULL), rate=_RATE, overall=_RATE, low=_RATE, high=_RATE,
+            items=_COUNT, claims=_COUNT, clearly_worse=_FLAG, judged=_FLAG,
         ),
         "worst_claims": _claims_schema(),
         "unsupported_claims": _COUNT,

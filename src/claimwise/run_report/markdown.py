@@ -58,6 +58,7 @@ from claimwise.run_report.summary_text import (
     describe_headline,
     describe_no_groups,
     describe_rest,
+    find_group_basis,
     name_commands,
 )
 from claimwise.run_report.summary_text import describe_run as describe_summary_run
@@ -123,6 +124,7 @@ def render_summary_markdown(summary: Summary) -> str:
     """Write the first screen as Markdown: short enough for a comment on a pull request."""
     facts = [f"**{name}**: {escape(text)}" for name, text in describe_facts(summary)]
     groups = [escape(describe_group(group)) for group in summary.groups]
+    groups += [escape(basis)] if (basis := find_group_basis(summary)) else []
     claims = [
         f"**{escape(claim.word)}**: “{escape(clean(claim.claim_text))}”  \n"
         f"  {escape(describe_evidence(claim))}"

@@ -25,6 +25,7 @@ from claimwise.report.format import (
     show_count,
     show_interval,
     show_number,
+    show_percent,
     show_rate,
     slice_name,
 )
@@ -40,6 +41,7 @@ _RUN_FIELDS: Final = {
     "started_at": "started",
 }
 
+_REASONS: Final = {"no_label": "not judged", "": "no verdict"}
 _LABEL_POLICIES: Final = {
     "default": "Each rate counts people's labels or a judge's, never both.",
     "human": "Labels: people only.",
@@ -114,13 +116,13 @@ def describe_worst(report: Report) -> list[WorstText]:
     """Put the worst slice of each metric in words, the one to lead with first."""
     tables = {table.metric: table for table in report.tables}
     return [
-        _describe_one(worst, tables[worst.estimate.metric])
+        _describe_one(worst, tables[worst.estimate.metric], report.headline)
         for worst in report.worst
         if worst.estimate.metric in tables
     ]
 
 
-def _describe_one(worst: Worst, table: MetricTable) -> WorstText:
+def _describe_one(worst: Worst, table: MetricTable, headline: Headline) -> WorstText:
     row = worst.estimate
     member = member_of(row, table.series)
     compared = pluralize(count_compared(table), "comparison")
@@ -139,7 +141,7 @@ def _describe_one(worst: Worst, table: MetricTable) -> WorstText:
         overall=show_rate(worst.overall),
         reference=worst.overall,
         judgement="clear" if worst.stands_out else "possibly chance",
-        explanation=_explain(worst, table),
+        explanation=" ".join([_explain(worst, table), *_explain_basis(worst, headline)]),
     )
 
 
@@ -159,6 +161,14 @@ def _explain(worst: Worst, table: MetricTable) -> str:
     return f"{start}. Clearly worse: {names}."
 
 
+def _explain_basis(worst: Worst, headline: Headline) -> list[str]:
+    """Say by whose labels a worst slice is measured where its whole is not the run's headline."""
+    if worst.estimate.metric != METRIC_OF[headline.judgement]:
+        return []
+    told = describe_group_basis(headline, worst.overall)
+    return [f"{told[:1].upper()}{told[1:]}."] if told else []
+
+
 def _find_standouts(table: MetricTable, worst: Worst) -> list[Estimate]:
     """Return the slices whose simultaneous interval lies wholly on the bad side of the whole."""
     member = member_of(worst.estimate, table.series)
@@ -175,6 +185,32 @@ def is_clearly_worse(row: Estimate, overall: float | None) -> bool:
     if overall is None or low is None or high is None or row.better is None:
         return False
     return high < overall if row.better == "higher" else low > overall
+
+
+def describe_group_basis(headline: Headline, overall: float | None) -> str | None:
+    """Say by whose labels groups are measured, and what those say of the whole run.
+
+    None where that is the run's own rate, which stands beside: then nothing needs explaining.
+
+    Args:
+        headline: the run's rate.
+        overall: the whole run's rate by the labels that the groups count.
+    """
+    if overall is None or headline.rate is None:
+        return None
+    rate = show_percent(overall)
+    if rate == show_percent(headline.rate):
+        return None
+    word = "true" if headline.judgement == "closed_book" else "supported"
+    if headline.basis == "corrected":
+        return (
+            f"by {clean(headline.judge)} alone, which calls {rate} of all claims {word}: people's "
+            "labels correct only the rate of the whole run"
+        )
+    return (
+        f"by the labels as people gave them, {rate} of which are {word}: only the rate of the "
+        "whole run allows for how claims were drawn"
+    )
 
 
 def no_worst(report: Report) -> str:
@@ -217,7 +253,12 @@ def describe_unscored_claims(report: Report) -> str:
 
 def slice_reason(row: Estimate) -> str:
     """Return why the claims of a row went unscored."""
-    return ", ".join(clean(value) for value in row.slice.values()) or "unknown reason"
+    return ", ".join(name_reason(value or "") for value in row.slice.values()) or "unknown reason"
+
+
+def name_reason(reason: str) -> str:
+    """Return a reason for which claims were not scored, as people say it."""
+    return _REASONS.get(reason) or clean(reason).replace("_", " ")
 
 
 def describe_answers(report: Report) -> str:

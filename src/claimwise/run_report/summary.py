@@ -176,6 +176,7 @@ def _list_groups(
         Group(
             slice=row.slice,
             rate=row.micro or 0.0,
+            overall=overall,
             low=row.simultaneous_low,
             high=row.simultaneous_high,
             items=row.items,

@@ -23,6 +23,7 @@ from claimwise.report.format import (
 )
 from claimwise.report.judges import describe_judge
 from claimwise.report.screen import MARGIN, MOST_LINES, cut_line, wrap_lines, write_row
+from claimwise.run_report.sentences import describe_group_basis, name_reason
 from claimwise.run_report.values import Group, Summary
 from claimwise.types.results import JudgeNote, MetricTable
 
@@ -32,7 +33,6 @@ LEAST_ITEMS: Final = 5
 SAMPLE: Final = 40  # claims that change a judge's rate into a corrected one
 _MINUTES: Final = 15  # to label a sample
 _WIDE: Final = 0.1  # a range from which on more labels are worth their time
-_REASONS: Final = {"no_label": "not judged", "": "no verdict"}
 
 
 def describe_run(summary: Summary) -> str:
@@ -185,6 +185,12 @@ def describe_group(group: Group) -> str:
     )
 
 
+def find_group_basis(summary: Summary) -> str | None:
+    """Say by whose labels the worst groups are measured; None where the headline tells."""
+    overall = summary.groups[0].overall if summary.groups else None
+    return describe_group_basis(summary.headline, overall)
+
+
 def describe_group_ranges(groups: Sequence[Group]) -> str:
     """Say what the ranges of groups allow for."""
     told = "Ranges are adjusted for all groups compared."
@@ -216,8 +222,7 @@ def describe_unscored(summary: Summary) -> str | None:
     parts = []
     if summary.unscored:
         reasons = ", ".join(
-            f"{show_count(count)} {_REASONS.get(reason, clean(reason).replace('_', ' '))}"
-            for reason, count in summary.unscored
+            f"{show_count(count)} {name_reason(reason)}" for reason, count in summary.unscored
         )
         total = pluralize(sum(count for _, count in summary.unscored), "claim")
         parts.append(f"{total} ({reasons})")
@@ -319,6 +324,7 @@ def format_summary(summary: Summary, width: int = 80) -> str:
     for name, text in describe_facts(summary):
         head += write_row(name, wrap_lines(text, room))
     groups = [cut_line(describe_group(group), room) for group in summary.groups]
+    groups += wrap_lines(find_group_basis(summary) or "", room) if groups else []
     head += write_row("Worst groups", groups or [cut_line(describe_no_groups(summary), room)])
     tail: list[str] = []
     for name, text in describe_rest(summary):

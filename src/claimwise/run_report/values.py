@@ -49,6 +49,9 @@ class Group:
 
     slice: dict[str, str | None]
     rate: float
+    overall: (
+        float  # the whole run's, by the same labels: where those are corrected, not its headline
+    )
     low: float | None  # adjusted for all groups that were compared
     high: float | None
     items: int
