@@ -19,6 +19,7 @@ from claimwise.store.files import list_views
 from claimwise.store.load import LoadCount, load_rows
 from claimwise.store.migrations import apply_migrations, read_version, write_views
 from claimwise.store.parquet import ParquetEngine
+from claimwise.store.parts import Part, add_parts
 from claimwise.store.postgres import PostgresEngine
 from claimwise.store.sqlite import SQLiteEngine
 from claimwise.types.rows import ROW_TYPES, Placed, Row
@@ -143,6 +144,17 @@ class Store:
             then=None if then is None else lambda: self._join(then),
             lenient=lenient,
         )
+
+    def load_label_parts(
+        self, number: int, prepare: Callable[[Path], Iterator[Part | None]]
+    ) -> LoadCount | None:
+        """Add labels that several processes prepare, all or none; None if :meth:`load` must do it.
+
+        Only SQLite takes them so. See :func:`claimwise.store.parts.add_parts`.
+        """
+        if not isinstance(self._engine, SQLiteEngine):
+            return None
+        return add_parts(self._engine, number, prepare)
 
     def _join(self, work: Callable[[], object]) -> None:
         """Do work inside a transaction that is open: what it writes joins that one."""
