@@ -43,7 +43,8 @@ def open_store(
 
     Args:
         place: a SQLite file, ``postgresql://…`` (``?schema=NAME`` keeps stores apart), or a
-            folder of Parquet files written by export (read-only), also as ``parquet:FOLDER``.
+            folder of Parquet files written by export (read-only), also as ``parquet:FOLDER``; at a
+            URL of fsspec always so, as ``parquet:s3://bucket/verdicts``.
         create: make the store when there is none.
         busy_seconds: how long to wait for another one's transaction.
         memory: how much DuckDB may take for Parquet files, as “2GB”; the rest goes to disk.
@@ -68,17 +69,18 @@ def _open_engine(
     memory: str | None = None,
 ) -> Engine:
     if isinstance(place, str) and place.startswith(_PARQUET):
-        return ParquetEngine(Path(place.removeprefix(_PARQUET)), memory=memory)
+        return ParquetEngine(place.removeprefix(_PARQUET), memory=memory)
     if isinstance(place, str) and place.startswith(_POSTGRES):
         return PostgresEngine(place, create=create, busy_seconds=busy_seconds)
     if isinstance(place, str) and "://" in place:
         scheme = place.partition("://")[0]
         raise StoreError(
-            f"{scheme}://…: stores of this kind are not supported; use a path or postgresql://"
+            f"{scheme}://…: stores of this kind are not supported; use a path, postgresql://, or "
+            "parquet:URL for Parquet files"
         )
     path = Path(place)
     if path.is_dir():
-        return ParquetEngine(path, memory=memory)
+        return ParquetEngine(str(path), memory=memory)
     return SQLiteEngine(path, create=create, busy_seconds=busy_seconds)
 
 
