@@ -7,11 +7,13 @@ the columns of its table. The same metric files run over it, in bounded memory.
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import date, datetime
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
@@ -28,6 +30,7 @@ from claimwise.disk.duckdb_files import (
 from claimwise.disk.urls import is_url, open_url, show_url, url_errors
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store.engine import NO_PARAMS, Params, Record
+from claimwise.store.files import SqlFolder
 from claimwise.store.parameters import find_parameters, rewrite_parameters
 from claimwise.types.rows import (
     ROW_TYPES,
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from numpy.typing import NDArray
 
+_NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
+_NEW_TABLE = re.compile(r"^create (?:virtual )?table (\w+)", re.MULTILINE)
 DEFAULT_MEMORY: Final = "2GB"
 _PAGE = 10_000
 _SQL_TYPES: Final = {
@@ -313,5 +318,21 @@ class ParquetEngine:
 
         try:
             yield
+        except duckdb.CatalogException as error:
+            missing = _NO_TABLE.search(str(error))
+            if missing is not None and missing[1] in _list_app_tables():
+                raise StoreError(
+                    f"{self.place}: Parquet files hold what is measured, and no {missing[1]}; "
+                    "use a SQLite or PostgreSQL store for this"
+                ) from error
+            raise StoreError(f"{self.place}: {name_paths(str(error), self._paths)}") from error
         except (duckdb.Error, OSError) as error:  # the latter of files at a URL
             raise StoreError(f"{self.place}: {name_paths(str(error), self._paths)}") from error
+
+
+@cache
+def _list_app_tables() -> frozenset[str]:
+    """Return the tables of a database that hold no rows of ours, as accounts and alarms are."""
+    made = {name for sql in SqlFolder("claimwise.store", "sql/schema").values()
+            for name in _NEW_TABLE.findall(sql)}  # fmt: skip
+    return frozenset(made - {row_type.table for row_type in ROW_TYPES})
