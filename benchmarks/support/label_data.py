@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from claimwise.store import Store
+from claimwise.store.claim_index import fill_claim_index
 from claimwise.types.rows import ROW_TYPES, Answer, Claim, Item, Label, Labeler, Row, Run, Source
 
 CLAIMS_PER_ITEM = 10
@@ -101,21 +102,36 @@ def _spread(sql: str, items: int, runs: int) -> str:
     )
 
 
-def fill_store(store: Store, folder: Path, kinds: tuple[type[Row], ...] = ()) -> None:
-    """Copy a Parquet store into a database as fast as it goes, unchecked."""
+def fill_store(
+    store: Store, folder: Path, kinds: tuple[type[Row], ...] = (), *, index: bool = False
+) -> None:
+    """Copy a Parquet store into a database as fast as it goes, unchecked.
+
+    Args:
+        store: where to.
+        folder: the Parquet files.
+        kinds: what to copy; everything if empty.
+        index: whether to fill the index of claims, where that is part of what is measured.
+    """
     engine = store._engine  # the product has no unchecked way in, and needs none
     if store.engine_name == "postgresql":
         engine.run_script("set session_replication_role = replica")
     else:
         engine.query("pragma foreign_keys = off")
     with duckdb.connect() as db, engine.write():
-        # One label per claim: all decide. The index of claims is not what is measured.
+        # One label per claim: all decide.
         engine.execute("insert into bulk_load (started_at) values ('2026-01-01')")
         for row_type in kinds or tuple(_SELECTS):
             rows = f"select * from '{folder}/{row_type.kind}.parquet'"
             columns = [found[0] for found in db.execute(f"describe {rows}").fetchall()]
             engine.insert_rows(row_type.table, columns, _rows(db, rows))
         engine.execute("delete from bulk_load")
+        if index:
+            fill_claim_index(engine)
+    if store.engine_name == "postgresql":
+        engine.run_script("set session_replication_role = default; analyze")
+    else:
+        engine.query("pragma foreign_keys = on")
 
 
 def _rows(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[object, ...]]:

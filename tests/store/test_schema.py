@@ -628,5 +628,6 @@ def test_other_database_is_left_alone(tmp_path: Path) -> None:
 def test_unknown_scheme_is_told_without_its_password() -> None:
     message = refusal("mysql://ann:secret@host/db")
     assert (
-        message == "mysql://…: stores of this kind are not supported; use a path or postgresql://"
+        message == "mysql://…: stores of this kind are not supported; use a path, postgresql://, "
+        "or parquet:URL for Parquet files"
     )

@@ -13,10 +13,7 @@ judges, what is still open; the transaction drops what another one was faster to
 
 from __future__ import annotations
 
-import os
 import secrets
-import signal
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
@@ -31,7 +28,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from claimwise.checking.queries import (
@@ -50,6 +47,7 @@ from claimwise.checking.queries import (
     list_older,
     update_labeler,
 )
+from claimwise.command.processes import follow_parent
 from claimwise.errors import ClaimwiseError, PromptError, StoreError
 from claimwise.store import Store
 from claimwise.types.llm import Batches, LlmCall
@@ -595,19 +593,6 @@ def _start_worker(worker: Callable[[Any], Any]) -> None:
     """Take over what judges; see :func:`follow_parent`."""
     _own[:] = [worker]
     follow_parent()
-
-
-def follow_parent() -> None:
-    """Leave interrupts to the process that started this one, and go when it is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_wait_for_parent, daemon=True).start()
-
-
-def _wait_for_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _work(packed: list[Any]) -> list[Any]:

@@ -132,10 +132,9 @@ def _look_at_project(store: str | None, *, deep: bool) -> list[DoctorFinding]:
 def _look_at_store(store: Store) -> list[DoctorFinding]:
     rows = store.count_rows()
     filled = ", ".join(f"{count:,} {table}" for table, count in rows.items() if count)
+    schema = "" if store.schema_version is None else f", schema {store.schema_version}"
     findings = [
-        DoctorFinding(
-            "ok", f"store {store.place} ({store.engine_name}, schema {store.schema_version})"
-        ),
+        DoctorFinding("ok", f"store {store.place} ({store.engine_name}{schema})"),
         DoctorFinding("ok", f"rows: {filled or 'none yet'}"),
     ]
     missing = store.missing_views()

@@ -3,7 +3,8 @@
 DuckDB takes what it is given for a pattern: ``[1]``, ``*`` and ``?`` find other files, ``~`` is a
 home, ``run=5/`` adds a column, ``s3://`` asks for an extension. So it never gets to see a path: a
 file is opened here, and DuckDB is told the number of the handle. What was opened stays the same
-file for as long as it is in use, whatever becomes of its name.
+file for as long as it is in use, whatever becomes of its name. Files at a URL have numbers too;
+whoever replaces one of them while it is read is found out.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from claimwise.errors import MissingExtraError
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _LOCAL_ONLY = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-_HANDLE = re.compile(r"/dev/fd/\d+")
+_HANDLE = re.compile(r"/dev/fd/\d+|claimwise://\d+")
 _ERRNO = re.compile(r'"errno":"(\d+)"')
 
 
@@ -51,10 +53,14 @@ def silence(database: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     return database.execute("set enable_progress_bar = false")
 
 
-def name_paths(message: str, paths: Mapping[str, Path]) -> str:
-    """Return the first line of DuckDB's words with the paths that its handles stand for."""
-    first_line = message.partition("\n")[0]
-    return _HANDLE.sub(lambda found: str(paths.get(found[0], found[0])), first_line)
+def name_paths(message: str, paths: Mapping[str, Path | str]) -> str:
+    """Return the first line of DuckDB's words with the paths that its handles stand for.
+
+    Where a driver of fsspec failed, the words are a whole traceback, and its last line tells.
+    """
+    lines = message.strip().splitlines() or [""]
+    told = lines[-1].partition(": ")[2] if lines[0].startswith("Traceback") else lines[0]
+    return _HANDLE.sub(lambda found: str(paths.get(found[0], found[0])), told)
 
 
 @contextmanager
@@ -87,3 +93,47 @@ def open_for_duckdb(path: Path, flags: int = os.O_RDONLY) -> Iterator[str]:
         yield f"/dev/fd/{handle}"
     finally:
         os.close(handle)
+
+
+def add_url_files(database: duckdb.DuckDBPyConnection, filesystem: Any) -> Callable[[str], str]:
+    """Let DuckDB read files of an fsspec file system.
+
+    Returns:
+        What takes the path of a file, and gives the name by which DuckDB finds it.
+    """
+    from fsspec import AbstractFileSystem
+
+    class Numbered(AbstractFileSystem):  # type: ignore[misc]
+        """The files that were named, by their numbers: DuckDB never gets to see a path."""
+
+        protocol = "claimwise"
+        cachable = False
+
+        def open(self, path: str, mode: str = "rb", **_: Any) -> Any:
+            file = paths[path]
+            if filesystem.ukey(file) != versions[path]:
+                raise OSError(f"{file} was replaced while it was read; run the command again")
+            return filesystem.open(file, "rb")
+
+        def info(self, path: str, **_: Any) -> Any:
+            return filesystem.info(paths[path])
+
+        def glob(self, path: str, **_: Any) -> list[str]:
+            return [path] if path in paths else []
+
+        def exists(self, path: str, **_: Any) -> bool:
+            return path in paths
+
+        def modified(self, path: str) -> datetime:
+            return datetime(2000, 1, 1, tzinfo=UTC)  # not all know, and it does not change
+
+    paths: dict[str, str] = {}
+    versions: dict[str, object] = {}
+    database.register_filesystem(Numbered())
+
+    def add(path: str) -> str:
+        name = f"claimwise://{len(paths)}"
+        paths[name], versions[name] = path, filesystem.ukey(path)
+        return name
+
+    return add

@@ -100,6 +100,10 @@ def command(
 
 def keep_or_warn(store: Store, project: Project, report: GateReport) -> None:
     """Keep the results; a store that can't be written to still gets its gates decided."""
+    if not store.writable:
+        click.echo(
+            "warning: the results are not kept: Parquet files are never written to", err=True
+        )
     try:
         keep_results(store, report, load_metrics(project.metrics_folder, project.citations))
     except StoreError as error:

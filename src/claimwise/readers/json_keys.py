@@ -57,6 +57,16 @@ def _is_flat_without_repeats(data: bytes) -> bool:
         return False
 
 
+def lines_repeat_no_key(data: bytes) -> bool:
+    """Tell of many lines at once that each is a flat object without repeats; False says nothing."""
+    try:
+        keys = sum(map(len, _FIELDS.decode_lines(data)))
+    except msgspec.DecodeError:
+        return False
+    # No line has fewer marks than keys: where the sums are equal, so is each line.
+    return keys == data.translate(None, b" \t\r\n").count(b'":')
+
+
 def _check_keys(pairs: list[tuple[str, Any]]) -> None:
     if len(dict(pairs)) < len(pairs):
         raise _RepeatedError

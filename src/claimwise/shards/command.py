@@ -21,10 +21,10 @@ from claimwise.command.judge import (
 )
 from claimwise.command.options import current_project, format_option, print_json, store_option
 from claimwise.command.progress import show_progress
+from claimwise.disk.urls import is_url, show_url
 from claimwise.errors import ClaimwiseError, make_printable
 from claimwise.report.format import pluralize
 from claimwise.shards.options import ShardOptions, shard_options
-from claimwise.shards.places import is_url
 
 if TYPE_CHECKING:
     from claimwise.checking.tasks import Basis
@@ -193,7 +193,7 @@ def print_shards(result: ShardsResult, agreement: str | None, seconds: float, fo
         print_json(document)
     else:
         before = f", {result.done_before:,} of them done before" if result.done_before else ""
-        click.echo(f"{pluralize(result.shards, 'file')} in {result.output}{before}")
+        click.echo(f"{pluralize(result.shards, 'file')} in {show_url(result.output)}{before}")
         print_run(run, place="" if is_url(result.output) else result.output)
     same = (f"warning: {line}" for line in result.same)
     for line in (*same, *describe_left_out(_describe_reading(result.counts))):

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import get_context
 from typing import Any, Protocol, Self
 
-from claimwise.checking.engine import follow_parent
+from claimwise.command.processes import follow_parent
 from claimwise.errors import ClaimwiseError, MissingExtraError
 from claimwise.shards.sharing import (
     ActorLink,

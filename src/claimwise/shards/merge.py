@@ -54,11 +54,10 @@ def _write_tables(output: OutputPlace, work: Path, records: Records) -> list[Pat
     made = []
     config = {"memory_limit": _MEMORY, "temp_directory": str(work), "threads": "2"}
     with closing(connect_duckdb("a Parquet file", **config)) as db:
-        if output.filesystem is not None:
-            db.register_filesystem(output.filesystem)
+        name = output.open_for(db)
         for row_type in SHARD_ROWS:
             parts = [
-                output.locate(f"{SHARDS}/{folder}/{part}/{row_type.kind}.parquet")
+                name(f"{SHARDS}/{folder}/{part}/{row_type.kind}.parquet")
                 for folder, record in records
                 for part in record.folders
                 if row_type.kind in record.kinds

@@ -11,24 +11,21 @@ import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
+from claimwise.disk.duckdb_files import add_url_files
 from claimwise.disk.input import describe_failure, refuse
 from claimwise.disk.output import hold_lock, replace_file, work_folder
-from claimwise.errors import ClaimwiseError, MissingExtraError
+from claimwise.disk.urls import is_url, open_url, url_errors
+from claimwise.errors import ClaimwiseError
 from claimwise.shards.values import InputFile
 
 SHARDS = "shards"
 RECORD = "shard.json"
 _CHUNK = 1 << 20
-
-
-def is_url(place: str) -> bool:
-    """Tell a URL from a path."""
-    return "://" in place
 
 
 def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
@@ -84,8 +81,8 @@ def _stamp(path: Path) -> str:
 
 
 def _list_remote(pattern: str) -> list[InputFile]:
-    with _remote_errors(pattern):
-        fs, path = _open_url(pattern)
+    with url_errors(pattern):
+        fs, path = open_url(pattern)
         if glob.has_magic(path):
             root, paths = str(_find_root(Path(path))), fs.glob(path)
         elif fs.isdir(path):
@@ -115,8 +112,8 @@ def fetch_input(file: InputFile) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="claimwise-") as folder:
         path = Path(folder) / PurePosixPath(file.name).name
-        with _remote_errors(file.url):
-            fs, remote = _open_url(file.url)
+        with url_errors(file.url):
+            fs, remote = open_url(file.url)
             fs.get_file(remote, str(path))
         yield path
 
@@ -178,13 +175,8 @@ class OutputPlace(Protocol):
         """Remove a file, if it is there."""
         ...
 
-    def locate(self, name: str) -> str:
-        """Return where a file is, as DuckDB takes it."""
-        ...
-
-    @property
-    def filesystem(self) -> Any:
-        """What DuckDB needs to read it; None: nothing."""
+    def open_for(self, database: Any) -> Callable[[str], str]:
+        """Let DuckDB read files; return what gives the name by which it finds one."""
         ...
 
 
@@ -195,8 +187,7 @@ def open_output(place: str) -> OutputPlace:
         ClaimwiseError: it can't be used.
     """
     if is_url(place):
-        with _remote_errors(place):
-            return _RemotePlace(place, *_open_url(place))
+        return _RemotePlace(place, *open_url(place))
     try:
         return _LocalPlace(Path(place))
     except OSError as error:
@@ -204,8 +195,6 @@ def open_output(place: str) -> OutputPlace:
 
 
 class _LocalPlace:
-    filesystem: Any = None
-
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
         (self._root / SHARDS).mkdir(parents=True, exist_ok=True)
@@ -250,8 +239,8 @@ class _LocalPlace:
     def remove(self, name: str) -> None:
         (self._root / name).unlink(missing_ok=True)
 
-    def locate(self, name: str) -> str:
-        return glob.escape(str(self._root / name))
+    def open_for(self, database: Any) -> Callable[[str], str]:
+        return lambda name: glob.escape(str(self._root / name))
 
 
 def _sync(folder: Path) -> None:
@@ -268,7 +257,7 @@ def _sync(folder: Path) -> None:
 
 class _RemotePlace:
     def __init__(self, place: str, filesystem: Any, root: str) -> None:
-        self.filesystem = filesystem
+        self._filesystem = filesystem
         self._place = place
         self._root = root.rstrip("/")
 
@@ -276,16 +265,16 @@ class _RemotePlace:
         return f"{self._root}/{name}"
 
     def read(self, name: str) -> bytes | None:
-        with _remote_errors(self._place):
+        with url_errors(self._place):
             try:
-                return bytes(self.filesystem.cat_file(self._join(name)))
+                return bytes(self._filesystem.cat_file(self._join(name)))
             except FileNotFoundError:
                 return None
 
     def write(self, name: str, data: bytes) -> None:
-        with _remote_errors(self._place):
-            self.filesystem.makedirs(self._root, exist_ok=True)
-            self.filesystem.pipe_file(self._join(name), data)
+        with url_errors(self._place):
+            self._filesystem.makedirs(self._root, exist_ok=True)
+            self._filesystem.pipe_file(self._join(name), data)
 
     def lock(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -304,35 +293,15 @@ class _RemotePlace:
         self.write(f"{target}/{RECORD}", record)
 
     def add_file(self, path: Path, name: str) -> None:
-        with _remote_errors(self._place):
+        with url_errors(self._place):
             remote = self._join(name)
-            self.filesystem.makedirs(str(PurePosixPath(remote).parent), exist_ok=True)
-            self.filesystem.put_file(str(path), remote)
+            self._filesystem.makedirs(str(PurePosixPath(remote).parent), exist_ok=True)
+            self._filesystem.put_file(str(path), remote)
 
     def remove(self, name: str) -> None:
-        with _remote_errors(self._place), suppress(FileNotFoundError):
-            self.filesystem.rm_file(self._join(name))
+        with url_errors(self._place), suppress(FileNotFoundError):
+            self._filesystem.rm_file(self._join(name))
 
-    def locate(self, name: str) -> str:
-        return glob.escape(str(self.filesystem.unstrip_protocol(self._join(name))))
-
-
-def _open_url(url: str) -> tuple[Any, str]:
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise MissingExtraError(f"{url.partition('://')[0]}://…", "ray") from error
-    fs, path = url_to_fs(url)
-    return fs, path
-
-
-@contextmanager
-def _remote_errors(place: str) -> Iterator[None]:
-    """Turn what fsspec and the packages behind it raise into one line."""
-    try:
-        yield
-    except ClaimwiseError:
-        raise
-    except (ImportError, OSError, ValueError, NotImplementedError) as error:
-        told = str(error).partition("\n")[0] or type(error).__name__
-        raise ClaimwiseError(f"{place}: {told}") from error
+    def open_for(self, database: Any) -> Callable[[str], str]:
+        add = add_url_files(database, self._filesystem)
+        return lambda name: add(self._join(name))

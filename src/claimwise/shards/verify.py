@@ -11,6 +11,7 @@ from typing import Any, get_args
 import msgspec
 
 from claimwise.checking.run import describe_verifier
+from claimwise.disk.urls import is_url
 from claimwise.errors import ClaimwiseError
 from claimwise.judges.judge import Verifier
 from claimwise.shards.engines import ShardEngine
@@ -22,7 +23,6 @@ from claimwise.shards.places import (
     SHARDS,
     OutputPlace,
     hash_input,
-    is_url,
     list_inputs,
     open_output,
 )

@@ -7,7 +7,8 @@ Claims with one label are then indexed by one statement; only those with several
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
 
@@ -50,17 +51,40 @@ def add_at_once(engine: Engine, row_type: type[Row], rows: int, add: Callable[[]
     engine.create_stage(
         f"stage_many_{row_type.table}", _SQL.for_judgement("many_labels", judgement)
     )
-    _index_single_labels(engine, judgement, rows)
+    with rebuild_indexes(engine, rows):
+        engine.execute(_SQL.for_judgement("index_labels", judgement))
     engine.execute("delete from bulk_load")
     engine.execute(_SQL.for_judgement("compare_labels", judgement))
     return added
 
 
-def _index_single_labels(engine: Engine, judgement: Judgement, rows: int) -> None:
+@contextmanager
+def rebuild_indexes(engine: Engine, rows: int) -> Iterator[None]:
+    """Change so many rows of the index of claims; its indexes are made again if they are most."""
     [(indexed,)] = engine.query("select count(*) from claim_index")
     rebuilt = _INDEXES if 2 * rows > indexed else {}
     for name in rebuilt:
         engine.run_script(f"drop index {name};")
-    engine.execute(_SQL.for_judgement("index_labels", judgement))
+    yield
     for name, columns in rebuilt.items():
         engine.run_script(f"create index {name} on claim_index {columns};")
+
+
+def index_part(engine: Engine, rows: int) -> None:
+    """Index the labels of one part, that many.
+
+    Most claims had no label before. Where some had, or may have, the others are told from them.
+    """
+    if not engine.query("select 1 from label_retractions limit 1"):
+        indexed = engine.execute(_SQL.for_judgement("index_part", "grounded"))
+        if indexed == rows:
+            return
+    many = _SQL.for_judgement("many_labels", "grounded")
+    engine.execute(f"insert into stage_many_labels {many}")
+    engine.execute(_SQL.for_judgement("index_labels", "grounded"))
+
+
+def compare_parts(engine: Engine) -> None:
+    """Compare the labels of claims that have several, once all parts are there."""
+    if engine.query("select 1 from stage_many_labels limit 1"):
+        engine.execute(_SQL.for_judgement("compare_labels", "grounded"))

@@ -9,9 +9,10 @@ and what was expected.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from claimwise.store.engine import Engine
@@ -52,12 +53,28 @@ def _checks_by_table() -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def find_violations(engine: Engine, table: str, subject: str, *, limit: int) -> list[Violation]:
-    """Run the checks of one table over ``subject``, a select with file_no and line_no."""
+def find_violations(
+    engine: Engine,
+    table: str,
+    subject: str,
+    *,
+    limit: int,
+    suspects: Mapping[str, str] = MappingProxyType({}),
+) -> list[Violation]:
+    """Run the checks of one table over ``subject``, a select with file_no and line_no.
+
+    Args:
+        engine: the database.
+        table: the table.
+        subject: the rows.
+        limit: how many to find at most.
+        suspects: by check, the condition on rows that alone can break it.
+    """
     found: list[Violation] = []
-    for _, sql in _checks_by_table()[table]:
+    for name, sql in _checks_by_table()[table]:
+        chosen = f"{subject} where {suspects[name]}" if name in suspects else subject
         rows = engine.query(
-            f"with subject as ({subject}) select * from (\n{sql}\n) as v "
+            f"with subject as ({chosen}) select * from (\n{sql}\n) as v "
             "order by file_no, line_no limit :limit",
             {"limit": limit - len(found)},
         )

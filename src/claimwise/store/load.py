@@ -10,20 +10,18 @@ every column, are skipped, so an import can be repeated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
-from operator import itemgetter
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
-
-import msgspec
 
 from claimwise.errors import InputError, Problem, StoreError
 from claimwise.store.breaches import count_breaches, list_breaches
 from claimwise.store.bulk import LARGE, add_at_once
 from claimwise.store.checks import Violation, audit_store, find_latest_time, find_violations
-from claimwise.store.engine import NO_PARAMS, Engine, Record
+from claimwise.store.engine import NO_PARAMS, Engine
 from claimwise.store.files import SqlFolder
 from claimwise.store.proposals import propose_row_action
+from claimwise.store.staging import Stage, add_to_stage, describe_overflow, flush_stage, open_stage
 from claimwise.store.tables import REFERENCES
 from claimwise.types.label_rules import describe_breaches
 from claimwise.types.rows import (
@@ -42,14 +40,11 @@ from claimwise.types.rows import (
     Run,
     Source,
     Unscored,
-    column_types,
-    written_columns,
 )
 
 _ONCE = SqlFolder("claimwise.store", "sql/once")
 _READY = SqlFolder("claimwise.store", "sql/ready")
 
-_BATCH = 20_000
 _SHOWN_PROBLEMS = 20
 _SHOWN_TEXT = 80
 
@@ -76,21 +71,6 @@ class LoadCount:
     updated: int
     unchanged: int
     against_guide: int = 0  # labels that break the guide, taken all the same
-
-
-@dataclass(slots=True)
-class _Stage:
-    """The incoming rows of one type, in a temporary table."""
-
-    row_type: type[Row]
-    columns: tuple[str, ...]
-    times: tuple[int, ...]
-    read: int = 0
-    buffer: list[Record] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return f"stage_{self.row_type.table}"
 
 
 def load_rows(
@@ -146,7 +126,7 @@ class _DryRunError(Exception):
 
 def _merge_stages(
     engine: Engine,
-    stages: dict[type[Row], _Stage],
+    stages: dict[type[Row], Stage],
     paths: Sequence[str],
     *,
     update: bool,
@@ -178,7 +158,7 @@ def _merge_stages(
     return counts
 
 
-def _drop_done(engine: Engine, stage: _Stage, since: datetime) -> None:
+def _drop_done(engine: Engine, stage: Stage, since: datetime) -> None:
     """Take out incoming rows that say again what another process has said already."""
     done = _ONCE.get(stage.row_type.table)
     if done is not None:
@@ -188,91 +168,38 @@ def _drop_done(engine: Engine, stage: _Stage, since: datetime) -> None:
 
 def _stage_rows(
     engine: Engine, rows: Iterable[Placed], paths: Sequence[str]
-) -> dict[type[Row], _Stage]:
-    stages: dict[type[Row], _Stage] = {}
-    for placed in rows:
-        row_type = type(placed.row)
-        stage = stages.get(row_type)
+) -> dict[type[Row], Stage]:
+    stages: dict[type[Row], Stage] = {}
+    for row, file_no, line_no in rows:
+        stage = stages.get(type(row))
         if stage is None:
-            stage = stages[row_type] = _open_stage(engine, row_type)
-        if isinstance(placed.row, Answer):
-            propose_row_action(placed.row)
+            stage = stages[type(row)] = open_stage(engine, type(row))
+        if isinstance(row, Answer):
+            propose_row_action(row)
         try:
-            stage.buffer.append(_to_record(engine, placed, stage))
+            add_to_stage(engine, stage, row, file_no, line_no)
         except OverflowError:
-            _refuse([_beyond_calendar(placed, stage)], paths)
-        if len(stage.buffer) >= _BATCH:
-            _flush(engine, stage)
+            _refuse([describe_overflow(stage, row, file_no, line_no)], paths)
     for stage in stages.values():
-        _flush(engine, stage)
+        flush_stage(engine, stage)
         if stage.read >= LARGE:
             engine.analyze_stage(stage.name)
     return stages
 
 
-def _open_stage(engine: Engine, row_type: type[Row]) -> _Stage:
-    columns = written_columns(row_type)
-    types = column_types(row_type)
-    times = tuple(n for n, column in enumerate(columns) if issubclass(types[column], date))
-    stage = _Stage(row_type, columns, times)
-    engine.create_stage(
-        stage.name,
-        f"select {', '.join(columns)}, 0 as file_no, 0 as line_no "
-        f"from {row_type.table} where false",
-    )
-    return stage
-
-
-def _to_record(engine: Engine, placed: Placed, stage: _Stage) -> Record:
-    written = msgspec.structs.astuple(placed.row)[: len(stage.columns)]
-    values = [*written, placed.file_no, placed.line_no]
-    for n in stage.times:
-        if values[n] is not None:
-            values[n] = engine.encode_time(_to_utc(values[n]))
-    return tuple(values)
-
-
-def _beyond_calendar(placed: Placed, stage: _Stage) -> Violation:
-    """Describe a time that has no name in UTC, as the first hours of year 1 in the east."""
-    field = stage.columns[stage.times[0]]
-    found = str(getattr(placed.row, field))
-    return Violation(placed.file_no, placed.line_no, field, found, "a time of the years 1 to 9999")
-
-
-def _to_utc(moment: date) -> date:
-    """Return a time in UTC without a zone, as it is stored; without a zone it is UTC already."""
-    if isinstance(moment, datetime) and moment.tzinfo is not None:
-        return moment.astimezone(UTC).replace(tzinfo=None)
-    return moment
-
-
-def _flush(engine: Engine, stage: _Stage) -> None:
-    """Write the buffered rows, without the columns that none of them fills: binding costs."""
-    if not stage.buffer:
-        return
-    columns = (*stage.columns, "file_no", "line_no")
-    used = [n for n in range(len(columns)) if any(row[n] is not None for row in stage.buffer)]
-    with engine.stage():
-        engine.insert_rows(
-            stage.name, itemgetter(*used)(columns), map(itemgetter(*used), stage.buffer)
-        )
-    stage.read += len(stage.buffer)
-    stage.buffer.clear()
-
-
 def _merge(
-    engine: Engine, stage: _Stage, paths: Sequence[str], *, update: bool, lenient: bool
+    engine: Engine, stage: Stage, paths: Sequence[str], *, update: bool, lenient: bool
 ) -> LoadCount:
     """Check one type's rows and add them. Assumes that its parents are in the store."""
     table = stage.row_type.table
     staged = f"select * from {stage.name}"
     if stage.row_type in _LABELLED:
-        _register_labelers(engine, stage)
+        register_labelers(engine, stage.name)
     ready = _READY.get(table) or staged
     if stage.row_type not in _JOINED:
         _refuse(_missing(engine, stage), paths)
     if stage.row_type in _LABELS:
-        _refuse(_list_ahead(engine, stage), paths)
+        _refuse(list_ahead(engine, stage), paths)
     _refuse(find_violations(engine, table, staged, limit=_SHOWN_PROBLEMS + 1), paths)
     against_guide = 0
     if stage.row_type is Label:
@@ -316,17 +243,17 @@ def _check_guide(engine: Engine, staged: str, paths: Sequence[str], *, lenient: 
     return found.total
 
 
-def _register_labelers(engine: Engine, stage: _Stage) -> None:
+def register_labelers(engine: Engine, stage: str) -> None:
     """Make a labeler known on first use; instruments are named ``verifier:…`` or ``judge:…``."""
     engine.execute(
         "insert into labelers (labeler, labeler_kind) "
         "select s.labeler, case when substr(s.labeler, 1, 9) = 'verifier:' "
         "or substr(s.labeler, 1, 6) = 'judge:' then 'verifier' else 'human' end "
-        f"from (select distinct labeler from {stage.name}) as s where true on conflict do nothing"
+        f"from (select distinct labeler from {stage}) as s where true on conflict do nothing"
     )
 
 
-def _list_ahead(engine: Engine, stage: _Stage) -> list[Violation]:
+def list_ahead(engine: Engine, stage: Stage) -> list[Violation]:
     """Find labels that are dated ahead of now. Those stored before this rule are for `doctor`."""
     rows = engine.query(
         f"select file_no, line_no, cast(labeled_at as text) from {stage.name} "
@@ -337,7 +264,7 @@ def _list_ahead(engine: Engine, stage: _Stage) -> list[Violation]:
     return [Violation(row[0], row[1], "labeled_at", row[2], expected) for row in rows]
 
 
-def _missing(engine: Engine, stage: _Stage) -> list[Violation]:
+def _missing(engine: Engine, stage: Stage) -> list[Violation]:
     """Find rows that refer to something that is not there."""
     found: list[Violation] = []
     for reference in REFERENCES.get(stage.row_type, ()):
@@ -362,7 +289,7 @@ def _missing(engine: Engine, stage: _Stage) -> list[Violation]:
     return found
 
 
-def _duplicates(engine: Engine, stage: _Stage, ready: str, paths: Sequence[str]) -> list[Violation]:
+def _duplicates(engine: Engine, stage: Stage, ready: str, paths: Sequence[str]) -> list[Violation]:
     """Find keys that come twice in the incoming rows: the later place, naming the first."""
     key = stage.row_type.key
     shown = " || ' / ' || ".join(f"cast({column} as text)" for column in key)
@@ -395,18 +322,18 @@ def _differs(columns: Iterable[str], table: str) -> str:
     return f"not ({' and '.join(same)})"
 
 
-def _same_key(stage: _Stage) -> str:
+def _same_key(stage: Stage) -> str:
     table = stage.row_type.table
     return " and ".join(f"{table}.{column} = s.{column}" for column in stage.row_type.key)
 
 
-def _rest(stage: _Stage) -> list[str]:
+def _rest(stage: Stage) -> list[str]:
     """Return the columns in which a stored row may differ from an incoming one."""
     known = (*stage.row_type.key, *stage.row_type.made)
     return [column for column in stage.columns if column not in known]
 
 
-def _count_stored(engine: Engine, stage: _Stage, ready: str) -> int:
+def _count_stored(engine: Engine, stage: Stage, ready: str) -> int:
     """Count incoming rows whose key is in the store."""
     rows = engine.query(
         f"select count(*) from ({ready}) as s join {stage.row_type.table} on {_same_key(stage)}"
@@ -414,7 +341,7 @@ def _count_stored(engine: Engine, stage: _Stage, ready: str) -> int:
     return int(rows[0][0])
 
 
-def _conflicts(engine: Engine, stage: _Stage, ready: str) -> list[Violation]:
+def _conflicts(engine: Engine, stage: Stage, ready: str) -> list[Violation]:
     """Find rows whose key is in the store with other content."""
     rest = _rest(stage)
     if not rest:
@@ -435,7 +362,7 @@ def _conflicts(engine: Engine, stage: _Stage, ready: str) -> list[Violation]:
     return [Violation(r[0], r[1], r[3], f"another value for {r[2]}", expected) for r in rows]
 
 
-def _update_changed(engine: Engine, stage: _Stage, ready: str) -> int:
+def _update_changed(engine: Engine, stage: Stage, ready: str) -> int:
     """Give stored rows the incoming content where it differs."""
     rest = _rest(stage)
     assignments = ", ".join(f"{column} = s.{column}" for column in rest)

@@ -7,20 +7,30 @@ the columns of its table. The same metric files run over it, in bounded memory.
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import date, datetime
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from msgspec.structs import fields
 
-from claimwise.disk.duckdb_files import connect_duckdb, name_paths, open_for_duckdb, silence
+from claimwise.disk.duckdb_files import (
+    add_url_files,
+    connect_duckdb,
+    name_paths,
+    open_for_duckdb,
+    silence,
+)
+from claimwise.disk.urls import is_url, open_url, show_url, url_errors
 from claimwise.errors import NotAStoreError, StoreError
 from claimwise.store.engine import NO_PARAMS, Params, Record
+from claimwise.store.files import SqlFolder
 from claimwise.store.parameters import find_parameters, rewrite_parameters
 from claimwise.types.rows import (
     ROW_TYPES,
@@ -33,8 +43,11 @@ from claimwise.types.rows import (
 
 if TYPE_CHECKING:
     import numpy as np
+    from duckdb import DuckDBPyConnection
     from numpy.typing import NDArray
 
+_NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
+_NEW_TABLE = re.compile(r"^create (?:virtual )?table (\w+)", re.MULTILINE)
 DEFAULT_MEMORY: Final = "2GB"
 _PAGE = 10_000
 _SQL_TYPES: Final = {
@@ -53,13 +66,57 @@ def _list_optional(row_type: type[Row]) -> list[tuple[str, str]]:
     return [(f.name, _SQL_TYPES[types[f.name]]) for f in fields(row_type) if f.default is None]
 
 
+class _Folder(Protocol):
+    """Where the files are."""
+
+    def has(self, file: str) -> bool:
+        """Return whether a file is there."""
+        ...
+
+    def open(self, file: str) -> str:
+        """Return the name by which DuckDB finds a file."""
+        ...
+
+
+class _LocalFolder:
+    def __init__(self, folder: Path, handles: ExitStack) -> None:
+        self._folder = folder
+        self._handles = handles
+
+    def has(self, file: str) -> bool:
+        return (self._folder / file).is_file()
+
+    def open(self, file: str) -> str:
+        return self._handles.enter_context(open_for_duckdb(self._folder / file))
+
+
+class _UrlFolder:
+    def __init__(self, url: str, database: DuckDBPyConnection) -> None:
+        self._url = url
+        self._filesystem, root = open_url(url)
+        self._root = root.rstrip("/")
+        self._add = add_url_files(database, self._filesystem)
+
+    def has(self, file: str) -> bool:
+        with url_errors(self._url):
+            return bool(self._filesystem.isfile(f"{self._root}/{file}"))
+
+    def open(self, file: str) -> str:
+        with url_errors(self._url):
+            return self._add(f"{self._root}/{file}")
+
+
+def _open_folder(place: str, database: DuckDBPyConnection, handles: ExitStack) -> _Folder:
+    return _UrlFolder(place, database) if is_url(place) else _LocalFolder(Path(place), handles)
+
+
 class ParquetEngine:
     """An in-memory DuckDB whose tables are views of Parquet files."""
 
     name = "duckdb"
     writable = False
 
-    def __init__(self, folder: Path, *, memory: str | None = None) -> None:
+    def __init__(self, place: str, *, memory: str | None = None) -> None:
         self.keeps_decisions = True
         self._handles = ExitStack()
         # What does not fit goes to disk, and is gone with the connection.
@@ -72,39 +129,41 @@ class ParquetEngine:
         )
         # The files that are open don't change: how they are laid out is read once.
         self._set_if_known("parquet_metadata_cache = true")
-        self._paths: dict[str, Path] = {}
-        self.place = str(folder)
+        self._paths: dict[str, str] = {}
+        self.place = f"parquet:{show_url(place)}" if is_url(place) else place
         try:
-            self._open_files(folder)
+            self._open_files(_open_folder(place, self._db, self._handles))
         except BaseException:
             self.close()
             raise
 
-    def _open_files(self, folder: Path) -> None:
-        if not (folder / "runs.parquet").is_file():
+    def _open_files(self, folder: _Folder) -> None:
+        if not folder.has("runs.parquet"):
             raise NotAStoreError(
-                f"{folder}: no runs.parquet in this folder; name a SQLite file, or a folder that "
-                "`claimwise export --format parquet` wrote"
+                f"{self.place}: no runs.parquet there; name a SQLite file, or a folder or URL with "
+                "what `claimwise export --format parquet` or `claimwise verify --output` wrote"
             )
         for row_type in ROW_TYPES:
-            self._open_file(row_type, folder / f"{row_type.kind}.parquet")
+            self._open_file(row_type, folder)
 
-    def _open_file(self, row_type: type[Row], path: Path) -> None:
+    def _open_file(self, row_type: type[Row], folder: _Folder) -> None:
         """Define a table; what the claimwise which exported it did not know is null, or empty."""
-        if not path.is_file() and row_type in _LATER:
+        file = f"{row_type.kind}.parquet"
+        shown = f"{self.place.rstrip('/')}/{file}"
+        if not folder.has(file) and row_type in _LATER:
             columns = ", ".join(
                 f"cast(null as {_SQL_TYPES[kind]}) as {column}"
                 for column, kind in column_types(row_type).items()
             )
             self._db.execute(f"create view {row_type.table} as select {columns} where false")
             return
-        if not path.is_file():
-            raise NotAStoreError(f"{path}: no such file; export the store to Parquet again")
+        if not folder.has(file):
+            raise NotAStoreError(f"{shown}: no such file; export the store to Parquet again")
         try:
-            name = self._handles.enter_context(open_for_duckdb(path))
+            name = folder.open(file)
         except OSError as error:
-            raise StoreError(f"{path}: {error.strerror}") from error
-        self._paths[name] = path
+            raise StoreError(f"{shown}: {error.strerror}") from error
+        self._paths[name] = shown
         with self._errors():
             described = self._db.execute(f"describe select * from read_parquet('{name}')")
             found = {row[0] for row in described.fetchall()}
@@ -259,5 +318,21 @@ class ParquetEngine:
 
         try:
             yield
-        except duckdb.Error as error:
+        except duckdb.CatalogException as error:
+            missing = _NO_TABLE.search(str(error))
+            if missing is not None and missing[1] in _list_app_tables():
+                raise StoreError(
+                    f"{self.place}: Parquet files hold what is measured, and no {missing[1]}; "
+                    "use a SQLite or PostgreSQL store for this"
+                ) from error
             raise StoreError(f"{self.place}: {name_paths(str(error), self._paths)}") from error
+        except (duckdb.Error, OSError) as error:  # the latter of files at a URL
+            raise StoreError(f"{self.place}: {name_paths(str(error), self._paths)}") from error
+
+
+@cache
+def _list_app_tables() -> frozenset[str]:
+    """Return the tables of a database that hold no rows of ours, as accounts and alarms are."""
+    made = {name for sql in SqlFolder("claimwise.store", "sql/schema").values()
+            for name in _NEW_TABLE.findall(sql)}  # fmt: skip
+    return frozenset(made - {row_type.table for row_type in ROW_TYPES})

@@ -26,6 +26,7 @@ from claimwise.store.search_words import holds_words
 
 _BATCH = 20_000
 _STAGING = "staging"
+_LABEL_TRIGGER = "claim_index_label_in"
 _OWN_SQL = re.compile(r"/\*sqlite\b(.*?)\*/", re.DOTALL)
 _TIGHT_BYTES = 256 * 1024  # a disk with so little left is full
 
@@ -44,8 +45,16 @@ class SQLiteEngine:
     writable = True
     keeps_decisions = True
 
-    def __init__(self, path: Path, *, create: bool, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool,
+        busy_seconds: float = BUSY_SECONDS,
+        staging: Path | None = None,
+    ) -> None:
         self.place = str(path)
+        self._staging = staging  # the file of temporary tables, where another process reads them
         self._path = path.absolute()
         self._log_path = Path(f"{self._path}-wal")
         self._log_id: _FileId | None = None
@@ -162,6 +171,35 @@ class SQLiteEngine:
             )
 
     @contextmanager
+    def write_known(self) -> Iterator[None]:
+        """Open a transaction for rows whose parents were looked up: SQLite need not do it again.
+
+        Meanwhile no trigger looks at each new label by itself.
+        """
+        with self._errors():
+            self._db.execute("pragma foreign_keys = off")
+        try:
+            with self.write():
+                [(trigger,)] = self.query(
+                    "select sql from sqlite_master where name = :name", {"name": _LABEL_TRIGGER}
+                )
+                self.execute(f"drop trigger {_LABEL_TRIGGER}")
+                yield
+                self.execute(trigger)
+        finally:
+            self._db.execute("pragma foreign_keys = on")
+
+    def attach_part(self, name: str, path: Path) -> None:
+        """Open the tables that another process staged."""
+        with self._errors():
+            self._db.execute(f"attach :path as {name}", {"path": str(path)})
+
+    def detach_part(self, name: str) -> None:
+        """Close the tables that another process staged."""
+        with self._errors():
+            self._db.execute(f"detach {name}")
+
+    @contextmanager
     def migrate(self) -> Iterator[None]:
         """Write the schema alone. WAL is a property of the file, so it is set once, here.
 
@@ -194,7 +232,10 @@ class SQLiteEngine:
         with self._errors():
             attached = {row[1] for row in self._db.execute("pragma database_list")}
             if _STAGING not in attached:
-                self._db.execute(f"attach '' as {_STAGING}")
+                self._db.execute(f"attach :path as {_STAGING}", {"path": str(self._staging or "")})
+                if self._staging is not None:  # what is lost in a crash is not missed
+                    self._db.execute(f"pragma {_STAGING}.journal_mode = off")
+                    self._db.execute(f"pragma {_STAGING}.synchronous = off")
             self._db.execute(f"create table {_STAGING}.{name} as {select}")
 
     def analyze_stage(self, name: str) -> None:

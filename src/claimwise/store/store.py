@@ -19,6 +19,7 @@ from claimwise.store.files import list_views
 from claimwise.store.load import LoadCount, load_rows
 from claimwise.store.migrations import apply_migrations, read_version, write_views
 from claimwise.store.parquet import ParquetEngine
+from claimwise.store.parts import Part, add_parts
 from claimwise.store.postgres import PostgresEngine
 from claimwise.store.sqlite import SQLiteEngine
 from claimwise.types.rows import ROW_TYPES, Placed, Row
@@ -42,7 +43,8 @@ def open_store(
 
     Args:
         place: a SQLite file, ``postgresql://…`` (``?schema=NAME`` keeps stores apart), or a
-            folder of Parquet files written by export (read-only), also as ``parquet:FOLDER``.
+            folder of Parquet files written by export (read-only), also as ``parquet:FOLDER``; at a
+            URL of fsspec always so, as ``parquet:s3://bucket/verdicts``.
         create: make the store when there is none.
         busy_seconds: how long to wait for another one's transaction.
         memory: how much DuckDB may take for Parquet files, as “2GB”; the rest goes to disk.
@@ -67,17 +69,18 @@ def _open_engine(
     memory: str | None = None,
 ) -> Engine:
     if isinstance(place, str) and place.startswith(_PARQUET):
-        return ParquetEngine(Path(place.removeprefix(_PARQUET)), memory=memory)
+        return ParquetEngine(place.removeprefix(_PARQUET), memory=memory)
     if isinstance(place, str) and place.startswith(_POSTGRES):
         return PostgresEngine(place, create=create, busy_seconds=busy_seconds)
     if isinstance(place, str) and "://" in place:
         scheme = place.partition("://")[0]
         raise StoreError(
-            f"{scheme}://…: stores of this kind are not supported; use a path or postgresql://"
+            f"{scheme}://…: stores of this kind are not supported; use a path, postgresql://, or "
+            "parquet:URL for Parquet files"
         )
     path = Path(place)
     if path.is_dir():
-        return ParquetEngine(path, memory=memory)
+        return ParquetEngine(str(path), memory=memory)
     return SQLiteEngine(path, create=create, busy_seconds=busy_seconds)
 
 
@@ -143,6 +146,17 @@ class Store:
             then=None if then is None else lambda: self._join(then),
             lenient=lenient,
         )
+
+    def load_label_parts(
+        self, number: int, prepare: Callable[[Path], Iterator[Part | None]]
+    ) -> LoadCount | None:
+        """Add labels that several processes prepare, all or none; None if :meth:`load` must do it.
+
+        Only SQLite takes them so. See :func:`claimwise.store.parts.add_parts`.
+        """
+        if not isinstance(self._engine, SQLiteEngine):
+            return None
+        return add_parts(self._engine, number, prepare)
 
     def _join(self, work: Callable[[], object]) -> None:
         """Do work inside a transaction that is open: what it writes joins that one."""

@@ -18,6 +18,7 @@ from claimwise.readers.documents import CorpusDocuments
 from claimwise.store import LoadCount, Store
 from claimwise.store.corpora import read_texts
 from claimwise.transfer.fill_in import fill_in
+from claimwise.transfer.label_parts import import_label_parts
 from claimwise.types.label_rules import describe_breaches
 from claimwise.types.rows import QUERY_TYPES, ROW_TYPES, Item, Placed, Row, Source
 
@@ -45,6 +46,7 @@ def import_files(
     reader: str | None = None,
     lenient: bool = False,
     fill: bool = False,
+    processes: int = 1,
 ) -> ImportResult:
     """Read files into the store, all or nothing.
 
@@ -59,6 +61,9 @@ def import_files(
             else each file's format is recognised.
         lenient: take labels that break the labelling guide; the warnings say how many.
         fill: make the documents, runs, answers and claims that the files take for granted.
+        processes: how many may read a large file of labels; a script that asks for more than one
+            must guard its own code by ``if __name__ == "__main__"``, as Python asks of all that
+            start processes.
 
     Raises:
         ClaimwiseError: something is wrong with a file, or the reader can't be used; nothing was
@@ -67,6 +72,10 @@ def import_files(
     files = list(paths if reader else _list_files(paths))
     doubts: Counter[str] = Counter()
     notes: list[str] = []
+    if not (reader or update or dry_run or fill):
+        done = import_label_parts(store, files, kind, lenient=lenient, processes=processes)
+        if done is not None:
+            return ImportResult(counts=(done,), warnings=tuple(_warn_of_guide([done])))
     found: Iterable[Placed] = read_rows(
         files, kind=kind, query_types=query_types, reader=reader, notes=notes
     )
@@ -81,10 +90,13 @@ def import_files(
         lenient=lenient,
     )
     warnings = [*notes, *(DOUBTS[name].describe(count) for name, count in doubts.items() if count)]
+    return ImportResult(counts=tuple(counts), warnings=(*warnings, *_warn_of_guide(counts)))
+
+
+def _warn_of_guide(counts: Iterable[LoadCount]) -> Iterator[str]:
     against_guide = sum(count.against_guide for count in counts)
     if against_guide:
-        warnings.append(f"{describe_breaches(against_guide)}: reports say so beside their figures")
-    return ImportResult(counts=tuple(counts), warnings=tuple(warnings))
+        yield f"{describe_breaches(against_guide)}: reports say so beside their figures"
 
 
 def import_documents(

@@ -19,6 +19,7 @@ from claimwise.command.options import (
     resolve_run,
     store_option,
 )
+from claimwise.command.processes import count_processors
 from claimwise.errors import make_printable
 from claimwise.readers import KINDS
 from claimwise.report.format import pluralize
@@ -32,6 +33,8 @@ from claimwise.transfer.files import (
 
 if TYPE_CHECKING:
     from claimwise.labelling.sheet_import import SheetImport
+
+_MOST_PROCESSES = 4  # one writes: more would wait for it
 
 
 @click.command("import", short_help="Import items, sources, runs, answers, labels and more.")
@@ -190,6 +193,7 @@ def command(
                 reader=reader,
                 lenient=lenient,
                 fill=fill,
+                processes=min(count_processors(), _MOST_PROCESSES),
             )
     _print_result(result, dry_run=dry_run, form=form)
 

@@ -5,7 +5,10 @@ select
     coalesce(s.label_kind, p.labeler_kind) as label_kind,
     s.guide_version,
     coalesce(s.span_start, nullif(strpos(d.source_text, s.supporting_span), 0) - 1) as span_start,
-    s.confidence, s.reason, s.inclusion_probability, s.covered_text, s.file_no, s.line_no
+    s.confidence, s.reason, s.inclusion_probability, s.covered_text, s.file_no, s.line_no,
+    -- What the label says otherwise than its claim; where its file says that the span stands.
+    nullif(s.claim_text, c.claim_text) as other_text, nullif(s.claim_type, c.claim_type) as other_type,
+    s.span_start as given_start
 from stage_labels as s
 join claims as c
     on c.run_id = s.run_id and c.item_id = s.item_id and c.claim_id = s.claim_id
