@@ -92,7 +92,7 @@ def test_raw_agreement_passes_nothing(store: Store, tmp_path: Path) -> None:
 
 def test_a_judge_with_a_card_carries_its_own_error(store: Store, tmp_path: Path) -> None:
     """It calls three quarters supported, surely more than 0.6; of people that is not sure."""
-    judge = "verifier:embedded-6"
+    judge = "verifier:embedded-7"
     listed = {"type": "labelers", "labeler": judge, "labeler_kind": "verifier"}
     load(store, listed, source(), run(), *make_run(60, 3, labeler=judge))
     assert decide(store, tmp_path, min=0.6, min_agreement=0.0).outcome == "pass"

@@ -167,5 +167,5 @@ def test_a_judge_that_lacks_something_says_what(install: Install) -> None:
 
 def test_a_broken_judge_does_not_touch_the_others(install: Install) -> None:
     install("raise ImportError('no such luck')")
-    assert check(ANSWER, [SOURCE], verifier="lexical").verifier == "verifier:lexical-6"
+    assert check(ANSWER, [SOURCE], verifier="lexical").verifier == "verifier:lexical-7"
     assert run(["verifiers"]) == 0

@@ -28,7 +28,7 @@ def test_range_holds_peoples_rate_on_nine_of_ten_sets_left_out(labeler: str) -> 
 
 def test_what_sampling_alone_says_holds_it_on_few_sets() -> None:
     """The range is wide because judges are off by that much, not because it is generous."""
-    sets = list_rate_pairs("verifier:embedded-6")
+    sets = list_rate_pairs("verifier:embedded-7")
     near = [abs(one.judge - one.people) <= 0.04 for one in sets]
     assert sum(near) <= len(sets) / 2
 
@@ -36,7 +36,7 @@ def test_what_sampling_alone_says_holds_it_on_few_sets() -> None:
 def test_card_says_what_the_judge_said() -> None:
     """From sensitivity and specificity: the share of claims that it called supported."""
     sets = load_card().verifiers["embedded"].sets
-    for one, pair in zip(sets.values(), list_rate_pairs("verifier:embedded-6"), strict=True):
+    for one, pair in zip(sets.values(), list_rate_pairs("verifier:embedded-7"), strict=True):
         assert one.prevalence is not None
         assert one.sensitivity is not None
         assert one.specificity is not None
@@ -64,7 +64,7 @@ def test_few_claims_widen_the_range() -> None:
 
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_none_and_all_have_a_range_that_holds_them(rate: float) -> None:
-    sets = list_rate_pairs("verifier:embedded-6")
+    sets = list_rate_pairs("verifier:embedded-7")
     found = predict_people_rate(rate, 30, sets, sampling=(rate, rate))
     assert found is not None
     assert found.low <= rate <= found.high

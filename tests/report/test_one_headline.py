@@ -26,7 +26,7 @@ from claimwise.store import Store, open_store
 from small_data import SOURCE, answer, closed_label, item, label, load, run, source
 
 NOW = datetime(2026, 11, 15, 12)  # noqa: DTZ001 - stores keep times in UTC without a zone
-JUDGE = "verifier:embedded-6"
+JUDGE = "verifier:embedded-7"
 STRANGER = "judge:closed-book@1:some-model"
 GATE = '[[gates]]\nname = "floor"\nmetric = "faithfulness"\nmin = 0.1\n'
 

@@ -24,7 +24,7 @@ from small_data import SOURCE, answer, closed_label, item, label, load, run, sou
 
 NOW = datetime(2026, 11, 15, 12)  # noqa: DTZ001 - stores keep times in UTC without a zone
 
-JUDGE = "verifier:embedded-6"
+JUDGE = "verifier:embedded-7"
 STRANGER = "judge:grounded@2:some-model"
 HOSTILE = "<script>alert('x')</script> \x1b[31mred\u202e\n**bold** [a](http://evil.test)"
 
@@ -107,7 +107,7 @@ def test_judge_only_range_contains_the_judges_error(files: Store) -> None:
     assert found.sampling_high is not None
     assert found.low < found.sampling_low - 0.2
     assert found.high > found.sampling_high
-    assert "judge only (verifier:embedded-6)" in format_summary(build_summary(files, "r"))
+    assert "judge only (verifier:embedded-7)" in format_summary(build_summary(files, "r"))
 
 
 def test_a_judge_without_a_card_has_no_range_and_says_why(files: Store) -> None:

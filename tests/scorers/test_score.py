@@ -39,7 +39,7 @@ def test_reason_names_the_unsupported_claims_and_the_judge() -> None:
     assert found.reason.startswith("1 of 2 judged claims supported.\nNot supported: “The tower is ")
     assert "200 m" in found.reason
     assert found.reason.endswith("that it was not fitted on.")
-    assert found.judge == "verifier:lexical-6"
+    assert found.judge == "verifier:lexical-7"
     assert "balanced accuracy" in found.metadata["judge_agreement"]
     verdicts = [claim["verdict"] for claim in found.metadata["claims"]]
     assert verdicts == ["supported", "contradicted"]

@@ -119,10 +119,10 @@ def test_another_judge_or_another_file_is_refused(tmp_path: Path, verified: list
         verify(other, output)
 
     verified.clear()
-    assert verify(pattern, output, judge="lexical", again=True).labeler == "verifier:lexical-6"
+    assert verify(pattern, output, judge="lexical", again=True).labeler == "verifier:lexical-7"
     assert len(verified) == 2
     with open_store(output) as store:
-        assert store.query("select distinct labeler from labels") == [("verifier:lexical-6",)]
+        assert store.query("select distinct labeler from labels") == [("verifier:lexical-7",)]
 
 
 def test_a_bad_file_is_one_line_and_the_others_go_on(

@@ -8,7 +8,7 @@ from small_data import answer, claim, item, label, load, run, source
 OTEL_ID = "0af7651916cd43dd8448eb211c80319c"
 UUID = "3f1c9d10-8a4f-4a54-9a08-0f5e0a1b2c3d"
 JUDGE = "judge:grounded/1:gpt-x"
-EMBEDDED = "verifier:embedded-6"
+EMBEDDED = "verifier:embedded-7"
 # Text that tools could take for a template, a file, a formula, or the end of a line.
 HOSTILE = "=1+1 {{ env.HOME }} file:///etc/passwd “x”, 😀\u2028{% raw %}"
 SUPPORTED, WRONG, OPEN = "It is 139 m tall.", f"It is {HOSTILE}", "It opened in 2001."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Verifier(Protocol):
     """An instrument that judges claims against sources.
 
-    ``name`` is what users type, ``labeler`` what its labels carry ("verifier:lexical-6"),
+    ``name`` is what users type, ``labeler`` what its labels carry ("verifier:lexical-7"),
     ``threshold`` the probability of support from which it says "supported".
     """
 

@@ -120,7 +120,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
     answer: str
     claims: tuple[ClaimVerdict, ...]
-    # The judge's full name, as labels carry it: "verifier:embedded-6".
+    # The judge's full name, as labels carry it: "verifier:embedded-7".
     verifier: str
     # How far the instrument agrees with people, in words; None when nobody has measured it.
     agreement: str | None = None
