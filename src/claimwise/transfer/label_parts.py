@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -68,9 +69,10 @@ def _prepare_all(
 
 
 def _start_process() -> None:
-    """Go when the parent is gone. Millions of rows hold no cycles, and the process ends soon."""
+    """Go when the parent is gone, and at once on Ctrl-C: what was begun is undone."""
     follow_parent()
-    gc.disable()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.disable()  # millions of rows hold no cycles, and the process ends soon
 
 
 def _prepare(place: Path, part: Path, path: Path, span: Span, lenient: bool) -> Part | None:
