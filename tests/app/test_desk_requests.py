@@ -262,10 +262,13 @@ def test_adjudicators_find_what_waits_for_them(tower: tuple[RunningApp, str]) ->
     assert '<strong>1</strong></td><td class="n" data-label="decided">0</td>' in page
     decided = cleo.post_json(f"/api/disputes/{task_id}/decide", {"verdict": "unlinked"})
     assert decided.status_code == 200
-    assert '0</td><td class="n">1</td>' in cleo.get("/adjudicate").text
+    assert '0</td><td class="n" data-label="decided">1</td>' in cleo.get("/adjudicate").text
     undone = cleo.post_json(f"/api/disputes/{task_id}/undo", {})
     assert undone.json() == {"undone": "unlinked"}
-    assert '<strong>1</strong></td><td class="n">0</td>' in cleo.get("/adjudicate").text
+    assert (
+        '<strong>1</strong></td><td class="n" data-label="decided">0</td>'
+        in cleo.get("/adjudicate").text
+    )
     assert cleo.post_json(f"/api/disputes/{task_id}/undo", {}).status_code == 409
     root = app.enter("root", "admin")
     audit = root.get("/audit").text
