@@ -247,7 +247,7 @@ def test_labelers_see_nothing_that_others_said(tower: tuple[RunningApp, str]) ->
 def test_adjudicators_find_what_waits_for_them(tower: tuple[RunningApp, str]) -> None:
     app, round_id = tower
     ana, ben, cleo = app.enter("ana"), app.enter("ben"), app.enter("cleo", "adjudicator")
-    assert "nothing to decide" in cleo.get("/adjudicate").text
+    assert "Nothing to decide" in cleo.get("/adjudicate").text
     assert "between labelers to decide" not in cleo.get("/").text
     task_id = take(ana, round_id)["task"]["task_id"]
     ana.post_json(f"/api/tasks/{task_id}/label", {"verdict": "unlinked"})
@@ -259,13 +259,16 @@ def test_adjudicators_find_what_waits_for_them(tower: tuple[RunningApp, str]) ->
     assert "1 dispute between labelers to decide" in cleo.get("/").text
     page = cleo.get("/adjudicate").text
     assert f'href="/adjudicate/{round_id}"' in page
-    assert '<strong>1</strong></td><td class="n">0</td>' in page
+    assert '<strong>1</strong></td><td class="n" data-label="decided">0</td>' in page
     decided = cleo.post_json(f"/api/disputes/{task_id}/decide", {"verdict": "unlinked"})
     assert decided.status_code == 200
-    assert '0</td><td class="n">1</td>' in cleo.get("/adjudicate").text
+    assert '0</td><td class="n" data-label="decided">1</td>' in cleo.get("/adjudicate").text
     undone = cleo.post_json(f"/api/disputes/{task_id}/undo", {})
     assert undone.json() == {"undone": "unlinked"}
-    assert '<strong>1</strong></td><td class="n">0</td>' in cleo.get("/adjudicate").text
+    assert (
+        '<strong>1</strong></td><td class="n" data-label="decided">0</td>'
+        in cleo.get("/adjudicate").text
+    )
     assert cleo.post_json(f"/api/disputes/{task_id}/undo", {}).status_code == 409
     root = app.enter("root", "admin")
     audit = root.get("/audit").text
@@ -472,7 +475,7 @@ def test_golden_items_are_written_from_documents_and_their_spans_corrected(
     app, _ = tower
     cleo = app.enter("cleo", "adjudicator")
     assert "No question is unanswerable" in cleo.get("/gold-spans").text
-    assert "Question for the documents of v1" in cleo.get("/gold-spans/new").text
+    assert "from the documents of v1" in cleo.get("/gold-spans/new").text
     span = {"source_id": "tower", "span_start": TOWER.index("Dogs"),
             "span_text": "Dogs may come in.", "required": True}  # fmt: skip
     new: dict[str, Any] = {

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from playwright.sync_api import BrowserContext, Page, expect
 
 from claimwise.accounts.queries import create_session
 from claimwise.accounts.values import Role
 from claimwise.app.security import write_session_cookie
+from claimwise.store import open_store
 from support.app_server import RunningApp, utc_now
 
 PEOPLE: dict[str, Role] = {
@@ -17,14 +20,30 @@ PEOPLE: dict[str, Role] = {
 }  # fmt: skip
 
 Visit = Callable[..., Page]
+T = TypeVar("T")
+
+
+def aside(work: Callable[..., T], *arguments: Any) -> T:
+    """Do something in another thread: in this one the browser keeps an event loop running."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work, *arguments).result()
 
 
 def log_in(context: BrowserContext, app: RunningApp, name: str) -> None:
     """Give a browser the session of someone who has logged in; passwords have their own tests."""
-    with app.open() as store:
-        token, _ = create_session(store, name, utc_now())
+    give_session(context, aside(make_session, app.place, name), app.url)
+
+
+def make_session(place: str, name: str) -> str:
+    """Return the token of a new session."""
+    with open_store(place) as store:
+        return create_session(store, name, utc_now())[0]
+
+
+def give_session(context: BrowserContext, token: str, address: str) -> None:
+    """Give a browser a session's cookie."""
     cookie = write_session_cookie(token, secure=False).partition("=")[0]
-    context.add_cookies([{"name": cookie, "value": token, "url": app.url}])
+    context.add_cookies([{"name": cookie, "value": token, "url": address}])
 
 
 def wait_ready(page: Page) -> None:

@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from browser.desk import log_in, wait_ready, wait_saved
+from browser.desk import aside, give_session, make_session, wait_ready, wait_saved
 from browser.tabs import LendTab
 from claimwise.accounts.queries import create_account
 from claimwise.demo import list_demo_files
 from claimwise.labelling.guide import read_guide
 from claimwise.labelling.queue import NewTask, Stratum, add_guide, create_round, list_labels_of
-from claimwise.labelling.values import Round
+from claimwise.labelling.values import GivenLabel, Round
 from claimwise.store import Store, open_store
-from support.app_server import PASSWORD, run_app, utc_now
-from support.copies import StoreCopies, add_demo
+from support.app_process import AppProcess
+from support.app_server import PASSWORD, utc_now
+from support.copies import Fill, add_demo
 
-RUN = "candidate"
+RUN, ROUND = "candidate", "effort"
 WANTED = {"supported": 15, "contradicted": 4, "overreach": 3, "unlinked": 2, "stale": 1}
 KEYS = {"supported": "1", "unlinked": "2", "overreach": "3", "contradicted": "4", "stale": "5"}
 
@@ -44,8 +47,8 @@ def choose_labels() -> dict[str, dict[str, Any]]:
     return found
 
 
-def draw(store: Store, wanted: dict[str, dict[str, Any]]) -> str:
-    """Make a round of these claims for eve; return its id."""
+def draw(store: Store, wanted: dict[str, dict[str, Any]]) -> None:
+    """Make a round of these claims for eve."""
     create_account(store, "eve", "labeler", PASSWORD, utc_now())
     guide = read_guide("grounded")
     add_guide(store, guide.version, guide.text, utc_now())
@@ -55,12 +58,11 @@ def draw(store: Store, wanted: dict[str, dict[str, Any]]) -> str:
     ids = {text: (item_id, claim_id) for text, item_id, claim_id in claims}
     tasks = [NewTask(n, *ids[text], "all", 1.0, 1) for n, text in enumerate(wanted)]
     new = Round(
-        round_id="effort", run_id=RUN, judgement="grounded", title="Effort", overlap=0.0,
+        round_id=ROUND, run_id=RUN, judgement="grounded", title="Effort", overlap=0.0,
         overlap_labels=1, guide_version=guide.version, strata_by=None, seed=0, created_by="ada",
         created_at=utc_now(),
     )  # fmt: skip
     create_round(store, new, [Stratum("all", len(tasks), len(tasks))], tasks, utc_now())
-    return new.round_id
 
 
 def label(page: Page, said: dict[str, Any], *, by_mouse: bool) -> int:
@@ -106,18 +108,32 @@ def find(page: Page, span: str) -> None:
     page.locator("#source-text .md-p", has_text=words).get_by_text(words).first.click()
 
 
+def add_effort(store: Store) -> None:
+    """Add the demo data, and a round of the claims that are labelled."""
+    add_demo(store)
+    draw(store, choose_labels())
+
+
+def read_given(place: str) -> tuple[dict[str, GivenLabel], int]:
+    """Return the labels that were given by their claims, and how many took a suggestion."""
+    with open_store(place) as store:
+        assert store.audit() == []
+        given = {one.claim_text: one.label for one in list_labels_of(store, ROUND, "eve", 50)}
+        offered = store.query("select count(*) from annotation_saves where suggestion > 0")
+        return given, offered[0][0]
+
+
+@pytest.mark.each_engine
 def test_each_verdict_costs_two_keys_or_clicks_and_none_much_more(
-    store_copies: StoreCopies, lend_tab: LendTab, tmp_path: Path
+    copy_store: Callable[[Fill], str], lend_tab: LendTab, tmp_path: Path
 ) -> None:
     wanted = choose_labels()
-    place = store_copies.copy("sqlite", add_demo)
-    with open_store(place) as store:
-        round_id = draw(store, wanted)
+    place = aside(copy_store, add_effort)
     costs: dict[tuple[str, bool], list[int]] = {}
-    with run_app(place, tmp_path) as app:
+    with AppProcess(tmp_path, place) as app:
         page = lend_tab().page
-        log_in(page.context, app, "eve")
-        page.goto(f"{app.url}/label/{round_id}")
+        give_session(page.context, aside(make_session, place, "eve"), app.address)
+        page.goto(f"{app.address}/label/{ROUND}")
         wait_ready(page)
         page.evaluate(
             "for (const kind of ['keydown', 'click']) addEventListener(kind, (event) => "
@@ -132,19 +148,14 @@ def test_each_verdict_costs_two_keys_or_clicks_and_none_much_more(
             # At the end of a round few claims are fetched ahead: the next one may still be coming.
             expect(page.locator("#desk")).not_to_have_class(re.compile("waiting"))
         expect(page.locator("#finished h2")).to_have_text("You're done: 25 of 25")
-        with app.open() as store:
-            assert store.audit() == []
-            given = {
-                one.claim_text: one.label for one in list_labels_of(store, round_id, "eve", 50)
-            }
-            offered = store.query("select count(*) from annotation_saves where suggestion > 0")
+        given, offered = aside(read_given, place)
     assert {text: one.verdict for text, one in given.items()} == {
         text: one["verdict"] for text, one in wanted.items()
     }
     for text, one in given.items():
         theirs, mine = wanted[text].get("supporting_span", ""), one.supporting_span or ""
         assert theirs in mine or mine in theirs, text
-    assert offered[0][0] >= 20, "suggestions mostly hold what people chose"
+    assert offered >= 20, "suggestions mostly hold what people chose"
     for by_mouse in (False, True):
         assert median(costs["supported", by_mouse]) <= 2
     middle = {

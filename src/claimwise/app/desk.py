@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any, NamedTuple, get_args
 from urllib.parse import quote
 
@@ -28,6 +28,7 @@ from claimwise.labelling.queue import (
     is_saved,
     list_done_of,
     list_held,
+    list_held_in,
     list_labels_of,
     list_rounds,
     read_round,
@@ -182,9 +183,8 @@ def show_desk(call: Call) -> Response:
     """Show the desk with the labeler's next claims, the one that ``?task=`` names before them."""
     chosen = find_requested_round(call)
     own = _find_own(call, chosen)
-    held = hold_batch(call.store, chosen.round_id, call.name, call.now, _BATCH)
-    have = {own.task_id} if own else set()
-    batch = _make_batch(call, chosen.round_id, [one for one in held if one not in have])
+    hold_batch(call.store, chosen.round_id, call.name, call.now, _BATCH)
+    batch = _make_batch(call, chosen.round_id, have={own.task_id} if own else set())
     if own is not None:
         first = _show(call, own)
         batch = msgspec.structs.replace(batch, claims=[first, *batch.claims])
@@ -192,7 +192,7 @@ def show_desk(call: Call) -> Response:
         "account": call.name,
         "round_id": chosen.round_id,
         "closed": chosen.closed_at is not None,
-        "batch": msgspec.structs.replace(batch, held=held),
+        "batch": batch,
         "recent": list_done_of(call.store, chosen.round_id, call.name, _RECENT)[::-1],
     }
     return call.render(
@@ -225,18 +225,24 @@ def send_batch(call: Call) -> Response:
     have = set(call.query.get("have", "").split(","))
     round_id = call.path["round_id"]
     hold = hold_batch if int(size) == _BATCH else hold_tasks
-    held = hold(call.store, round_id, call.name, call.now, int(size))
-    batch = _make_batch(call, round_id, [one for one in held if one not in have])
-    return call.json(msgspec.structs.replace(batch, held=held))
+    hold(call.store, round_id, call.name, call.now, int(size))
+    return call.json(_make_batch(call, round_id, have=have))
 
 
-def _make_batch(call: Call, round_id: str, task_ids: list[str]) -> Batch:
-    """Read claims with their sources, until those are long enough for one request."""
+def _make_batch(call: Call, round_id: str, *, have: Set[str]) -> Batch:
+    """Read held claims with their sources, until those are long enough for one request.
+
+    What is held and what is done are of one moment: a claim that another tab saves meanwhile must
+    not be both.
+    """
+    with call.store.snapshot():
+        held = list_held_in(call.store, round_id, call.name)
+        mine = read_own_progress(call.store, round_id, call.name)
     claims: list[DeskClaim] = []
     sources: dict[str, tuple[TaskSource, ...]] = {}
     stale: dict[str, dict[str, str]] = {}
     characters = 0
-    for task_id in task_ids:
+    for task_id in (one for one in held if one not in have):
         stored = find_task(call.store, task_id)
         task = show_task(call.store, stored, with_sources=False)
         answer = _name_answer(task, stored.sample)
@@ -247,8 +253,7 @@ def _make_batch(call: Call, round_id: str, task_ids: list[str]) -> Batch:
         claims.append(DeskClaim(task=task, answer=answer, stale=stale.get(answer, {})))
         if characters > _BATCH_CHARACTERS:
             break
-    mine = read_own_progress(call.store, round_id, call.name)
-    return Batch(claims=claims, sources=sources, held=[], progress=mine)
+    return Batch(claims=claims, sources=sources, held=held, progress=mine)
 
 
 def _name_answer(task: Task, sample: int) -> str:

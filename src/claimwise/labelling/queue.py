@@ -43,9 +43,9 @@ from claimwise.types.rows import LabelKind
 __all__ = [
     "LEASE", "LabelledMeanwhile", "NewTask", "OwnLabel", "Stratum", "add_guide", "adjudicate",
     "close_round", "count_labels_of", "create_round", "hold_batch", "hold_tasks", "is_saved",
-    "list_disputes", "list_done_of", "list_held", "list_labels_of", "list_rounds", "list_strata",
-    "read_dispute", "read_progress", "read_round", "read_skip", "read_task", "save_label",
-    "skip_task", "take_task", "undo_label", "undo_skip",
+    "list_disputes", "list_done_of", "list_held", "list_held_in", "list_labels_of", "list_rounds",
+    "list_strata", "read_dispute", "read_progress", "read_round", "read_skip", "read_task",
+    "save_label", "skip_task", "take_task", "undo_label", "undo_skip",
 ]  # fmt: skip
 
 LEASE: Final = timedelta(minutes=15)
@@ -158,8 +158,12 @@ def hold_tasks(store: Store, round_id: str, labeler: str, now: datetime, wanted:
 
 def list_held(store: Store, task_id: str, labeler: str) -> list[str]:
     """Return the tasks that a person holds in the round of a task."""
-    held = _list_held(store, find_task(store, task_id).round_id, labeler)
-    return [one.task_id for one in held]
+    return list_held_in(store, find_task(store, task_id).round_id, labeler)
+
+
+def list_held_in(store: Store, round_id: str, labeler: str) -> list[str]:
+    """Return the tasks that a person holds in a round."""
+    return [one.task_id for one in _list_held(store, round_id, labeler)]
 
 
 def _list_held(store: Store, round_id: str, labeler: str) -> list[_Held]:

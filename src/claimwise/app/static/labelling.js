@@ -22,6 +22,8 @@ const state = {
   skipped: new Map(), // what was chosen before a skip, by task
   failed: new Map(), // why a claim came back, by task
   progress: data.batch.progress,
+  counted: new Set(), // tasks that this tab has counted as done
+  sent: new Map(), // what this tab has saved, by task
   paces: [], // seconds, of this session
 };
 
@@ -149,7 +151,11 @@ function describeSeconds(seconds) {
   return minutes < 100 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
-function countDone(step) {
+// Each claim counts once, whoever tells of it: two tabs may send, and hear of, the same label.
+function countDone(id, step) {
+  if (step > 0 === state.counted.has(id)) return;
+  if (step > 0) state.counted.add(id);
+  else state.counted.delete(id);
   const { done, left } = state.progress;
   state.progress = { ...state.progress, done: done + step, left: Math.max(0, left - step) };
 }
@@ -215,10 +221,17 @@ function takeBatch(batch, had) {
   const known = new Set([state.current, ...state.ahead].filter(Boolean).map((one) => one.task.task_id));
   for (const id of outbox.tasks()) known.add(id);
   state.ahead.push(...batch.claims.filter((one) => !known.has(one.task.task_id)));
-  const waiting = outbox.tasks().length;
-  state.progress = { ...batch.progress, done: batch.progress.done + waiting, left: Math.max(0, batch.progress.left - waiting) };
+  takeProgress(batch);
   fillProgress();
-  if (!state.current && !state.ahead.length && !waiting) setFinished(true);
+  if (!state.current && !state.ahead.length && !outbox.tasks().length) setFinished(true);
+}
+
+// Labels that wait here are done for me. Those that the server has already, its answer having been lost, it no
+// longer calls held, and counts itself.
+function takeProgress({ progress, held }) {
+  const fresh = outbox.entries.filter((one) => one.kind === "label" && !one.body.seen && held.includes(one.task_id));
+  for (const one of fresh) state.counted.add(one.task_id);
+  state.progress = { ...progress, done: progress.done + fresh.length, left: Math.max(0, progress.left - fresh.length) };
 }
 
 // Saving
@@ -230,7 +243,7 @@ function save(choice, event) {
   const seconds = readClock();
   state.failed.delete(task.task_id);
   if (!task.mine) {
-    countDone(1);
+    countDone(task.task_id, 1);
     state.paces.push(seconds);
   }
   setDone(task.task_id);
@@ -259,7 +272,9 @@ function saved(entry, reply) {
     if (payload) payload.task.mine = { ...entry.body, labeled_at: reply.labeled_at };
     sayDone(`Saved: ${entry.body.verdict}.`, "good");
     keepHeld(reply.held, entry.ahead ?? new Set());
-    tell({ kind: "saved", task: entry.task_id, mine: { verdict: entry.body.verdict, labeled_at: reply.labeled_at } });
+    const mine = { verdict: entry.body.verdict, labeled_at: reply.labeled_at };
+    state.sent.set(entry.task_id, { task: entry.task_id, mine, fresh: !entry.body.seen });
+    tell({ kind: "saved", ...state.sent.get(entry.task_id) });
   }
   fillProgress();
   if (!state.current) fetchAhead();
@@ -276,7 +291,7 @@ function comeBack(entry, error) {
   const payload = state.shown.get(id);
   const what = entry.kind === "skip" ? "Not skipped" : "Not saved";
   forgetDone(id);
-  if (entry.kind === "label" && !entry.body.seen) countDone(-1);
+  if (entry.kind === "label" && !entry.body.seen) countDone(id, -1);
   if (!payload) {
     // Chosen before the page was loaded: it waits as a draft where its claim is.
     if (entry.kind === "label") writeDraft(id, { ...entry.body, kept: Date.now() });
@@ -328,7 +343,7 @@ async function takeBack() {
 function putBack(entry) {
   const payload = state.shown.get(entry.task_id);
   forgetDone(entry.task_id);
-  if (entry.kind === "label" && !entry.body.seen) countDone(-1);
+  if (entry.kind === "label" && !entry.body.seen) countDone(entry.task_id, -1);
   if (!payload) return;
   layAside(entry.task_id);
   show(payload, entry.kind === "label" ? entry.body : (state.skipped.get(entry.task_id) ?? null));
@@ -344,6 +359,8 @@ async function askUndo(id) {
     const reply = await post(`/api/tasks/${encodeURIComponent(id)}/undo`, {});
     forgetDone(id);
     state.progress = reply.progress;
+    state.counted.delete(id);
+    state.sent.delete(id);
     layAside(id);
     const { before } = reply;
     show(reply.claim, before ? { ...before, span_text: before.supporting_span } : state.skipped.get(id));
@@ -381,16 +398,20 @@ function tell(message) {
 }
 
 function hear({ data: message }) {
-  if (message.kind === "hello") tell({ kind: "here" });
+  if (message.kind === "hello") tell({ kind: "here", saved: [...state.sent.values()] });
   if (message.kind === "bye") others.delete(message.tab);
   else others.add(message.tab);
   if (message.kind === "saved") hearSaved(message);
+  // A tab that opens may show claims that another one saved after the server had made its page.
+  if (message.kind === "here") message.saved.forEach(hearSaved);
   byId("other-tab").hidden = others.size === 0;
 }
 
-function hearSaved({ task: id, mine }) {
+// What is not here any more, the server has counted already.
+function hearSaved({ task: id, mine, fresh }) {
+  const isHere = [state.current, ...state.ahead].some((one) => one?.task.task_id === id);
   state.ahead = state.ahead.filter((one) => one.task.task_id !== id);
-  countDone(1);
+  if (fresh && isHere) countDone(id, 1);
   if (state.current?.task.task_id === id && !outbox.has(id)) {
     state.current.task.mine = mine;
     form.say(`You labelled this claim in another tab: ${mine.verdict}. A new verdict replaces it.`, "warn");
@@ -431,6 +452,7 @@ channel?.addEventListener("message", hear);
 tell({ kind: "hello" });
 setInterval(() => document.hidden || fetchAhead({ renew: true }), RENEW);
 dropOldDrafts();
+takeProgress(data.batch);
 const [first, ...rest] = data.batch.claims.filter((one) => !outbox.has(one.task.task_id));
 state.ahead = rest;
 if (first) show(first);
