@@ -231,7 +231,7 @@ def test_own_metric_gets_intervals_and_a_place_in_the_report(demo: Say, tmp_path
         (["sql", "vibes"], "Unknown metric 'vibes'"),
         (["sql", "faithfulness", "--run", "nope"], "Unknown run 'nope'"),
         (["report", "--output", "no/such/folder/x.html", "--format", "html"], "no/such/folder"),
-        (["--store", "mysql://x", "runs"], "use a path or postgresql://"),
+        (["--store", "mysql://x", "runs"], "use a path, postgresql://"),
         (["export", "claimwise.toml/x"], "claimwise.toml/x"),
     ],
 )

@@ -225,3 +225,9 @@ def test_neighbours_are_read_only_where_the_digest_lacks_words() -> None:
 )
 def test_numbers_are_read_as_the_passage_writes_them(claim: str, passage: str, read: str) -> None:
     assert write_numbers_alike(claim, passage) == read
+
+
+def test_a_question_is_read_with_its_answer() -> None:
+    asked = "How tall is the Heron Tower? It is 87 m tall."
+    assert split_parts(asked) == [asked]
+    assert split_parts(f"{asked} It opened in 1940.") == [asked, "It opened in 1940."]

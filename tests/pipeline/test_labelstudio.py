@@ -335,11 +335,11 @@ BAD: dict[str, tuple[Callable[[Task], Task], str]] = {
     "null_character": (
         lambda t: annotate(t, verdict("unlinked"), {
             "from_name": "reason", "type": "textarea", "value": {"text": ["a\x00"]}}),
-        "no text",
+        "not text",
     ),
     "reason_of_numbers": (
         lambda t: annotate(t, verdict("unlinked"), {"from_name": "reason", "value": {"text": [7]}}),
-        "no list of texts",
+        "not a list of texts",
     ),
 }  # fmt: skip
 

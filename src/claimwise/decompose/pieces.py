@@ -36,7 +36,7 @@ _LABEL = re.compile(
 # A statement as the label of another: “**Failure is normal:** She failed her first exam.”
 _HEADLINE = re.compile(r"(?P<label>[^:]{5,80}):\s+(?=[A-Z])")
 _ITEM_START = re.compile(r"[\s,;]*+(?:(?:and|or|as well as)\b\s*+)?", re.IGNORECASE)
-_ITEM_END = re.compile(r"(?:[\s,;]|(?<!\w)(?:and|or|as well as)(?!\w))*+$", re.IGNORECASE)
+_ITEM_END = re.compile(r"(?>(?:[\s,;]|(?<!\w)(?:and|or|as well as)(?!\w))*)$", re.IGNORECASE)
 _STRONG_CUE = re.compile(
     r":\s|\b(?:including|such as|namely|include[sd]?|contains?|comprises?|are|is|were|was)\b\s"
 )

@@ -122,7 +122,8 @@ def write_numbers_alike(claim: str, passage: str) -> str:
 def split_parts(claim: str) -> list[str]:
     """Return the sentences of a claim, without citation marks.
 
-    Scraps of fewer than three words join the sentence before.
+    Scraps of fewer than three words join the sentence before. So does what follows a question: the
+    question says what its answer is about.
     """
     if "[" in claim:
         claim = _CITATION_MARK.sub("", claim)
@@ -131,7 +132,7 @@ def split_parts(claim: str) -> list[str]:
     parts: list[str] = []
     for start, end in find_sentences(claim):
         text = claim[start:end]
-        if parts and len(text.split()) < 3:
+        if parts and (len(text.split()) < 3 or parts[-1].endswith("?")):
             parts[-1] = f"{parts[-1]} {text}"
         else:
             parts.append(text)
