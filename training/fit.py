@@ -43,7 +43,7 @@ FITTED = ("wice", "summedits", "bump", "factcheck_bench", "fool_me_twice")
 # replies the combiner would unlearn to count words.
 MORE = ("faithdial",)
 VERSION = "7"
-SMOOTHED = 7  # steps of 0.01 on either side of a threshold that count for it
+SPREAD = 4  # steps of 0.01 by which a threshold's neighbours count for it (of a normal curve)
 # "+" may only speak for, "-" only against: a sign that one odd set would turn is not learned.
 EVIDENCE = {
     "lexical": (
@@ -192,8 +192,10 @@ def _best_threshold(scores: dict[str, Array], sets: dict[str, Set]) -> float:
     grid = np.round(np.arange(0.05, 1.0, 0.01), 2)
     means = np.array([mean(t) for t in grid])
     # The best of a smoothed curve: one lucky threshold is not the shipped one.
-    smooth = np.convolve(means, np.ones(2 * SMOOTHED + 1), mode="valid")
-    return float(grid[int(smooth.argmax()) + SMOOTHED])
+    reach = 5 * SPREAD
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / SPREAD) ** 2)
+    smooth = np.convolve(np.pad(means, reach, mode="edge"), kernel / kernel.sum(), mode="valid")
+    return float(grid[int(smooth.argmax())])
 
 
 def measure(
