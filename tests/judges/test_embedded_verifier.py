@@ -56,6 +56,7 @@ def test_other_languages_fall_back_and_say_so(text: str) -> None:
         "naïve café owners in the old town",
         "",
         "139",
+        "Dallas Mavericks, total points 2,370. Luka Dončić plays in Dallas.",
     ],
 )
 def test_english_is_english(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from claimwise.text.languages import find_language
@@ -9,6 +10,7 @@ from claimwise.text.words import ENGLISH_ALONE, lower_letters
 
 _FOREIGN_LETTERS = 0.25
 _LOOKED_AT = 400
+_WORD = re.compile(r"\w+")
 
 
 def is_english(stems: Sequence[str], text: str) -> bool:
@@ -24,4 +26,9 @@ def is_english(stems: Sequence[str], text: str) -> bool:
     words = frozenset(stems[:_LOOKED_AT])
     # Letters of another script may be a name: few of them show nothing.
     plain = lower_letters(text).encode("latin-1", "ignore").decode("latin-1")
-    return find_language(plain, words, len(words & ENGLISH_ALONE)) is None
+    english = len(words & ENGLISH_ALONE)
+    if find_language(plain, words, english) is None:
+        return True
+    # A stem can be a small word of another language: “Dallas” becomes “dalla”, which is Italian.
+    written = words & frozenset(_WORD.findall(plain))
+    return find_language(plain, written, english) is None
