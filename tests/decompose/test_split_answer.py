@@ -343,6 +343,7 @@ def test_two_thousand_sentences_a_second() -> None:
         "1) ",
         "1) a, 2) b ",
         "respectively, ",
+        "it is a port [1], ",
     ],
 )
 def test_a_line_without_end_takes_linear_time(unit: str) -> None:
@@ -413,3 +414,30 @@ def test_the_examples_of_the_page_run(capsys: pytest.CaptureFixture[str]) -> Non
         assert [one.replace(".", "") for one in shown] == [
             one.replace(".", "") for one in claims.split(" · ")
         ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "wordings"),
+    [
+        (
+            "The hotel has a pool [1], a sauna [1] and a gym [2].",
+            ["The hotel has a pool", "The hotel has a sauna", "The hotel has a gym."],
+        ),
+        (
+            "A lease is a contract [1], a licence is a permit [2] and an easement is a right [2].",
+            ["A lease is a contract", "A licence is a permit", "An easement is a right."],
+        ),
+        ("Bergen grew by 3% [12], Oslo shrank [2].", ["Bergen grew by 3%", "Oslo shrank."]),
+        ("Although X is big [1], Y is small [2].", ["Although X is big, Y is small."]),
+        (
+            "The fee is €5 [1], which includes breakfast [2].",
+            ["The fee is €5, which includes breakfast."],
+        ),
+    ],
+)
+def test_a_marker_and_a_comma_part_items_and_statements(answer: str, wordings: list[str]) -> None:
+    claims = split_answer(answer)
+    assert [claim.wording for claim in claims] == wordings
+    assert "".join(claim.text for claim in claims).replace(" ", "") == answer.replace(" ", "")
+    cited = [mark.text for claim in claims for mark in claim.marks]
+    assert cited == re.findall(r"\[\d+\]", answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
@@ -37,6 +38,7 @@ _LABEL = re.compile(
 _HEADLINE = re.compile(r"(?P<label>[^:]{5,80}):\s+(?=[A-Z])")
 _ITEM_START = re.compile(r"[\s,;]*+(?:(?:and|or|as well as)\b\s*+)?", re.IGNORECASE)
 _ITEM_END = re.compile(r"(?>(?:[\s,;]|(?<!\w)(?:and|or|as well as)(?!\w))*)$", re.IGNORECASE)
+_RELATIVE = frozenset({"which", "who", "whom", "whose", "where", "that"})
 _STRONG_CUE = re.compile(
     r":\s|\b(?:including|such as|namely|include[sd]?|contains?|comprises?|are|is|were|was)\b\s"
 )
@@ -132,7 +134,8 @@ def _split_cited(scan: Scan, whole: Piece) -> list[Piece]:
     """Split “…, including A [1], B [1] and C [2]” item by item; empty where it is none.
 
     Every item but the last ends in a marker, and none after the first has a verb of its own. The
-    items begin after a colon, “including”, “are” and the like, else after the last preposition.
+    items begin after a colon, “including”, “are” and the like, else after the last preposition,
+    else after the verb.
     """
     ends = _find_item_ends(scan) if scan.marks else []
     if len(ends) < 2:
@@ -143,7 +146,7 @@ def _split_cited(scan: Scan, whole: Piece) -> list[Piece]:
         return []
     starts = [first, *(_match_item(plain, end) for end in ends[:-1])]
     items = [strip_markup(scan.masked[s:e]).strip(" ,;") for s, e in zip(starts, ends, strict=True)]
-    if any(not item or _has_verb(item) for item in items[1:]):
+    if any(not item or _has_verb(item) or _is_subordinate(item) for item in items[1:]):
         return []
     lead = strip_markup(scan.masked[scan.start : first]).rstrip()
     places = [scan.start, *ends[:-1]]
@@ -157,6 +160,12 @@ def _has_verb(item: str) -> bool:
     """Tell whether an item is more than a name: “has 12 rooms” has a verb and lacks its subject."""
     tokens = read_tokens(item)
     return find_finite(tokens) is not None or (bool(tokens) and tokens[0].low in SURE)
+
+
+def _is_subordinate(item: str) -> bool:
+    """Tell “which includes breakfast” and “while costs fell” from an item."""
+    tokens = read_tokens(item)
+    return bool(tokens) and (tokens[0].low in w.SUBORDINATORS or tokens[0].low in _RELATIVE)
 
 
 def _make_item(scan: Scan, start: int, end: int, wording: str) -> Piece:
@@ -192,8 +201,12 @@ def _find_first_item(plain: str, start: int, end: int) -> int | None:
     cues = [match.end() for match in _STRONG_CUE.finditer(plain, start, end)]
     if cues:
         return cues[-1]
-    tokens = [token for token in read_tokens(plain[start:end]) if token.low in w.PREPOSITIONS]
-    return start + tokens[-1].end + 1 if tokens else None
+    tokens = read_tokens(plain[start:end])
+    prepositions = [token for token in tokens if token.low in w.PREPOSITIONS]
+    if prepositions:
+        return start + prepositions[-1].end + 1
+    verb = find_finite(tokens)
+    return start + tokens[verb.verb].end + 1 if verb else None
 
 
 # Clauses
@@ -201,9 +214,8 @@ def _find_first_item(plain: str, start: int, end: int) -> int | None:
 
 def _split_clauses(scan: Scan, whole: Piece) -> list[Piece]:
     """Cut a sentence into clauses; keep it whole when none of them claims anything."""
-    clauses = [
-        clause for clause in split_statements(scan.plain[scan.start :]) if clause.end > clause.start
-    ]
+    plain = _join_cited(scan) if scan.marks else scan.plain[scan.start :]
+    clauses = [clause for clause in split_statements(plain) if clause.end > clause.start]
     if len(clauses) == 1:
         return [whole._replace(kind=classify(whole.wording))]
     pieces = [_read_clause(scan, clause) for clause in clauses]
@@ -212,12 +224,36 @@ def _split_clauses(scan: Scan, whole: Piece) -> list[Piece]:
     return [whole._replace(kind=_choose_reason([piece.kind for piece in pieces]))]
 
 
+def _join_cited(scan: Scan) -> str:
+    """Return the plain text, with an “and” where a marker and a comma part two statements.
+
+    “A lease is a contract [1], a licence is a permission [2]”. The “and” stands in the marker's
+    place, so that no letter moves.
+    """
+    plain, letters = scan.plain, list(scan.plain)
+    ends = [end for end in _find_item_ends(scan) if plain.startswith(",", end)]
+    for end, following in zip_longest(ends, ends[1:], fillvalue=len(plain)):
+        joined = _ITEM_START.match(plain, end)
+        right = read_tokens(plain[end + 1 : following])
+        if (joined is None or joined[0].strip(" ,") == "") and find_finite(right) is not None:
+            letters[end - 3 : end + 1] = ",and"
+    return "".join(letters[scan.start :])
+
+
+def _leave_marker(scan: Scan, place: int) -> int:
+    """Return a place; if it lies in a marker, the one behind it and its comma."""
+    before = bisect_right(scan.marks, place + scan.offset, key=lambda mark: mark.start)
+    end = scan.marks[before - 1].end - scan.offset if before else 0
+    return end + scan.plain.startswith(",", end) if place < end else place
+
+
 def _choose_reason(kinds: Sequence[Kind]) -> Kind:
     return _REFUSAL if _REFUSAL in kinds else kinds[0]
 
 
 def _read_clause(scan: Scan, clause: Clause) -> Piece:
-    start, core, end = (scan.start + place for place in (clause.start, clause.core, clause.end))
+    places = (clause.start, clause.core, clause.end)
+    start, core, end = (_leave_marker(scan, scan.start + place) for place in places)
     slice_ = scan.masked[start:end]
     start += len(slice_) - len(slice_.lstrip())
     end -= len(slice_) - len(slice_.rstrip())
