@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -46,7 +47,7 @@ class _Network:
         whole = {"zero": [0], "one": [1], "heads": [-1, HEADS, width], "rows": [-1, self._size]}
         self._constants |= {n: np.array(v, dtype=np.int64) for n, v in whole.items()}
 
-    def add(self, kind: str, *given: str, domain: str = "", **attributes: object) -> str:
+    def add(self, kind: str, *given: str, domain: str = "", **attributes: Any) -> str:
         """Add one step."""
         name = f"{kind}_{len(self._nodes)}"
         self._nodes.append(
