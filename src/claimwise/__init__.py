@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from claimwise.run_report import build_report
     from claimwise.run_report.values import Report
     from claimwise.store import Store, open_store
-    from claimwise.transfer import export_store, import_files
+    from claimwise.transfer import export_arrow, export_store, import_arrow, import_files
     from claimwise.types.closed_book import FactCheckResult
     from claimwise.types.results import Estimate, MetricTable, Settings
     from claimwise.types.verdicts import CheckResult
@@ -50,9 +50,11 @@ _HOMES = {
     "check": "checking.check",
     "claims_frame": "claims.frame",
     "estimate_metric": "metrics",
+    "export_arrow": "transfer",
     "export_store": "transfer",
     "factcheck": "fact_check.answer",
     "find_metric": "metrics",
+    "import_arrow": "transfer",
     "import_files": "transfer",
     "load_metrics": "metrics",
     "load_verifier": "judges.judge",
@@ -78,9 +80,11 @@ __all__ = [
     "check",
     "claims_frame",
     "estimate_metric",
+    "export_arrow",
     "export_store",
     "factcheck",
     "find_metric",
+    "import_arrow",
     "import_files",
     "load_metrics",
     "load_verifier",

@@ -314,9 +314,11 @@ BAD_FILES = {
         "stuff.jsonl", line_of(Item, type=[1]), 1, None, "the kind [1]", "out of: sources, items"
     ),
     "unknown_ending": Bad(
-        "items.xlsx", b"PK", None, None, "the ending 'xlsx'", ".jsonl, .csv or .parquet"
+        "items.xlsx", b"PK", None, None, "the ending 'xlsx'", ".jsonl, .csv, .parquet or .arrow"
     ),
-    "no_ending": Bad("items", ITEM, None, None, "the ending ''", ".jsonl, .csv or .parquet"),
+    "no_ending": Bad(
+        "items", ITEM, None, None, "the ending ''", ".jsonl, .csv, .parquet or .arrow"
+    ),
 }  # fmt: skip
 
 

@@ -90,7 +90,7 @@ def test_a_reader_is_chosen_by_name(install: Install, tmp_path: Path) -> None:
     path = write(tmp_path / "plain.txt", "whatever\none\n")
     assert read(path, reader="notes") == [(2, "one")]
     with pytest.raises(
-        ClaimwiseError, match=r"Unknown reader 'other'\. Known readers: csv, .*jsonl, "
+        ClaimwiseError, match=r"Unknown reader 'other'\. Known readers: arrow, csv, .*jsonl, "
     ):
         read(path, reader="other")
     with pytest.raises(ClaimwiseError, match="yields traces; this command takes rows"):

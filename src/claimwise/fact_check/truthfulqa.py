@@ -28,6 +28,7 @@ from claimwise.fact_check.probe import (
     run_batches,
 )
 from claimwise.judges.closed_book import ClosedBookJudge
+from claimwise.readers.arrow import read_arrow
 from claimwise.readers.files import find_format, read_csv, read_lines
 from claimwise.readers.parquet import read_parquet
 from claimwise.readers.problems import Complaint, make_problem
@@ -142,6 +143,8 @@ def _read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         yield from read_csv(path)
     elif form == "parquet":
         yield from read_parquet(path, nested=True)
+    elif form == "arrow":
+        yield from read_arrow(path, nested=True)
     else:
         yield from _read_json(path)
 

@@ -69,6 +69,10 @@ def _find_missing_duckdb() -> str | None:
     return None if find_spec("duckdb") else "pip install 'claimwise[parquet]'"
 
 
+def _find_missing_pyarrow() -> str | None:
+    return None if find_spec("pyarrow") else "pip install 'claimwise[arrow]'"
+
+
 JSONL = Plugin(
     description="JSON Lines: one record per line, with its children inside it or not",
     load=_load_rows("jsonl"),
@@ -79,6 +83,12 @@ PARQUET = Plugin(
     description="Parquet with columns named like the fields (extra: parquet)",
     load=_load_rows("parquet"),
     find_missing=_find_missing_duckdb,
+    card=_CARD,
+)
+ARROW = Plugin(
+    description="Arrow files (IPC or stream) with columns named like the fields (extra: arrow)",
+    load=_load_rows("arrow"),
+    find_missing=_find_missing_pyarrow,
     card=_CARD,
 )
 TRACE = Plugin(
@@ -138,7 +148,7 @@ OPENAI_AGENTS = Plugin(
     card=_READERS_CARD,
 )
 TABLE = Plugin(
-    description="a table with a question, an answer and contexts: JSON Lines, JSON, CSV, Parquet",
+    description="a table with question, answer and contexts: JSON, JSON Lines, CSV, Parquet, Arrow",
     load=_load_evaluations("table", "load_table"),
     card=_READERS_CARD,
 )
@@ -183,7 +193,7 @@ MLFLOW = Plugin(
     card=_READERS_CARD,
 )
 HUGGINGFACE = Plugin(
-    description="a folder with a Hugging Face data set: Parquet, JSON Lines, CSV; Arrow by pyarrow",
+    description="a folder with a Hugging Face data set: Parquet, Arrow, JSON Lines, CSV",
     load=_load_evaluations("huggingface", "FolderReader"),
     card=_READERS_CARD,
 )

@@ -21,7 +21,8 @@ from claimwise.disk.input import open_input, refuse, show_size
 MAX_LINE_BYTES = 32 * 1024 * 1024
 MAX_UNPACKED_BYTES = 4 * 1024**3  # of what is read row by row
 MAX_LOADED_BYTES = 512 * 1024 * 1024  # of what is kept in memory as a whole
-FORMATS = ("jsonl", "csv", "parquet")
+FORMATS = ("jsonl", "csv", "parquet", "arrow")
+_OTHER_ENDINGS = {"ndjson": "jsonl", "json": "jsonl", "feather": "arrow"}
 _COMPRESSIONS = (".gz", ".xz")
 
 
@@ -31,7 +32,7 @@ def guess_format(path: Path) -> str | None:
     if suffixes and suffixes[-1] in _COMPRESSIONS:
         suffixes.pop()
     ending = suffixes[-1].removeprefix(".") if suffixes else ""
-    ending = {"ndjson": "jsonl", "json": "jsonl"}.get(ending, ending)
+    ending = _OTHER_ENDINGS.get(ending, ending)
     return ending if ending in FORMATS else None
 
 
@@ -46,7 +47,7 @@ def find_format(path: Path) -> str:
         return form
     ending = path.suffix.removeprefix(".")
     raise refuse(
-        path, f"the ending {ending!r}", ".jsonl, .csv or .parquet (.gz and .xz may follow)"
+        path, f"the ending {ending!r}", ".jsonl, .csv, .parquet or .arrow (.gz and .xz may follow)"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +12,7 @@ import msgspec
 
 from claimwise.disk.input import refuse
 from claimwise.errors import InputError, Problem
+from claimwise.readers.arrow import TABLE, read_arrow, read_arrow_table
 from claimwise.readers.cells import cell_types, parse_cells
 from claimwise.readers.choose import choose_reader
 from claimwise.readers.files import find_format, guess_format, read_csv, read_lines
@@ -53,17 +54,45 @@ def read_rows(
     Raises:
         InputError: after the last file, when records were wrong; lists the first of them.
     """
-    problems: list[Problem] = []
     options = {} if kind is None else {"kind": kind}
+    found = (
+        _choose(path, kind, reader, [] if notes is None else notes).read(path, options)
+        for path in paths
+    )
+    return _place_rows(paths, found, query_types)
+
+
+def read_table_rows(
+    table: object, *, kind: str | None = None, query_types: Collection[str] = QUERY_TYPES
+) -> Iterator[Placed]:
+    """Yield the rows of an Arrow table, or of a stream of record batches, with their numbers.
+
+    Args:
+        table: what has ``__arrow_c_stream__``, with columns named like the fields.
+        kind: what it holds, when it has no column ``type``.
+        query_types: those that items may have.
+
+    Raises:
+        InputError: after the last row, when records were wrong; lists the first of them.
+        MissingExtraError: pyarrow is not installed.
+    """
+    return _place_rows([TABLE], [_read_table(TABLE, kind, read_arrow_table(table))], query_types)
+
+
+def _place_rows(
+    paths: Sequence[Path],
+    found: Iterable[Iterator[tuple[int, object]]],
+    query_types: Collection[str],
+) -> Iterator[Placed]:
+    problems: list[Problem] = []
 
     def note(problem: Problem) -> None:
         problems.append(problem)
         if len(problems) > _SHOWN_PROBLEMS:
             raise InputError(problems[:_SHOWN_PROBLEMS], more=True)
 
-    for file_no, path in enumerate(paths):
-        chosen = _choose(path, kind, reader, [] if notes is None else notes)
-        for line, row in chosen.read(path, options):
+    for file_no, (path, rows) in enumerate(zip(paths, found, strict=True)):
+        for line, row in rows:
             if not isinstance(row, Row):
                 note(cast(Problem, row))
                 continue
@@ -78,7 +107,7 @@ PlacedRows = Iterator[tuple[int, Row | Problem]]
 
 
 class RowReader:
-    """Reads the rows of a format whose files have our records: jsonl, csv or parquet."""
+    """Reads the rows of a format whose files have our records: jsonl, csv, parquet or arrow."""
 
     yields: RecordKind = "rows"
 
@@ -285,8 +314,13 @@ def _read_parquet(path: Path, kind: str | None) -> PlacedRows:
     return _read_table(path, kind, read_parquet(path))
 
 
+def _read_arrow(path: Path, kind: str | None) -> PlacedRows:
+    return _read_table(path, kind, read_arrow(path))
+
+
 _READERS: dict[str, Callable[[Path, str | None], PlacedRows]] = {
     "jsonl": _read_jsonl,
     "csv": _read_csv,
     "parquet": _read_parquet,
+    "arrow": _read_arrow,
 }

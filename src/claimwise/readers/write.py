@@ -20,12 +20,15 @@ import msgspec
 
 from claimwise.disk.duckdb_files import connect_duckdb, open_for_duckdb, writing_errors
 from claimwise.disk.output import move_into_place, work_folder
+from claimwise.readers.arrow import load_arrow
 from claimwise.text.formulas import guard_cell
 from claimwise.types.rows import Row, column_types
 
 if TYPE_CHECKING:
     import duckdb
 
+_BATCH_ROWS = 10_000
+_BATCH_LETTERS = 32 * 1024 * 1024
 Rows = Iterable[dict[str, Any]]
 Writer = Callable[[Path, type[Row], Iterator[Row]], int]
 
@@ -37,7 +40,7 @@ def write_files(
 
     Args:
         folder: made when missing; older files of the same names are replaced.
-        form: jsonl, csv or parquet.
+        form: jsonl, csv, parquet or arrow.
         tables: row types with their rows in order.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -120,6 +123,67 @@ def _write_parquet(
     return count
 
 
+def _write_arrow(path: Path, row_type: type[Row], rows: Iterator[Row]) -> int:
+    """Write the IPC file format, compressed, a batch of rows at a time."""
+    arrow = load_arrow("an Arrow file")
+    count = 0
+    options = arrow.ipc.IpcWriteOptions(compression="zstd")
+    schema = _find_schema(row_type)
+    with (
+        arrow.OSFile(str(path), "wb") as file,
+        arrow.ipc.new_file(file, schema, options=options) as writer,
+    ):
+        for batch in _make_batches(schema, rows):
+            writer.write_batch(batch)
+            count += batch.num_rows
+    return count
+
+
+def make_arrow_reader(row_type: type[Row], rows: Rows) -> Any:
+    """Return a pyarrow RecordBatchReader that takes the rows of a table as they are asked for.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+    """
+    arrow = load_arrow("an Arrow table")
+    schema = _find_schema(row_type)
+    batches = _make_batches(schema, _typed(row_type, rows))
+    return arrow.RecordBatchReader.from_batches(schema, batches)
+
+
+def _find_schema(row_type: type[Row]) -> Any:
+    arrow = load_arrow("an Arrow table")
+    kinds = {
+        str: arrow.string(), bool: arrow.bool_(), int: arrow.int64(), float: arrow.float64(),
+        datetime: arrow.timestamp("us", "UTC"), date: arrow.date32(),
+    }  # fmt: skip
+    return arrow.schema([(name, kinds[kind]) for name, kind in column_types(row_type).items()])
+
+
+def _make_batches(schema: Any, rows: Iterator[Row]) -> Iterator[Any]:
+    """Yield record batches of a bounded number of rows and of characters."""
+    batch: list[tuple[Any, ...]] = []
+    size = 0
+    for row in rows:
+        values = msgspec.structs.astuple(row)
+        batch.append(values)
+        size += sum(len(value) for value in values if isinstance(value, str))
+        if len(batch) == _BATCH_ROWS or size > _BATCH_LETTERS:
+            yield _make_batch(schema, batch)
+            batch, size = [], 0
+    if batch:
+        yield _make_batch(schema, batch)
+
+
+def _make_batch(schema: Any, rows: list[tuple[Any, ...]]) -> Any:
+    arrow = load_arrow("an Arrow table")
+    arrays = [
+        arrow.array(values, field.type)
+        for values, field in zip(zip(*rows, strict=True), schema, strict=True)
+    ]
+    return arrow.record_batch(arrays, schema=schema)
+
+
 _SQL_TYPES: dict[type, str] = {
     str: "varchar",
     bool: "boolean",
@@ -129,4 +193,4 @@ _SQL_TYPES: dict[type, str] = {
     date: "date",
 }
 
-_WRITERS: dict[str, Writer] = {"jsonl": _write_jsonl, "csv": _write_csv}
+_WRITERS: dict[str, Writer] = {"jsonl": _write_jsonl, "csv": _write_csv, "arrow": _write_arrow}

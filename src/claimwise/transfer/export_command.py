@@ -49,7 +49,7 @@ def command(
     if target is None and run_id is not None:
         raise click.UsageError("--run goes with --to; without --to the whole store is exported")
     if target is None and form == "json":
-        raise click.UsageError("--format json goes with --to; choose jsonl, csv or parquet")
+        raise click.UsageError("--format json goes with --to; choose jsonl, csv, parquet or arrow")
     with open_project_store(current_project(), store) as opened:
         standings = _read_standings(opened)
         if target is None:

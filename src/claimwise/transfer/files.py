@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import asdict
 
 from claimwise.calibration.values import Probability
 from claimwise.corpus.changes import correct_spans
 from claimwise.corpus.values import DOUBTS
-from claimwise.errors import InputError, Problem, StoreError
-from claimwise.readers import KINDS, is_data_file, read_rows, write_files
+from claimwise.errors import ClaimwiseError, InputError, Problem, StoreError, describe_unknown
+from claimwise.readers import (
+    KINDS,
+    is_data_file,
+    make_arrow_reader,
+    read_rows,
+    read_table_rows,
+    write_files,
+)
 from claimwise.readers.documents import CorpusDocuments
 from claimwise.store import LoadCount, Store
 from claimwise.store.corpora import read_texts
@@ -91,6 +100,60 @@ def import_files(
     )
     warnings = [*notes, *(DOUBTS[name].describe(count) for name, count in doubts.items() if count)]
     return ImportResult(counts=tuple(counts), warnings=(*warnings, *_warn_of_guide(counts)))
+
+
+def import_arrow(
+    store: Store,
+    table: object,
+    *,
+    kind: str | None = None,
+    query_types: Collection[str] = QUERY_TYPES,
+    update: bool = False,
+    dry_run: bool = False,
+    lenient: bool = False,
+) -> ImportResult:
+    """Read an Arrow table into the store, all or nothing, one record batch at a time.
+
+    Args:
+        store: where to.
+        table: a table or a RecordBatchReader of pyarrow, or whatever else has
+            ``__arrow_c_stream__``; columns are named like the fields.
+        kind: what it holds, such as labels, when it has no column ``type``.
+        query_types: the query types that items may have.
+        update: change curated rows that differ from the stored ones.
+        dry_run: check everything and write nothing.
+        lenient: take labels that break the labelling guide; the warnings say how many.
+
+    Raises:
+        ClaimwiseError: something is wrong with a row, or pyarrow is not installed; nothing was
+            written.
+    """
+    doubts: Counter[str] = Counter()
+    counts = store.load(
+        _watch(read_table_rows(table, kind=kind, query_types=query_types), doubts),
+        ["Arrow table"],
+        update=update,
+        dry_run=dry_run,
+        lenient=lenient,
+    )
+    warnings = [DOUBTS[name].describe(count) for name, count in doubts.items() if count]
+    return ImportResult(counts=tuple(counts), warnings=(*warnings, *_warn_of_guide(counts)))
+
+
+@contextmanager
+def export_arrow(store: Store, kind: str) -> Iterator[Any]:
+    """Give one kind of rows, such as labels, as a pyarrow RecordBatchReader, within ``with``.
+
+    Rows come in the order of their keys and are read as they are asked for, a batch at a time, all
+    from one state of the store.
+
+    Raises:
+        ClaimwiseError: there is no such kind, or pyarrow is not installed.
+    """
+    if kind not in KINDS:
+        raise ClaimwiseError(describe_unknown("kind", kind, KINDS))
+    with store.snapshot(), make_arrow_reader(KINDS[kind], store.read_rows(KINDS[kind])) as reader:
+        yield reader
 
 
 def _warn_of_guide(counts: Iterable[LoadCount]) -> Iterator[str]:
@@ -189,7 +252,7 @@ def export_store(
     Args:
         store: what to write.
         folder: where to; made when missing.
-        form: jsonl, csv or parquet.
+        form: jsonl, csv, parquet or arrow.
         calibrated: whether to apply calibrations; without, none is read.
 
     Raises:

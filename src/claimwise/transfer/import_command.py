@@ -120,7 +120,7 @@ def command(
     store: str | None,
     form: str,
 ) -> None:
-    """Import JSON Lines, CSV or Parquet files, or a folder of them.
+    """Import JSON Lines, CSV, Parquet or Arrow files, or a folder of them.
 
     All or nothing: if a file has errors, the store stays as it was. Rows that are already stored
     are skipped, so you can repeat an import. docs/data-format.md describes the records.

@@ -1,15 +1,15 @@
 """Reads folders of Hugging Face data sets: what ``save_to_disk`` writes, or a downloaded one.
 
-Parquet, JSON Lines and CSV are read as tables; Arrow needs pyarrow. Loading scripts are not run.
+Parquet, Arrow, JSON Lines and CSV are read as tables. Loading scripts are not run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 
 from claimwise.disk.input import refuse
+from claimwise.readers.arrow import read_arrow
 from claimwise.readers.evalfiles.records import Numbered, read_records
 from claimwise.readers.evalfiles.rows import TableFormat, read_table
 from claimwise.readers.outside import RecordKind, Records
@@ -19,7 +19,6 @@ _NOT_DATA = frozenset({*_MARKS, "config.json"})
 _ENDINGS = (".parquet", ".arrow", ".jsonl", ".csv")
 _MOST_FILES = 1000
 _FORMAT = TableFormat("huggingface")
-_BATCH_ROWS = 256
 
 
 class FolderReader:
@@ -66,7 +65,9 @@ def _read_files(folder: Path, files: list[Path]) -> Numbered:
     number = 0
     splits = {_find_split(folder, file) for file in files}
     for file in files:
-        rows = _read_arrow(file) if file.suffix == ".arrow" else read_records(file)
+        rows: Numbered = (
+            read_arrow(file, nested=True) if file.suffix == ".arrow" else read_records(file)
+        )
         for _, record in rows:
             number += 1
             if isinstance(record, dict) and len(splits) > 1:
@@ -79,26 +80,3 @@ def _find_split(folder: Path, file: Path) -> str:
     name = file.name.partition(".")[0].partition("-")[0]
     inner = file.parent.name
     return inner if name == "data" and file.parent != folder else name
-
-
-def _read_arrow(path: Path) -> Numbered:
-    """Read what ``save_to_disk`` writes; types of other packages are not loaded."""
-    try:
-        arrow = import_module("pyarrow")
-        ipc = import_module("pyarrow.ipc")
-    except ImportError as error:
-        raise refuse(
-            path,
-            "an Arrow file, which needs pyarrow",
-            "pip install pyarrow, or write the data set with to_parquet or to_json",
-        ) from error
-    number = 0
-    try:
-        with arrow.memory_map(str(path)) as file, ipc.open_stream(file) as stream:
-            for batch in stream:
-                for start in range(0, batch.num_rows, _BATCH_ROWS):
-                    for row in batch.slice(start, _BATCH_ROWS).to_pylist():
-                        number += 1
-                        yield number, row
-    except arrow.ArrowException as error:
-        raise refuse(path, f"a damaged Arrow file ({error})", "a complete one") from error

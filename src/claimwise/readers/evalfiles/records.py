@@ -1,4 +1,4 @@
-"""Yields the records of a file with their numbers: JSON Lines, JSON, CSV or Parquet.
+"""Yields the records of a file with their numbers: JSON Lines, JSON, CSV, Parquet or Arrow.
 
 The form is told from the content. JSON comes in the shapes that pandas and others write: a list of
 records, an object with one, columns of lists, columns by index, or ``columns`` and ``data``.
@@ -16,6 +16,8 @@ import msgspec
 
 from claimwise.disk.input import refuse, show_size
 from claimwise.errors import Problem
+from claimwise.readers.arrow import read_arrow
+from claimwise.readers.arrow_messages import is_arrow
 from claimwise.readers.documents import STDIN
 from claimwise.readers.evalfiles.columns import ROLES, is_table, list_columns
 from claimwise.readers.evalfiles.sketch import find_header
@@ -44,9 +46,13 @@ def read_records(path: Path) -> Numbered:
     """
     if path != STDIN and path.is_file():
         with path.open("rb") as file:
-            if file.read(4) == b"PAR1":
-                yield from read_parquet(path, nested=True)
-                return
+            head = file.read(8)
+        if head.startswith(b"PAR1"):
+            yield from read_parquet(path, nested=True)
+            return
+        if is_arrow(head):
+            yield from read_arrow(path, nested=True)
+            return
     lines = read_lines(path, blank=True)
     first = next((pair for pair in lines if not pair[1].isspace()), None)
     if first is None:

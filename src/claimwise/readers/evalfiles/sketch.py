@@ -10,7 +10,9 @@ from typing import Literal
 
 import msgspec
 
-Form = Literal["json", "csv", "parquet", "zip", "unknown"]
+from claimwise.readers.arrow_messages import is_arrow
+
+Form = Literal["json", "csv", "parquet", "arrow", "zip", "unknown"]
 
 DELIMITERS = (",", "\t", ";", "|")
 _TOKEN = re.compile(r'"(?P<text>[^"\\]*(?:\\.[^"\\]*)*)"(?P<colon>\s*:)?|[{}\[\]]|\n', re.DOTALL)
@@ -40,6 +42,8 @@ def sketch_head(head: bytes) -> Sketch:
     """Return what a file's first bytes say of it."""
     if head.startswith(b"PAR1"):
         return Sketch("parquet")
+    if is_arrow(head):
+        return Sketch("arrow")
     if head.startswith(b"PK\x03\x04"):
         return Sketch("zip")
     text = head.decode("utf-8-sig", errors="ignore")
