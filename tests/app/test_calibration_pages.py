@@ -38,7 +38,7 @@ def test_from_nothing_to_a_calibration(demo_app: RunningApp) -> None:
     assert page.status_code == 200
     assert one.reason[1:] in text
     assert one.expires_at.date().isoformat() in text
-    assert "0.743 [" in text
+    assert "74% (67–81%)" in text
     assert page.text.count("<svg") == 2
     assert " style=" not in page.text
     listed = read_text(person.get("/calibrations").text)

@@ -75,7 +75,7 @@ def test_comparing_follows_every_verdict_to_its_claims(store: Store) -> None:
     fill(store)
     page = show_compare(ask(store))
     told = read(page)
-    assert "Base: old 86%" in told.replace(" :", ":")
+    assert "Baseline: old 86%" in told.replace(" :", ":")
     assert "New: new 71%" in told.replace(" :", ":")
     assert "6 shared items. 2 claims flipped" in told
     assert "6 claims that both runs made in the same words; 2 got another verdict." in told
@@ -98,7 +98,7 @@ def test_a_pair_that_can_not_be_compared_says_why(store: Store) -> None:
     assert "There are no runs yet" in read(show_compare(ask(store)))
     fill(store)
     told = read(show_compare(ask(store, query={"new": "old"})))
-    assert "old has no earlier run of its system. Choose a base run." in told
+    assert "old has no earlier run of its system. Choose a baseline." in told
     told = read(show_drift(ask(store, query={"new": "old", "base": "old"})))
     assert "Both runs are old. Choose two different runs." in told
     with pytest.raises(Refusal, match="no run “gone”"):

@@ -25,9 +25,9 @@ def demo(own_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 def test_text(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["calibrate", "--verifier", "overlap"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "verifier:overlap-v0, grounded verdicts, by people's labels" in told
+    assert "verifier:overlap-v0 (verdicts against sources) compared with people's labels" in told
     assert "422 claims of 74 items that people labelled and it judged" in told
-    assert "balanced accuracy 0.743 [" in told
+    assert "balanced accuracy 74% (67–81%)" in told
     assert "On 114 claims that several people labelled: kappa among people" in told
     assert "domain=refunds unknown" in told
     assert "Kept: gates and reports use it until" in told
@@ -65,7 +65,7 @@ def test_markdown_and_a_dry_run(demo: Path, capsys: pytest.CaptureFixture[str]) 
                 "--by", "query_type", "--level", "0.6", "--margin", "0.5"]) == 0  # fmt: skip
     told = capsys.readouterr().out
     assert "# Calibration of verifier:overlap-v0" in told
-    assert "**trusted until" in told
+    assert "**Trusted until" in told
     assert "Not kept (--dry-run)." in told
     assert "| it said" in told
     with open_store("claimwise.db") as store:

@@ -66,7 +66,7 @@ def test_the_corrected_rate_is_what_the_command_prints(
     assert shown in printed
     assert run(["report", "--run", "candidate", "--full"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "faithfulness 0.841 [0.741, 0.907] (corrected by 91 labels of people" in told
+    assert "faithfulness 84%, range 74–90.7% (corrected by 91 labels of people" in told
 
 
 def test_the_rule_on_the_page_is_the_rule() -> None:

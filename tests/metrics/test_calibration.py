@@ -313,18 +313,18 @@ AGREE = people(0.7, 0.6, 0.8, 0.05, -0.1)
 @pytest.mark.parametrize(
     ("count", "bounds", "who", "status", "words"),
     [
-        (500, (0.8, 0.9), AGREE, "trusted", "lies above 0.75"),
+        (500, (0.8, 0.9), AGREE, "trusted", "is above 75%"),
         (99, (0.8, 0.9), AGREE, "unknown", "99 claims labelled by people; 100 are needed"),
-        (500, (0.6, 0.74), AGREE, "not trusted", "lies below 0.75"),
-        (500, (0.6, 0.74), ALONE, "not trusted", "lies below 0.75"),
-        (500, (0.7, 0.9), AGREE, "unknown", "does not settle"),
+        (500, (0.6, 0.74), AGREE, "not trusted", "is below 75%"),
+        (500, (0.6, 0.74), ALONE, "not trusted", "is below 75%"),
+        (500, (0.7, 0.9), AGREE, "unknown", "could be above or below 75%"),
         (500, (0.8, 0.9), ALONE, "unknown", "no claim has labels of two people"),
         (500, (0.8, 0.9), people(0.2, 0.1, 0.39, 0.0, -0.2), "unknown", "clarify the guide first"),
-        (500, (0.8, 0.9), people(0.2, 0.1, 0.41, 0.0, -0.2), "trusted", "lies above"),
+        (500, (0.8, 0.9), people(0.2, 0.1, 0.41, 0.0, -0.2), "trusted", "is above"),
         (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.3, 0.16, 0.5), "not trusted", "0.15 is allowed"),
-        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.3, 0.1, 0.5), "unknown", "claims twice"),
+        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.3, 0.1, 0.5), "unknown", "label more of"),
         (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.05, 0.0, 0.16), "unknown", "0.15 is allowed"),
-        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.0, None, None), "unknown", "not settled"),
+        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.0, None, None), "unknown", "too uncertain"),
     ],
 )
 def test_the_rule(

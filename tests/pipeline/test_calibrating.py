@@ -109,7 +109,7 @@ def test_people_come_first(store: Store) -> None:
     load(store, VERIFIER, source(), run(), *make_judged(40, overlap=False))
     one = calibrate(store).overall
     assert one.status == "unknown"
-    assert "whether people agree is unknown" in one.reason
+    assert "nobody knows if people agree" in one.reason
 
 
 @pytest.mark.each_engine

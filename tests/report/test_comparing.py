@@ -183,7 +183,7 @@ def test_documents_are_plain_values(compared: Any) -> None:
 def test_a_drift_in_words(compared: Any) -> None:
     text = to_text(print_drifts, compared[1], 200)
     for part in ("faithfulness: 100% to 76%, −24.0 points (", "system + judge", "evidence", "mix",
-                 "whole", "Evidence changed for i00 <i>, i01 <i>, i02 <i> (documents: doc <b>)",
+                 "overall", "Evidence changed for i00 <i>, i01 <i>, i02 <i> (documents: doc <b>)",
                  "! No claim was judged by both judges", "To know more: Let people label",
                  "1 item in new alone", "can't be told apart"):  # fmt: skip
         assert part in text

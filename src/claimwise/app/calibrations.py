@@ -1,4 +1,4 @@
-"""The pages of calibrations: how far each instrument is trusted, why, and until when."""
+"""The pages of calibrations: how far each judge is trusted, why, and until when."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import quote
 from claimwise.app.charts import ConfidenceBin, Point, draw_forest, draw_reliability
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.calibration.calibrate import calibrate_verifier
-from claimwise.calibration.correction_text import show_figure
+from claimwise.calibration.correction_text import show_coefficient, show_share
 from claimwise.calibration.queries import list_calibrations, list_measurable, read_calibration
 from claimwise.calibration.report import (
     READING,
@@ -51,7 +51,7 @@ class _Row(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The calibrations of one instrument: the whole first, then its slices, worst first."""
+    """The calibrations of one judge: the overall one first, then its groups, worst first."""
 
     labeler: str
     judgement: str
@@ -60,12 +60,12 @@ class _Group(NamedTuple):
 
 
 def show_calibrations(call: Call) -> Response:
-    """Show how every instrument stands, and the form that calibrates one."""
+    """Show how far every judge is trusted, and the form that calibrates one."""
     return _show(call)
 
 
 def make_calibration(call: Call) -> Response:
-    """Calibrate an instrument; what is wrong is said above the form."""
+    """Calibrate a judge; what is wrong is said above the form."""
     judgement = call.form.get("judgement", "grounded")
     if judgement not in _JUDGEMENTS:
         raise Refusal(400, "Unknown kind of verdicts.")
@@ -158,9 +158,9 @@ def _row(call: Call, one: Calibration) -> _Row:
         slice=name_slice(one.slice),
         standing=one.stand(call.now),
         until=one.expires_at.date().isoformat(),
-        balanced=show_figure(one.balanced_accuracy),
-        kappa=show_figure(one.kappa),
-        people=show_figure(one.people.kappa),
+        balanced=show_share(one.balanced_accuracy),
+        kappa=show_coefficient(one.kappa),
+        people=show_coefficient(one.people.kappa),
         claims=show_count(one.claims),
         reason=clean(one.reason),
     )
@@ -198,7 +198,7 @@ def _draw(one: Calibration) -> dict[str, Any]:
 
 def _to_point(name: str, figure: Any) -> Point:
     """Return a kappa as a mark of a chart: a figure, and no share of anything."""
-    return Point(name, figure.value, figure.low, figure.high, said=show_figure(figure))
+    return Point(name, figure.value, figure.low, figure.high, said=show_coefficient(figure))
 
 
 ROUTES = (

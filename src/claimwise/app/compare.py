@@ -291,12 +291,12 @@ def name_causes(part: DriftPart) -> str:
 
 
 def _draw_parts(drift: Drift) -> Markup:
-    """Draw the parts of a movement, and the whole of it last."""
+    """Draw the parts of a change, and the overall change last."""
     points = [
         Point(name_causes(part), part.change, part.low, part.high, form.clean(part.basis))
         for part in drift.parts
     ]
-    whole = Point("whole change", drift.change, drift.low, drift.high)
+    whole = Point("overall change", drift.change, drift.low, drift.high)
     return draw_changes([*points, whole], title=f"Why {drift_report.name_drift(drift)} moved")
 
 

@@ -198,7 +198,7 @@ def load_templates() -> Environment:
     environment.filters["moment"] = show_moment
     environment.filters["pace"] = show_pace
     environment.filters["code"] = show_code
-    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    environment.filters["capitalize_first"] = _capitalize_first
     environment.globals.update(
         link_answer=link_answer,
         link_claim=link_claim,
@@ -208,6 +208,11 @@ def load_templates() -> Environment:
         percent_range=show_percent_range,
     )
     return environment
+
+
+def _capitalize_first(text: str) -> str:
+    """Begin a sentence with a capital, unless with a judge's name, which is written as it is."""
+    return text if ":" in text.partition(" ")[0][:-1] else text[:1].upper() + text[1:]
 
 
 def show_moment(moment: datetime | None) -> str:

@@ -23,6 +23,7 @@ from claimwise.gates.history import list_outcomes
 from claimwise.gates.values import Outcome
 from claimwise.metrics import load_metrics
 from claimwise.report import format as form
+from claimwise.report.judges import describe_agreement
 from claimwise.run_report import build_report, sentences, summary_text
 from claimwise.run_report.sentences import describe_trust
 from claimwise.run_report.values import Report
@@ -264,6 +265,7 @@ HELPERS: Final[dict[str, Any]] = {
     "form": form,
     "panels": panels,
     "describe_trust": describe_trust,
+    "describe_agreement": describe_agreement,
 }
 
 ROUTES: tuple[PageRoute, ...] = (

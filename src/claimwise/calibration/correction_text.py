@@ -10,33 +10,44 @@ from claimwise.report.format import (
     MISSING,
     clean,
     pluralize,
-    show_interval,
+    show_number,
     show_percent,
-    show_rate,
+    show_percent_range,
 )
 
 
-def show_figure(figure: Figure) -> str:
-    """Write a figure with its interval, or why there is none."""
+def show_share(figure: Figure) -> str:
+    """Write a share with its range, ``74% (67–81%)``, or why there is none."""
     if figure.value is None:
-        return f"{MISSING} ({clean(figure.why)})" if figure.why else MISSING
-    band = "" if figure.low is None else f" {show_interval(figure.low, figure.high)}"
-    return f"{show_rate(figure.value)}{band}"
+        return _show_missing(figure)
+    band = "" if figure.low is None else f" ({show_percent_range(figure.low, figure.high)})"
+    return f"{show_percent(figure.value)}{band}"
+
+
+def show_coefficient(figure: Figure) -> str:
+    """Write a kappa or an error, which is a share of nothing: ``0.59 (0.33 to 0.75)``."""
+    if figure.value is None:
+        return _show_missing(figure)
+    band = f" ({show_number(figure.low)} to {show_number(figure.high)})"
+    return f"{show_number(figure.value)}{'' if figure.low is None else band}"
+
+
+def _show_missing(figure: Figure) -> str:
+    return f"{MISSING} ({clean(figure.why)})" if figure.why else MISSING
 
 
 def describe_correction(one: CorrectedRate) -> str:
     """Say what a run's rate is, corrected, beside what it looks like uncorrected."""
     name = "faithfulness" if one.judgement == "grounded" else "share of true claims"
-    alone = (
-        f"; {clean(one.labeler)} alone says {show_figure(one.instrument)}" if one.labeler else ""
-    )
+    alone = f"; {clean(one.labeler)} alone says {show_share(one.instrument)}" if one.labeler else ""
     weighted = f", {clean(str(one.weighting))}" if one.weighting else ""
     before = f" and {one.earlier:,} from before it" if one.earlier else ""
     return (
-        f"{clean(one.run_id)}: {name} {show_rate(one.value)} {show_interval(one.low, one.high)} "
+        f"{clean(one.run_id)}: {name} {show_percent(one.value)}, range "
+        f"{show_percent_range(one.low, one.high)} "
         f"(corrected by {pluralize(one.labels, 'label')} of people in round {one.round_id}"
         f"{before}, over {pluralize(one.claims, 'claim')}{weighted}){alone}; the labels as they "
-        f"were drawn: {show_figure(one.labels_only)}{_describe_choice(one)}"
+        f"were drawn: {show_share(one.labels_only)}{_describe_choice(one)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Shows what an instrument is worth by people's labels: on a terminal, as Markdown and JSON."""
+"""Shows how far people's labels let a judge be trusted: on a terminal, as Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from rich.console import Console
 
-from claimwise.calibration.correction_text import describe_correction, show_figure
+from claimwise.calibration.correction_text import (
+    describe_correction,
+    show_coefficient,
+    show_share,
+)
 from claimwise.calibration.values import Calibrated, Calibration, MapFit, Status, Threshold
 from claimwise.report.changes import name_slice
 from claimwise.report.columns import Column, Writer
 from claimwise.report.format import (
     clean,
+    name_in_words,
     pluralize,
     show_confidence,
     show_count,
     show_number,
+    show_percent,
     show_rate,
 )
 from claimwise.report.markdown import escape, write_bullets, write_table
@@ -26,9 +32,10 @@ _STYLES: Final[dict[Status, str]] = {
     "trusted": "bold green", "not trusted": "bold red", "unknown": "bold yellow"
 }  # fmt: skip
 READING: Final = (
-    "Balanced accuracy is the mean of sensitivity (supported claims that it calls supported) and "
-    "specificity (other claims that it does not): guessing gives 0.5, whatever the claims. A score "
-    "is the confidence of “supported”, or one minus the confidence of another verdict."
+    "Balanced accuracy is the mean of sensitivity (the share of supported claims that it calls "
+    "supported) and specificity (the share of other claims that it doesn't): guessing gives 50%, "
+    "whatever the claims. A score is the confidence of “supported”, or one minus the confidence of "
+    "another verdict."
 )
 
 
@@ -42,9 +49,9 @@ class FigureTable(NamedTuple):
 
 
 def describe_status(one: Calibration) -> str:
-    """Say in one line how far an instrument is trusted, until when, and why."""
+    """Say in one line how far a judge is trusted, until when, and why."""
     until = one.expires_at.date().isoformat()
-    return f"{one.status} until {until}: {clean(one.reason)}"
+    return f"{one.status.capitalize()} until {until}: {clean(one.reason)}."
 
 
 def describe_calibration_basis(one: Calibration) -> list[str]:
@@ -52,8 +59,7 @@ def describe_calibration_basis(one: Calibration) -> list[str]:
     runs = ", ".join(map(clean, one.runs))
     lines = [
         f"{pluralize(one.claims, 'claim')} of {pluralize(one.items, 'item')} that people labelled "
-        f"and it judged, in {runs or 'no run'}; it could not judge "
-        f"{show_count(one.unscored)} more, and was never asked about {show_count(one.unjudged)}."
+        f"and it judged, in {runs or 'no run'}{_describe_left_out(one)}."
     ]
     if one.labelled_from and one.labelled_until:
         start, end = one.labelled_from.date(), one.labelled_until.date()
@@ -81,20 +87,26 @@ def describe_calibration_basis(one: Calibration) -> list[str]:
     return lines
 
 
+def _describe_left_out(one: Calibration) -> str:
+    counts = {"it could not judge": one.unscored, "it was never asked about": one.unjudged}
+    told = [f"{words} {show_count(count)} more" for words, count in counts.items() if count]
+    return f"; {' and '.join(told)}" if told else ""
+
+
 def describe_people(one: Calibration) -> str:
-    """Say how far people agree, and how the instrument compares with them."""
+    """Say how far people agree, and how the judge compares with them."""
     people = one.people
     if not people.claims:
-        return "People among themselves: unknown, as no claim has labels of two people."
+        return "Agreement among people is unknown: no claim has labels of two people."
     return (
         f"On {pluralize(people.claims, 'claim')} that several people labelled: kappa among people "
-        f"{show_figure(people.kappa)}, of the judge with each of them "
-        f"{show_figure(people.instrument_kappa)}, behind by {show_figure(people.gap)}."
+        f"{show_coefficient(people.kappa)}, of the judge with each of them "
+        f"{show_coefficient(people.instrument_kappa)}; difference {show_coefficient(people.gap)}."
     )
 
 
 def describe_baseline(one: Calibration) -> str:
-    """Say how counting words does on the same claims, which any instrument should beat."""
+    """Say how counting words does on the same claims, which any judge should beat."""
     found = one.baseline
     if one.judgement != "grounded" or one.labeler.startswith("verifier:overlap"):
         return ""
@@ -105,8 +117,8 @@ def describe_baseline(one: Calibration) -> str:
         )
     return (
         f"Counting words ({clean(found.labeler)}) on {pluralize(found.claims, 'claim')} that both "
-        f"judged: balanced accuracy {show_figure(found.balanced_accuracy)}, the judge "
-        f"{show_figure(found.instrument)}."
+        f"judged: balanced accuracy {show_share(found.balanced_accuracy)}, the judge "
+        f"{show_share(found.instrument)}."
     )
 
 
@@ -131,10 +143,10 @@ def describe_map(fit: MapFit | None) -> str:
 
 def describe_threshold(one: Threshold) -> str:
     """Say from which score on to call a claim supported."""
-    aim = one.aim if one.target is None else f"a precision of {one.target:g}"
+    aim = one.aim if one.target is None else f"a precision of {show_percent(one.target)}"
     return (
         f"Best threshold for {aim}: score {show_rate(one.value)}; on held-out items it gives "
-        f"{show_rate(one.held_out)}."
+        f"{show_percent(one.held_out)}."
     )
 
 
@@ -142,11 +154,11 @@ def describe_rule(one: Calibration) -> str:
     """Say by which rule the status was decided."""
     rule = one.rule
     return (
-        f"Trusted: the {show_confidence(rule.confidence)} interval of the balanced accuracy lies "
-        f"above {rule.level:g}, that of the distance to people's kappa within {rule.margin:g}, and "
-        f"theirs could reach {rule.people_floor:g}. Not trusted: the interval lies below "
-        f"{rule.level:g}, or kappa is surely further behind. Else, and with fewer than "
-        f"{rule.min_claims:,} claims: unknown."
+        f"Trusted: the {show_confidence(rule.confidence)} range of the balanced accuracy is above "
+        f"{show_percent(rule.level)}, the judge's kappa is at most {rule.margin:g} below people's "
+        f"over its whole range, and people's could reach {rule.people_floor:g}. Not trusted: the "
+        f"range is below {show_percent(rule.level)}, or kappa is clearly further behind. "
+        f"Otherwise, and with fewer than {rule.min_claims:,} claims: unknown."
     )
 
 
@@ -159,17 +171,17 @@ def tabulate(found: Calibrated) -> list[FigureTable]:
 
 
 def tabulate_slices(found: Calibrated) -> FigureTable:
-    """Return the slices, worst first."""
+    """Return the groups, worst first."""
     return FigureTable(
-        "Slices, worst first",
-        ("slice", "status", "balanced accuracy", "kappa", "people's kappa", "claims", "unscored"),
+        "Groups, worst first",
+        ("group", "status", "balanced accuracy", "kappa", "people's kappa", "claims", "not scored"),
         [
             [
                 name_slice(one.slice),
                 one.status,
-                show_figure(one.balanced_accuracy),
-                show_rate(one.kappa.value),
-                show_rate(one.people.kappa.value),
+                show_share(one.balanced_accuracy),
+                show_number(one.kappa.value),
+                show_number(one.people.kappa.value),
                 show_count(one.claims),
                 show_count(one.unscored),
             ]
@@ -181,28 +193,27 @@ def tabulate_slices(found: Calibrated) -> FigureTable:
 
 def tabulate_figures(one: Calibration) -> FigureTable:
     """Return the figures of all claims."""
-    figures = {
-        "balanced accuracy": one.balanced_accuracy,
-        "sensitivity": one.sensitivity,
-        "specificity": one.specificity,
-        "same verdict as people": one.agreement,
-        "kappa": one.kappa,
-        "calibration error of scores": one.ece,
-        "share people call supported": one.prevalence,
-    }
-    rows = [[name, show_figure(figure)] for name, figure in figures.items()]
-    return FigureTable("Figures of all claims", ("figure", "value"), rows, text=2)
+    rows = [
+        ["balanced accuracy", show_share(one.balanced_accuracy)],
+        ["sensitivity", show_share(one.sensitivity)],
+        ["specificity", show_share(one.specificity)],
+        ["same verdict as people", show_share(one.agreement)],
+        ["kappa", show_coefficient(one.kappa)],
+        ["calibration error of scores", show_coefficient(one.ece)],
+        ["share people call supported", show_share(one.prevalence)],
+    ]
+    return FigureTable("Overall", ("figure", "value (range)"), rows, text=2)
 
 
 def tabulate_verdicts(one: Calibration) -> FigureTable:
     """Return precision and recall of every verdict."""
     rows = [
         [
-            row.verdict,
+            name_in_words(row.verdict),
             show_count(row.said),
             show_count(row.told),
-            show_figure(row.precision),
-            show_figure(row.recall),
+            show_share(row.precision),
+            show_share(row.recall),
         ]
         for row in one.verdicts
     ]
@@ -211,12 +222,12 @@ def tabulate_verdicts(one: Calibration) -> FigureTable:
 
 
 def tabulate_matrix(one: Calibration) -> FigureTable:
-    """Return the confusion matrix: rows are the instrument's verdicts, columns the people's."""
+    """Return the confusion matrix: rows are the judge's verdicts, columns the people's."""
     rows = [
-        [said, *(show_count(count) for count in given.values())]
+        [name_in_words(said), *(show_count(count) for count in given.values())]
         for said, given in one.matrix.items()
     ]
-    headers = ("it said \\ people said", *one.matrix)
+    headers = ("it said \\ people said", *map(name_in_words, one.matrix))
     return FigureTable("Claims by both verdicts", headers, rows if one.claims else [])
 
 
@@ -227,7 +238,7 @@ def tabulate_bins(one: Calibration) -> FigureTable:
             f"{bin_.low:.1f} to {bin_.high:.1f}",
             show_count(bin_.claims),
             show_rate(bin_.mean_score),
-            show_figure(bin_.observed),
+            show_share(bin_.observed),
         ]
         for bin_ in one.bins
     ]
@@ -240,8 +251,8 @@ def tabulate_bins(one: Calibration) -> FigureTable:
 def print_calibrated(found: Calibrated, console: Console) -> None:
     """Print a calibration."""
     writer, one = Writer(console), found.overall
-    judged = one.judgement.replace("_", "-")
-    writer.say(f"{clean(one.labeler)}, {judged} verdicts, by people's labels", "bold")
+    how = "against sources" if one.judgement == "grounded" else "without sources"
+    writer.say(f"{clean(one.labeler)} (verdicts {how}) compared with people's labels", "bold")
     writer.say(describe_status(one), _STYLES[one.status])
     for line in _describe_whole(one):
         writer.say(line)
@@ -290,8 +301,8 @@ def describe_keeping(found: Calibrated) -> str:
         return "Not kept (--dry-run)."
     until = found.overall.expires_at.date().isoformat()
     return (
-        f"Kept: gates and reports use it until {until}, or until it is made again. It says nothing "
-        "of other domains, another prompt or another model."
+        f"Kept: gates and reports use it until {until}, or until you calibrate again. It says "
+        "nothing about other domains, another prompt or another model."
     )
 
 

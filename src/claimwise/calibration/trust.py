@@ -7,7 +7,9 @@ the instrument: whether it tells supported claims from others, and whether it fa
 from __future__ import annotations
 
 from claimwise.agreement.values import Figure
+from claimwise.calibration.correction_text import show_coefficient, show_share
 from claimwise.calibration.values import PeopleAgreement, Status, TrustRule
+from claimwise.report.format import show_percent
 
 
 def decide_trust(
@@ -16,7 +18,7 @@ def decide_trust(
     """Return the status of an instrument in a slice, and why.
 
     Not trusted: the interval of its balanced accuracy lies below the level, or its kappa is below
-    people's by surely more than the margin. Trusted: that interval lies above the level, people
+    people's by clearly more than the margin. Trusted: that interval lies above the level, people
     agree with each other, and the interval of the gap lies within the margin. Unknown: whatever
     is neither, and whatever too few claims, one kind of claims or no overlap leave open.
 
@@ -26,28 +28,29 @@ def decide_trust(
     unknown = _find_unknown(rule, claims, balanced)
     if unknown:
         return "unknown", unknown
-    told = f"balanced accuracy {_show(balanced)}"
+    level = show_percent(rule.level)
+    told = f"balanced accuracy {show_share(balanced)}"
     if (balanced.high or 0.0) < rule.level:
-        return "not trusted", f"{told} lies below {rule.level:g}"
+        return "not trusted", f"{told} is below {level}"
     if people.gap.low is not None and people.gap.low > rule.margin:
         return "not trusted", (
-            f"kappa with people is {_show(people.gap)} below that of people among themselves; "
-            f"{rule.margin:g} is allowed"
+            f"its kappa with people is {show_coefficient(people.gap)} below theirs with each "
+            f"other; {rule.margin:g} is allowed"
         )
     doubt = _doubt_people(rule, people)
     if doubt:
         return "unknown", doubt
     if (balanced.low or 0.0) < rule.level:
-        return "unknown", f"{told} does not settle whether it reaches {rule.level:g}: label more"
+        return "unknown", f"{told} could be above or below {level}: label more claims"
     if people.gap.high is None or people.gap.high > rule.margin:
-        behind = "unknown" if people.gap.value is None else _show(people.gap)
+        behind = "unknown" if people.gap.value is None else show_coefficient(people.gap)
         return "unknown", (
-            f"how far kappa with people is below that of people among themselves is not settled "
-            f"({behind}; {rule.margin:g} is allowed): label more claims twice"
+            f"too uncertain how far its kappa with people is below theirs with each other "
+            f"({behind}; {rule.margin:g} is allowed): have two people label more of the same claims"
         )
     return "trusted", (
-        f"{told} lies above {rule.level:g}, and kappa with people is surely within "
-        f"{rule.margin:g} of theirs among themselves"
+        f"{told} is above {level}, and its kappa with people is at most {rule.margin:g} below "
+        "theirs with each other"
     )
 
 
@@ -63,17 +66,12 @@ def _doubt_people(rule: TrustRule, people: PeopleAgreement) -> str | None:
     """Say why people's labels can't carry a calibration; None when they can."""
     kappa = people.kappa
     if not people.claims:
-        return "whether people agree is unknown: no claim has labels of two people"
+        return "no claim has labels of two people, so nobody knows if people agree"
     if kappa.value is None or kappa.high is None:
-        return f"whether people agree is unknown: {kappa.why}"
+        return f"nobody knows if people agree: {kappa.why}"
     if kappa.high < rule.people_floor:
         return (
-            f"people don't agree among themselves: kappa {_show(kappa)} lies below "
+            f"people don't agree with each other: their kappa {show_coefficient(kappa)} is below "
             f"{rule.people_floor:g}; clarify the guide first"
         )
     return None
-
-
-def _show(figure: Figure) -> str:
-    band = "" if figure.low is None else f" [{figure.low:.2f}, {figure.high:.2f}]"
-    return f"{figure.value:.2f}{band}"

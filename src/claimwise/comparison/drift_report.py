@@ -32,9 +32,9 @@ from claimwise.run_report.sentences import describe_policy
 FORMAT: Final = 1  # of the JSON; a field that changes its meaning raises it
 _HEADERS: Final = ("part", "points", "range", "", "measured on")
 READING: Final = (
-    "The parts add up to the whole. Mix: the runs were asked different items. Evidence: how much "
-    "more the items moved whose evidence changed. Judge: other judges judged the claims. System: "
-    "the rest, on items whose evidence did not change."
+    "The parts add up to the overall change. Mix: the runs were asked different items. Evidence: "
+    "how much more the items moved whose evidence changed. Judge: other judges judged the claims. "
+    "System: the rest, on items whose evidence did not change."
 )
 _WEIGHT_HEADERS: Final = ("baseline", "new", "points")
 _MOST_SLICES: Final = 10
@@ -115,7 +115,7 @@ def _rows(drift: Drift) -> list[list[str]]:
     ]
     whole = show_change_range(drift.low, drift.high)
     sure = "unclear" if drift.low <= 0 <= drift.high else "clear"
-    return [*rows, ["whole", show_change(drift.change), whole, sure, ""]]
+    return [*rows, ["overall", show_change(drift.change), whole, sure, ""]]
 
 
 def _shown_weights(drift: Drift) -> Sequence[SliceWeight]:

@@ -21,7 +21,7 @@ from claimwise.store import Store
 from claimwise.types.rows import Judgement
 
 NOT_SCORED: Final = "not scored"
-NEW: Final = "not in the base run"
+NEW: Final = "not in the baseline"
 GONE: Final = "not in the new run"
 _MOST_FLIPS: Final = 5_000
 _SUPPORTED: Final = ("supported", "true")

@@ -388,7 +388,8 @@ STANDING = {
 def narrow_labels(labels: str | Narrowing) -> tuple[str, dict[str, str]]:
     """Return a WITH clause that narrows the labels that may decide, and its parameters.
 
-    It puts narrower sets under the names of the views, and ends where a select may follow.
+    It puts narrower sets under the names of the views, and ends where a select may follow. They are
+    never made as a whole ("not materialized"): a query about one run reads the labels of that run.
 
     Raises:
         MetricError: the policy is unknown.
@@ -397,7 +398,7 @@ def narrow_labels(labels: str | Narrowing) -> tuple[str, dict[str, str]]:
         return "", {}
     chosen = labels if isinstance(labels, Narrowing) else _read_policy(labels)
     views = ", ".join(
-        f"{view} as (\n{_narrowed(view, sql, chosen)}\n)"
+        f"{view} as not materialized (\n{_narrowed(view, sql, chosen)}\n)"
         for view, sql in list_views(kept=False)
         if view not in STANDING.values()  # whoever decides, what was taken back does not
     )

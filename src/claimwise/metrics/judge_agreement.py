@@ -63,7 +63,10 @@ def _count(pairs: Sequence[tuple[int, int]]) -> SliceCounts:
 
 
 def list_judges(
-    store: Store, claims: Mapping[str, int], confidence: float = 0.95
+    store: Store,
+    claims: Mapping[str, int],
+    confidence: float = 0.95,
+    agreements: Mapping[str, Estimate] | None = None,
 ) -> tuple[JudgeNote, ...]:
     """Return what some judges are, with their agreement, in the order given.
 
@@ -71,10 +74,12 @@ def list_judges(
         store: where they are registered.
         claims: the judges' names, and how many claims (or answers) of a figure each decided.
         confidence: of the interval of their agreement.
+        agreements: what `find_agreements` found, where it was asked before: it reads every label.
     """
     if not claims:
         return ()
-    agreements = find_agreements(store, confidence)
+    if agreements is None:
+        agreements = find_agreements(store, confidence)
     rows = store.query("select labeler, model, prompt_ver from labelers order by labeler")
     known = {
         name: Labeler(labeler=name, labeler_kind="verifier", model=model, prompt_ver=prompt)

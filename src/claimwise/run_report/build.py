@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from claimwise.calibration.basis import RunBasis, estimate_on_basis, find_basis
@@ -46,7 +46,8 @@ def build_report(
             for metric in list_metrics(metrics, "main", "detail")
         )
         standings = read_calibration_statuses(store)
-        instruments = _find_instruments(store, basis, settings, standings)
+        agreements = find_agreements(store, settings.confidence)
+        instruments = _find_instruments(store, basis, agreements, standings)
         probabilities = _measure_probabilities(store, run_id, instruments, standings)
         unscored = estimate_on_basis(
             store, find_metric(metrics, "unscored_reasons"), basis, (), settings
@@ -55,7 +56,7 @@ def build_report(
         run = read_run(store, run_id)
         bare, failed = count_gaps(store, run_id)
         warnings = _find_warnings(store, metrics, run_id, settings, instruments)
-        judges = list_table_judges(store, tables, settings)
+        judges = list_table_judges(store, tables, settings, agreements)
     return Report(
         run=run,
         store=store.place,
@@ -126,7 +127,10 @@ def count_gaps(store: Store, run_id: str) -> tuple[int, int]:
 
 
 def list_table_judges(
-    store: Store, tables: Sequence[MetricTable], settings: Settings
+    store: Store,
+    tables: Sequence[MetricTable],
+    settings: Settings,
+    agreements: Mapping[str, Estimate] | None = None,
 ) -> tuple[JudgeNote, ...]:
     """Return the judges whose verdicts some tables count, most verdicts first."""
     counts: dict[str, int] = {}
@@ -134,14 +138,16 @@ def list_table_judges(
         for judge, count in table.judges.items():
             counts[judge] = max(count, counts.get(judge, 0))
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return list_judges(store, dict(ordered), settings.confidence)
+    return list_judges(store, dict(ordered), settings.confidence, agreements)
 
 
 def _find_instruments(
-    store: Store, basis: RunBasis, settings: Settings, standings: CalibrationStatuses
+    store: Store,
+    basis: RunBasis,
+    agreements: Mapping[str, Estimate],
+    standings: CalibrationStatuses,
 ) -> tuple[JudgeSummary, ...]:
     """List who made the labels; a judge's agreement is measured in the whole store, or unknown."""
-    agreement = find_agreements(store, settings.confidence)
     prefix, params = narrow_labels(basis.labels)
     rows = store.query(
         f"{prefix}select p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version, "
@@ -166,7 +172,7 @@ def _find_instruments(
             version=row[4],
             labels=int(row[5]),
             deciding_labels=int(row[6]),
-            agreement=agreement.get(row[0]) if row[1] == "verifier" else None,
+            agreement=agreements.get(row[0]) if row[1] == "verifier" else None,
             calibration=standings.describe(row[0]),
         )
         for row in rows

@@ -17,7 +17,7 @@ select
     count(*) as asked
 from answers as a
 join eval_items as e on e.item_id = a.item_id
-left join deciding_actions as r
+left join (select * from deciding_actions where run_id = :run_id) as r
     on r.run_id = a.run_id and r.item_id = a.item_id and r.sample = a.sample
 left join deciding_answer_labels as d
     on d.run_id = a.run_id and d.item_id = a.item_id and d.sample = a.sample

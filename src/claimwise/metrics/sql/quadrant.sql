@@ -40,7 +40,7 @@ placed as (
         end as cell
     from answers as a
     join eval_items as e on e.item_id = a.item_id
-    left join deciding_actions as r
+    left join (select * from deciding_actions where run_id = :run_id) as r
         on r.run_id = a.run_id and r.item_id = a.item_id and r.sample = a.sample
     left join judged as j on j.item_id = a.item_id and j.sample = a.sample
     left join deciding_answer_labels as d
