@@ -5,9 +5,11 @@ indexing it count. Rival: a BERT-base cross-encoder (12 layers, 768 wide, 109 mi
 ONNX) that reads exactly the pairs of digest and claim that our encoder was given, with the same
 tokenizer, batches and threads, in turns with ours; its own indexing and linking cost nothing. For
 comparison also the usual way of using it: the four best windows of 130 words of every source.
-Asked: full tier 60 claims a second and 10 times the rival, lexical tier 3,000 (two processes), peak
-memory under 600 MB, cold start of ``claimwise check`` under 2 s. The lexical tier only computes, so
-its seconds are those of the CPU: on a machine with nothing else to do they are the clock's.
+The full tier judges answers in turn, in one process with a thread for each core, and in two
+processes, as ``claimwise verify --jobs 2`` does. Asked: full tier 60 claims a second (two
+processes) and 10 times the rival, lexical tier 3,000 (two processes), peak memory under 600 MB,
+cold start of ``claimwise check`` under 2 s. The lexical tier only computes, so its seconds are
+those of the CPU: on a machine with nothing else to do they are the clock's.
 
 ``--beside`` compares with 0.6.0: both run ``--quick`` in turns, and the highest figure of each
 counts. Asked is then the same share of 0.6.0's speed as on the machine on which the aims were set.
@@ -153,7 +155,7 @@ def cut_windows(case: Case) -> Pairs:
 
 # The lexical tier
 
-Times: TypeAlias = "Queue[tuple[int, int, float]]"  # round, processes, CPU seconds
+Times: TypeAlias = "Queue[tuple[int, int, float]]"  # round, processes or share, seconds
 
 
 def time_lexical_tier(plan: Plan) -> dict[int, list[float]]:
@@ -203,6 +205,37 @@ def work(share: int, plan: Plan, barrier: Barrier, times: Times) -> None:
                 time_judging(verifier, cases)
                 times.put((number, processes, time.process_time() - begin))
             barrier.wait()
+
+
+def time_full_processes(plan: Plan) -> list[float]:
+    """Return claims a second of the full tier in two processes that share the answers, by round."""
+    context = multiprocessing.get_context("spawn")
+    barrier, times = context.Barrier(CORES), context.Queue()
+    workers = [
+        context.Process(target=judge_share, args=(share, plan, barrier, times), daemon=True)
+        for share in range(CORES)
+    ]
+    for worker in workers:
+        worker.start()
+    got = [times.get(timeout=600) for _ in range(plan.rounds * CORES)]
+    for worker in workers:
+        worker.join()
+    return [
+        count_claims(choose_cases(100 + number, CORES * plan.answers))
+        / max(seconds for turn, _, seconds in got if turn == number)
+        for number in range(plan.rounds)
+    ]
+
+
+def judge_share(share: int, plan: Plan, barrier: Barrier, times: Times) -> None:
+    """Judge this process's share of every round's answers."""
+    verifier = load_verifier("embedded")
+    assert isinstance(verifier, EmbeddedVerifier)
+    time_judging(verifier, make_cases(0)[:2])
+    for number in range(plan.rounds):
+        cases = choose_cases(100 + number, CORES * plan.answers)[share::CORES]
+        barrier.wait()
+        times.put((number, share, time_judging(verifier, cases)))
 
 
 # Memory and start
@@ -272,6 +305,7 @@ def run(plan: Plan, rival: Path | None, folder: Path) -> dict[str, float]:
     windows = time_windows(encoder, plan)
     return {
         "full": median(r.full for r in rounds),
+        "full_two_processes": median(time_full_processes(plan)),
         "lexical_two_processes": median(lexical[CORES]),
         "lexical_one_process": median(lexical[1]),
         "rival": median(r.rival for r in rounds),
@@ -289,7 +323,7 @@ def run(plan: Plan, rival: Path | None, folder: Path) -> dict[str, float]:
 
 def decide(found: dict[str, float]) -> dict[str, bool]:
     return {
-        "full": found["full"] >= FULL,
+        "full": found["full_two_processes"] >= FULL,
         "lexical": found["lexical_two_processes"] >= LEXICAL,
         "ratio": found["ratio"] >= RATIO,
         "memory": max(found["memory_check_mb"], found["memory_verify_mb"]) < MEMORY_MB,
@@ -304,7 +338,8 @@ def print_tables(found: dict[str, float], checks: dict[str, bool]) -> None:
     print("| | claims a second | times the rival | asked | reached |")
     print("| --- | ---: | ---: | --- | --- |")
     for name, key, asked, reached in (
-        ("full tier", "full", f"{FULL}, {RATIO}x", f"{say('full')}, {say('ratio')}"),
+        ("full tier, 1 process", "full", f"{RATIO}x", say("ratio")),
+        ("full tier, 2 processes", "full_two_processes", f"{FULL}", say("full")),
         ("its encoder alone", "encoder_alone", "", ""),
         ("rival, same pairs", "rival", "", ""),
         (f"rival, {WINDOWS} windows", "rival_windows", "", ""),
