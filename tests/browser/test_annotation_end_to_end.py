@@ -84,7 +84,7 @@ def ask(place: str, *arguments: str) -> Any:
 
 
 def show(figure: dict[str, float]) -> str:
-    return f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
+    return f"{figure['value']:.2f} ({figure['low']:.2f} to {figure['high']:.2f})"
 
 
 def test_from_first_start_to_the_report(app: AppProcess, stored: str, enter: Enter) -> None:
@@ -142,7 +142,7 @@ def check_agreement(page: Page, address: str, place: str, disputes: int) -> None
     assert told["overall"]["raw"]["value"] == pytest.approx(1 - disputes / CLAIMS)
     page.goto(f"{address}/agreement/{RUN}")
     wait_figures(page)
-    shown = f"{kappa['value']:.2f} ({kappa['low']:.2f} to {kappa['high']:.2f})"
+    shown = show(kappa)
     expect(page.locator("main")).to_contain_text(shown)
     page.goto(f"{address}/")
     wait_figures(page)
