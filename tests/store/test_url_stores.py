@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import fsspec
 import pytest
 
 from claimwise.cli.main import run
+from claimwise.disk.duckdb_files import name_paths
 from claimwise.errors import ClaimwiseError, MissingExtraError, NotAStoreError, StoreError
 from claimwise.store import open_store
 from claimwise.transfer import export_store
@@ -100,10 +100,27 @@ def test_url_without_a_store_is_told(memory: Any) -> None:
         open_store("parquet:memory://bucket/none")
 
 
-@pytest.mark.skipif(find_spec("s3fs") is not None, reason="its driver is installed")
-def test_missing_driver_is_named() -> None:
-    with pytest.raises(ClaimwiseError, match=r"^s3://bucket/p: .*not installed; Install s3fs"):
-        open_store("parquet:s3://bucket/p")
+def test_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "adlfs", None)
+    with pytest.raises(ClaimwiseError, match=r"^abfs://bucket/p: .*not installed; Install adlfs"):
+        open_store("parquet:abfs://bucket/p")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("IO Error: no file /dev/fd/7\n\nLINE 1: select\n   ^", "IO Error: no file a.parquet"),
+        (
+            'Traceback (most recent call last):\n  File "driver.py", line 9, in read\n'
+            "driver.ChecksumError: of claimwise://0: no match\n\nLINE 1: select\n        ^",
+            "of b.parquet: no match",
+        ),
+        ("Traceback (most recent call last):\nTimeoutError", "TimeoutError"),
+        ("", ""),
+    ],
+)
+def test_duckdb_s_words_are_one_line(words: str, line: str) -> None:
+    assert name_paths(words, {"/dev/fd/7": "a.parquet", "claimwise://0": "b.parquet"}) == line
 
 
 def test_unknown_scheme_is_told() -> None:

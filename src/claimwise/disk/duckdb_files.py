@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from claimwise.errors import MissingExtraError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _LOCAL_ONLY = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 _HANDLE = re.compile(r"/dev/fd/\d+|claimwise://\d+")
 _ERRNO = re.compile(r'"errno":"(\d+)"')
+_STATEMENT = "\n\nLINE "  # from here on, DuckDB shows the statement that failed
 
 
 def connect_duckdb(feature: str, **config: str) -> duckdb.DuckDBPyConnection:
@@ -54,18 +56,24 @@ def silence(database: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 
 def name_paths(message: str, paths: Mapping[str, Path | str]) -> str:
-    """Return the first line of DuckDB's words with the paths that its handles stand for.
+    """Return DuckDB's words as one line, with the paths that its handles stand for.
 
     Where a driver of fsspec failed, the words are a whole traceback, and its last line tells.
     """
-    lines = message.strip().splitlines() or [""]
-    told = lines[-1].partition(": ")[2] if lines[0].startswith("Traceback") else lines[0]
+    lines = message.partition(_STATEMENT)[0].strip().splitlines() or [""]
+    told = lines[0]
+    if told.startswith("Traceback"):
+        kind, _, words = lines[-1].partition(": ")
+        told = words or kind
     return _HANDLE.sub(lambda found: str(paths.get(found[0], found[0])), told)
 
 
 @contextmanager
-def writing_errors() -> Iterator[None]:
+def writing_errors(paths: Mapping[str, Path | str] = MappingProxyType({})) -> Iterator[None]:
     """Turn what DuckDB says of a file that it can't write into what Python would say.
+
+    Args:
+        paths: what the names of files stand for, which the words may tell.
 
     Raises:
         OSError: there is no space left, or the like.
@@ -75,10 +83,10 @@ def writing_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        first_line = str(error).partition("\n")[0]
-        number = _ERRNO.search(first_line)
+        told = name_paths(str(error), paths)
+        number = _ERRNO.search(told)
         code = int(number[1]) if number else errno.EIO
-        raise OSError(code, os.strerror(code) if number else first_line) from error
+        raise OSError(code, os.strerror(code) if number else told) from error
 
 
 @contextmanager

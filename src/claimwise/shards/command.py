@@ -193,8 +193,9 @@ def print_shards(result: ShardsResult, agreement: str | None, seconds: float, fo
         print_json(document)
     else:
         before = f", {result.done_before:,} of them done before" if result.done_before else ""
-        click.echo(f"{pluralize(result.shards, 'file')} in {show_url(result.output)}{before}")
-        print_run(run, place="" if is_url(result.output) else result.output)
+        shown = show_url(result.output)
+        click.echo(f"{pluralize(result.shards, 'file')} in {shown}{before}")
+        print_run(run, place=f"parquet:{shown}" if is_url(shown) else shown)
     same = (f"warning: {line}" for line in result.same)
     for line in (*same, *describe_left_out(_describe_reading(result.counts))):
         click.echo(make_printable(line), err=True)

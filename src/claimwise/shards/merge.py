@@ -56,16 +56,17 @@ def _write_tables(output: OutputPlace, work: Path, records: Records) -> list[Pat
     with closing(connect_duckdb("a Parquet file", **config)) as db:
         name = output.open_for(db)
         for row_type in SHARD_ROWS:
-            parts = [
-                name(f"{SHARDS}/{folder}/{part}/{row_type.kind}.parquet")
+            files = [
+                f"{SHARDS}/{folder}/{part}/{row_type.kind}.parquet"
                 for folder, record in records
                 for part in record.folders
                 if row_type.kind in record.kinds
             ]
-            if parts:
+            if files:
                 path = work / f"{row_type.kind}.parquet"
-                with writing_errors():
-                    db.execute(_write_copy(row_type, path), {"parts": parts})
+                parts = {name(file): file for file in files}
+                with writing_errors(parts):
+                    db.execute(_write_copy(row_type, path), {"parts": list(parts)})
                 made.append(path)
     return made
 

@@ -12,6 +12,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
@@ -26,6 +27,8 @@ from claimwise.shards.values import InputFile
 SHARDS = "shards"
 RECORD = "shard.json"
 _CHUNK = 1 << 20
+_BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oci", "oss"})
+_REQUESTS = 16  # under way at once: far away, each takes longer to come back than to be answered
 
 
 def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
@@ -151,6 +154,10 @@ class OutputPlace(Protocol):
         """Return the bytes of a small file; None where there is none."""
         ...
 
+    def read_all(self, names: Sequence[str]) -> list[bytes | None]:
+        """Return the bytes of many small files; None where there is none."""
+        ...
+
     def write(self, name: str, data: bytes) -> None:
         """Write a small file, whole or not at all."""
         ...
@@ -204,6 +211,9 @@ class _LocalPlace:
             return (self._root / name).read_bytes()
         except FileNotFoundError:
             return None
+
+    def read_all(self, names: Sequence[str]) -> list[bytes | None]:
+        return [self.read(name) for name in names]
 
     def write(self, name: str, data: bytes) -> None:
         replace_file(self._root / name, data)
@@ -264,6 +274,12 @@ class _RemotePlace:
     def _join(self, name: str) -> str:
         return f"{self._root}/{name}"
 
+    def _make_folder(self, folder: str) -> None:
+        """Make a folder where there are any: in a bucket, asking for one would make the bucket."""
+        protocol = self._filesystem.protocol
+        if _BUCKETS.isdisjoint([protocol] if isinstance(protocol, str) else protocol):
+            self._filesystem.makedirs(folder, exist_ok=True)
+
     def read(self, name: str) -> bytes | None:
         with url_errors(self._place):
             try:
@@ -271,9 +287,13 @@ class _RemotePlace:
             except FileNotFoundError:
                 return None
 
+    def read_all(self, names: Sequence[str]) -> list[bytes | None]:
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            return list(pool.map(self.read, names))
+
     def write(self, name: str, data: bytes) -> None:
         with url_errors(self._place):
-            self._filesystem.makedirs(self._root, exist_ok=True)
+            self._make_folder(self._root)
             self._filesystem.pipe_file(self._join(name), data)
 
     def lock(self) -> AbstractContextManager[None]:
@@ -287,15 +307,16 @@ class _RemotePlace:
     def add_shard(self, folder: Path, name: str, record: bytes) -> None:
         """Upload the files first: a shard without its record is not there."""
         target = f"{SHARDS}/{name}"
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                self.add_file(path, f"{target}/{path.relative_to(folder).as_posix()}")
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        names = [f"{target}/{path.relative_to(folder).as_posix()}" for path in files]
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            list(pool.map(self.add_file, files, names))
         self.write(f"{target}/{RECORD}", record)
 
     def add_file(self, path: Path, name: str) -> None:
         with url_errors(self._place):
             remote = self._join(name)
-            self._filesystem.makedirs(str(PurePosixPath(remote).parent), exist_ok=True)
+            self._make_folder(str(PurePosixPath(remote).parent))
             self._filesystem.put_file(str(path), remote)
 
     def remove(self, name: str) -> None:

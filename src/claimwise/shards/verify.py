@@ -11,7 +11,7 @@ from typing import Any, get_args
 import msgspec
 
 from claimwise.checking.run import describe_verifier
-from claimwise.disk.urls import is_url
+from claimwise.disk.urls import is_url, show_url
 from claimwise.errors import ClaimwiseError
 from claimwise.judges.judge import Verifier
 from claimwise.shards.engines import ShardEngine
@@ -111,25 +111,30 @@ def verify_shards(
     with place.lock():
         job = _open_job(place, output, settings, files, again=again)
     planned = [Shard(file=file, number=job.numbers[file.name]) for file in files]
-    left = [shard for shard in planned if _is_open(place, output, job.settings, shard)]
+    records = _read_records(place, [shard.folder for shard in planned])
+    left = [
+        shard
+        for shard, record in zip(planned, records, strict=True)
+        if _is_open(record, output, job.settings, shard)
+    ]
     shared = output if is_url(output) else str(Path(output).absolute())
     work = ShardJob(settings=job.settings, judge=judge, output=shared)
     own, failed = _gather(_watch(engine.run(work, left), planned, left, watch))
     with place.lock():  # another command may have added files, and be about to merge as well
         job = _decode_job(place.read(JOB) or b"", output)
-        records = [one for one in _read_records(place, job) if one[1].file.name not in failed]
-        _check_shared(output, own, records)
-        _merge(place, job, records)
+        done = [one for one in _list_done(place, job) if one[1].file.name not in failed]
+        _check_shared(output, own, done)
+        _merge(place, output, job, done)
     return ShardsResult(
         run_id=run_id,
         labeler=job.settings.judge.labeler,
         output=output,
-        shards=len(records),
+        shards=len(done),
         done_before=len(planned) - len(left),
-        counts=sum_counts(record.counts for _, record in records),
+        counts=sum_counts(record.counts for _, record in done),
         own=sum_counts(own.values()),
         failed=failed,
-        same=tuple(_list_same(records)),
+        same=tuple(_list_same(done)),
         settings=job.settings.judge.prompt_ver,
     )
 
@@ -178,7 +183,7 @@ def _decode_job(data: bytes, output: str) -> ShardPlan:
         ) from error
 
 
-def _is_open(place: OutputPlace, output: str, settings: JobSettings, shard: Shard) -> bool:
+def _is_open(record: ShardRecord | None, output: str, settings: JobSettings, shard: Shard) -> bool:
     """Tell whether a file is still to be verified: it is new, it has changed, or the job has.
 
     A file that was only touched or moved is recognised by its content. One with claims that a
@@ -187,7 +192,6 @@ def _is_open(place: OutputPlace, output: str, settings: JobSettings, shard: Shar
     Raises:
         ClaimwiseError: another file of that name has been verified.
     """
-    record = _read_record(place, shard.folder)
     if record is None or record.job != settings.fingerprint:
         return True
     if not _CALL_FAILURES.isdisjoint(record.counts.unscored):
@@ -203,9 +207,10 @@ def _is_open(place: OutputPlace, output: str, settings: JobSettings, shard: Shar
     return True
 
 
-def _read_record(place: OutputPlace, folder: str) -> ShardRecord | None:
-    data = place.read(f"{SHARDS}/{folder}/{RECORD}")
-    return None if data is None else msgspec.json.decode(data, type=ShardRecord)
+def _read_records(place: OutputPlace, folders: Sequence[str]) -> list[ShardRecord | None]:
+    """Return the records of shards; None for those that are not done."""
+    found = place.read_all([f"{SHARDS}/{folder}/{RECORD}" for folder in folders])
+    return [None if data is None else msgspec.json.decode(data, type=ShardRecord) for data in found]
 
 
 def _gather(
@@ -244,22 +249,35 @@ def _watch(
         yield shard, outcome
 
 
-def _read_records(place: OutputPlace, job: ShardPlan) -> Iterator[tuple[str, ShardRecord]]:
+def _list_done(place: OutputPlace, job: ShardPlan) -> Iterator[tuple[str, ShardRecord]]:
     """Yield the shards of the job that are done, whichever command did them."""
-    for name, number in job.numbers.items():
-        file = InputFile(name=name, url="", stamp="")
-        folder = Shard(file=file, number=number).folder
-        record = _read_record(place, folder)
+    folders = [
+        Shard(file=InputFile(name=name, url="", stamp=""), number=number).folder
+        for name, number in job.numbers.items()
+    ]
+    for folder, record in zip(folders, _read_records(place, folders), strict=True):
         if record is not None and record.job == job.settings.fingerprint:
             yield folder, record
 
 
-def _merge(place: OutputPlace, job: ShardPlan, records: list[tuple[str, ShardRecord]]) -> None:
-    """Make the tables, unless they are made of these very shards."""
+def _merge(
+    place: OutputPlace, output: str, job: ShardPlan, records: list[tuple[str, ShardRecord]]
+) -> None:
+    """Make the tables, unless they are made of these very shards.
+
+    Raises:
+        ClaimwiseError: a shard can't be read, or the disk is full.
+    """
     name = name_merge(records)
     if name == job.merged and place.read("runs.parquet") is not None:
         return
-    merge_shards(place, job.settings, records)
+    try:
+        merge_shards(place, job.settings, records)
+    except OSError as error:
+        raise ClaimwiseError(
+            f"{show_url(output)}: the tables could not be made: {error.strerror or error}. All "
+            "shards are there; run the command again to make the tables"
+        ) from error
     place.write(JOB, msgspec.json.encode(msgspec.structs.replace(job, merged=name)))
 
 
