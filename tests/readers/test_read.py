@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
+import pandas
 import pytest
 
 from claimwise.errors import InputError, Problem
@@ -280,6 +281,25 @@ def test_csv_empty_cells_are_null_only_where_null_fits(tmp_path: Path) -> None:
     header = b"source_id,corpus_ver,source_text,title,valid_from\n"
     source = read_only(read(tmp_path / "sources.csv", header + b"doc,v1,,,\n"), Source)
     assert (source.source_text, source.title, source.valid_from) == ("", None, None)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_whole_numbers_as_pandas_writes_them_are_whole(ending: str, tmp_path: Path) -> None:
+    """A column that lacks some is one of floats there: 25 becomes 25.0."""
+    given = {**BASE[Label], "claim_text": "It is tall.", "sample": 1.0}
+    rows = [{**given, "span_start": 25}, {**given, "span_start": None, "labeler": "ben"}]
+    frame = pandas.DataFrame(rows)
+    path = tmp_path / f"labels.{ending}"
+    if ending == "jsonl":
+        frame.to_json(path, orient="records", lines=True, date_format="iso")
+    elif ending == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    labels = rows_of(list(read_rows([path])), Label)
+    assert [label.span_start for label in labels] == [25, None]
+    expected = make_claim_id(BASE[Label]["item_id"], "It is tall.", sample=1)
+    assert {label.claim_id for label in labels} == {expected}
 
 
 def test_csv_rows_have_the_lines_where_they_begin(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars
 import pyarrow
 import pyarrow.ipc
@@ -52,10 +53,22 @@ def test_tables_in_memory_hold_it_too(awkward: Store, tmp_path: Path) -> None:
                 assert isinstance(reader, pyarrow.RecordBatchReader)
                 import_arrow(other, reader, kind=kind)
         assert export_lines(other, tmp_path / "b") == export_lines(awkward, tmp_path / "a")
-        with export_arrow(awkward, "labels") as reader:
-            frame: Any = polars.DataFrame(reader.read_all())
-        [count] = claimwise.import_arrow(other, frame, kind="labels").counts
-        assert (count.kind, count.added, count.unchanged) == ("labels", 0, len(frame))
+
+
+def to_pandas(table: pyarrow.Table) -> Any:
+    return table.to_pandas()
+
+
+def to_duckdb(table: pyarrow.Table) -> Any:
+    return duckdb.from_arrow(table)
+
+
+@pytest.mark.parametrize("turn", [polars.DataFrame, to_pandas, to_duckdb])
+def test_frames_of_others_are_tables(turn: Any, awkward: Store) -> None:
+    with export_arrow(awkward, "labels") as reader:
+        table = reader.read_all()
+    [count] = claimwise.import_arrow(awkward, turn(table), kind="labels").counts
+    assert (count.kind, count.added, count.unchanged) == ("labels", 0, table.num_rows)
 
 
 def test_a_wrong_row_leaves_the_store_as_it_was(awkward: Store, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from claimwise.text.formulas import unguard_cell
 from claimwise.types.rows import Row, column_types
 
-_WHOLE = re.compile(r"-?\d{1,18}\Z")
+_WHOLE = re.compile(r"(-?\d{1,18})(?:\.0{1,6})?\Z")  # 25.0 is how pandas writes a 25
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -53,7 +53,8 @@ def parse_cells(cells: dict[str, str], types: Mapping[str, CellType]) -> dict[st
 
 
 def _parse_whole(text: str) -> object:
-    return int(text) if _WHOLE.match(text) else text
+    found = _WHOLE.match(text)
+    return int(found[1]) if found else text
 
 
 def _parse_number(text: str) -> object:

@@ -32,6 +32,7 @@ from claimwise.types.rows import (
     Row,
     RunAction,
     Unscored,
+    column_types,
 )
 
 KINDS: dict[str, type[Row]] = {row_type.kind: row_type for row_type in ROW_TYPES}
@@ -54,21 +55,41 @@ NESTED: dict[type[Row], tuple[str, ...]] = {
 def convert(record: Record, row_type: type[Row], *, where: str = "") -> Row:
     """Return the row of a record without children.
 
+    A whole number may come as 25.0: so pandas writes the numbers of a column that lacks some.
+
     Raises:
         Complaint: the record does not fit; ``where`` is put before the field's name.
     """
     try:
         row = msgspec.convert(record, row_type)
-    except msgspec.ValidationError as error:
-        complaint = explain(row_type, record, str(error))
-        complaint.field = where + complaint.field if complaint.field else where.rstrip(".") or None
-        raise complaint from error
+    except msgspec.ValidationError:
+        try:
+            row = msgspec.convert(_turn_whole(record, row_type), row_type)
+        except msgspec.ValidationError as error:
+            complaint = explain(row_type, record, str(error))
+            complaint.field = (
+                where + complaint.field if complaint.field else where.rstrip(".") or None
+            )
+            raise complaint from error
     for name in _NUMBERS.get(row_type, ()):
         # Only CSV and Parquet can say it: JSON has no such numbers.
         value = getattr(row, name)
         if value is not None and not isfinite(value):
             raise Complaint(where + name, str(value), "a number or null")
     return complete(row)
+
+
+def _turn_whole(record: Record, row_type: type[Row]) -> Record:
+    """Write floats that are whole as whole numbers where the row has such."""
+    types = column_types(row_type)
+    return {
+        name: _to_whole(value) if types.get(name) is int else value
+        for name, value in record.items()
+    }
+
+
+def _to_whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def complete(row: Row) -> Row:
@@ -83,7 +104,8 @@ def complete(row: Row) -> Row:
 def _name_claim(record: Record) -> Record:
     """Find the claim that a text means in one of several answers to an item."""
     rest = {name: value for name, value in record.items() if name != "sample"}
-    sample, item_id, text = record["sample"], record.get("item_id"), record.get("claim_text")
+    sample, item_id = _to_whole(record["sample"]), record.get("item_id")
+    text = record.get("claim_text")
     if not isinstance(sample, int) or isinstance(sample, bool) or sample < 0:
         raise Complaint("sample", show(sample), "a whole number (0 or more)")
     if rest.get("claim_id") is None and isinstance(item_id, str) and isinstance(text, str):
