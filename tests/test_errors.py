@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from claimwise.errors import InputError, Problem, describe_unknown
+from claimwise.errors import InputError, Problem, describe_unknown, make_printable
 
 SOURCE = Path(__file__).parent.parent / "src/claimwise"
 # Guillemets; “mend” for fix; “anew” for again; “instrument” for judge.
 BANNED = re.compile(r"«|»|\bmend\b|\banew\b|\binstruments? ")
+
+
+def test_printed_text_steers_no_terminal_and_keeps_its_spaces() -> None:
+    assert make_printable("12\u00a0400 yen、\u3000\x1b[2J\n") == r"12 400 yen、 \x1b[2J\n"
 
 
 def test_unknown_names_come_with_the_known_ones() -> None:

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from unicodedata import category
 
 _MOST_LISTED = 20
 
@@ -42,10 +43,19 @@ class ConfigError(ClaimwiseError):
 
 
 def make_printable(text: str) -> str:
-    """Return text as one line that can't steer a terminal: what does not print is escaped."""
+    """Return text as one line that can't steer a terminal: what does not print is escaped.
+
+    Spaces of other widths, as in “12 400” or between Japanese sentences, print as plain ones.
+    """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        c if c.isprintable() else " " if category(c) == "Zs" else _escape(c) for c in text
+    )
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def describe_unknown(

@@ -89,10 +89,20 @@ def test_when_two_amounts_can_both_be_true(claimed: str, told: str, both: bool) 
         ("1930 points", "1,930 points", True),
         ("1930 points", "1,931 points", False),
         ("more than 1,930 points", "1930 points", False),
+        ("12,400 yen", "12 400 yen", True),
+        ("12\u00a0400 yen", "12,400 yen", True),
+        ("1 234 567 people", "1,234,567 people", True),
+        ("12,400 yen", "12 500 yen", False),
     ],
 )
 def test_what_follows_from_what(told: str, claimed: str, follows: bool) -> None:
     assert entails(one(told), one(claimed)) is follows
+
+
+def test_numbers_side_by_side_are_several() -> None:
+    assert len(read("About 1200 400 people came.")) == 2
+    assert len(read("Rooms 101 102 103 are free.")) == 3
+    assert len(read("It has 2 100-mile routes.")) == 2
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,12 @@ _TURNS = ("but", "while", "whereas")
 _CONCEDES = ("although", "though")
 _ABOUT = ("about", "around", "over", "nearly", "almost", "approximately", "roughly")
 _PRONOUNS = ("he", "she", "it", "they", "we", "you")
+_NO_OBJECT = (
+    w.PREPOSITIONS | w.SUBORDINATORS | w.AUXILIARIES | JOINS | w.LINKING_ADVERBS | w.PLAIN_BASES
+    | w.WORDS["frequency_adverbs"] | w.SURE_S | {"or", "nor", "not", "plus", "such", "so", "too"}
+)  # fmt: skip
+_END = Token(".", 0, 0)
+_ADJECTIVE = ("ular", "ful", "ous", "able", "ible", "ical", "ive")
 _LONGEST_GAP = 4  # words of a subject whose verb is left out: “and French by about 23%”
 # A time that comes again, at the end: “opens at 9 and closes at 5 on Sundays”.
 _RECURRING = re.compile(
@@ -326,15 +332,39 @@ def _is_second_verb(text: str, half: _Half, right: Tokens) -> bool:
         return not (main in w.MODALS and low in ("have", "do"))
     after = right[index + 1] if index + 1 < len(right) else None
     if low in w.NOUN_S:
-        present = main in w.PRESENT or main in w.SURE_S or main in w.NOUN_S or main in w.BE
-        listed = is_plural(left[-1].low)  # “walks and runs”
-        moves = after is None or after.low in w.PREPOSITIONS
-        return takes_object(after) or (present and not listed and moves)
+        if takes_object(after):
+            return True
+        if main in w.WORDS["plural_verbs"] | w.BASES:
+            return False  # “they have a pool and offers from farms”
+        shares = verb.verb == len(left) - 1 or right[index].capital  # “negotiates and signs it”
+        return _moves(half, after) or (not shares and _has_object(right[index + 1 :]))
     if low in w.BASES and _is_second_base(half, right[index:]):
         return True
     if not w.is_participle(low):
         return False
     return low in w.INTRANSITIVE or _is_second_past(text, half, right)
+
+
+def _moves(half: _Half, after: Token | None) -> bool:
+    """Tell “opens at 9 and closes at 5”, “he walks and runs” from “food and drinks”."""
+    left, verb = half.tokens, half.verb
+    main = left[verb.verb].low
+    if main not in w.PRESENT | w.SURE_S | w.NOUN_S | w.BE or is_plural(left[-1].low):
+        return False
+    return verb.verb == len(left) - 1 if after is None else after.low in w.PREPOSITIONS
+
+
+def _has_object(rest: Tokens) -> bool:
+    """Tell “offers free parking” from “offers for families”, “offers open to all”.
+
+    No noun stands before another noun phrase, so what stands there is a verb.
+    """
+    first, second = (token.low for token in (*rest, _END, _END)[:2])
+    if not first.isalpha() or first in _NO_OBJECT or first.endswith(("ing", "ly")):
+        return False
+    if w.is_participle(first) or first in w.WORDS["behind_nouns"] or first.endswith(_ADJECTIVE):
+        return second.isalpha() and second not in _NO_OBJECT
+    return True
 
 
 def _is_second_base(half: _Half, right: Tokens) -> bool:

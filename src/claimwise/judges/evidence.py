@@ -18,7 +18,7 @@ from claimwise.judges.lazy import lazy
 from claimwise.judges.link import SourceIndex
 from claimwise.judges.reading import Term, TextFacts
 from claimwise.text.sentences import find_sentences
-from claimwise.text.words import is_common, read_stems
+from claimwise.text.words import SPACED_NUMBER, is_common, read_stems
 from claimwise.types.rows import Source
 
 FEATURES = (
@@ -39,7 +39,10 @@ _NEARLY_ALL = 0.8
 
 # “[2]”, “[1, 3]”: where a claim is cited from, not what it says.
 _CITATION_MARK = re.compile(r" ?\[[1-9]\d{0,2}(?: ?[,–-] ?\d{1,3})*\](?![\w(])")
-_GROUPED_NUMBER = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d{4,})(?![\w,]|\.\d)")
+_GROUPED_NUMBER = re.compile(
+    rf"(?<![\w.,])(?:\d{{1,3}}(?:,\d{{3}})+|{SPACED_NUMBER}|\d{{4,}})(?![\w,]|\.\d)"
+)
+_SEPARATOR = re.compile(r"[,\s]")
 # Without one of these inside, a claim is a single sentence; most are.
 _INNER_STOP = re.compile(r"[^\w\s,'’\-–%$€£:;()“”\"/]\s*\S|\n")
 
@@ -110,11 +113,12 @@ def write_numbers_alike(claim: str, passage: str) -> str:
 
     To the encoder the two spellings are two numbers.
     """
-    told = {m.group().replace(",", ""): m.group() for m in _GROUPED_NUMBER.finditer(passage)}
+    found = (match.group() for match in _GROUPED_NUMBER.finditer(passage))
+    told = {_SEPARATOR.sub("", number): number for number in found}
 
-    def respell(found: re.Match[str]) -> str:
-        number = found.group()
-        return number if number in passage else told.get(number.replace(",", ""), number)
+    def respell(match: re.Match[str]) -> str:
+        number = match.group()
+        return number if number in passage else told.get(_SEPARATOR.sub("", number), number)
 
     return _GROUPED_NUMBER.sub(respell, claim)
 

@@ -14,7 +14,13 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from claimwise.judges.lazy import lazy
-from claimwise.text.words import find_stem, is_common, lower_letters, read_stems
+from claimwise.text.words import (
+    SPACED_NUMBER,
+    find_stem,
+    is_common,
+    lower_letters,
+    read_stems,
+)
 
 _SPELLED = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
@@ -74,7 +80,7 @@ _DATE = re.compile(
 # Letters of unspaced scripts may touch a number ("高139米"), plain ones may not ("A4", "B2B").
 _NUMBER = re.compile(
     r"(?P<currency>[$€£¥])?\s?(?<![a-z0-9_.])(?P<minus>(?<!\S)[-−])?"
-    r"(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    rf"(?P<number>\d+(?:,\d{{3}})+(?:\.\d+)?|{SPACED_NUMBER}|\d+(?:\.\d+)?)"
     r"(?:(?:st|nd|rd|th|s)?(?![a-z0-9_])"
     r"(?:[\s-]?(?P<scale>hundred|thousand|million|billion|trillion|bn|mn)\b)?"
     r"|(?P<attached>bn|mn|[km])(?![a-z0-9_]))"
@@ -94,6 +100,7 @@ _SPELLED_STEMS = frozenset(map(find_stem, _SPELLED))
 _MONTH_STEMS = frozenset(map(find_stem, MONTHS))
 _DIGIT = re.compile(r"\d")
 _NO_DIGIT = re.compile(r"[^\d.]")
+_SEPARATOR = re.compile(r"[,\s]")
 _BEFORE_DIGITS = 3  # a currency, a space, a minus
 _NAME = re.compile(r"\b[A-Z][\w'’&-]*(?:\s+(?:(?:of|de|van|von|der|the|and|&)\s+)?[A-Z][\w'’&-]*)*")
 _NEGATION = re.compile(
@@ -247,7 +254,7 @@ def _find_digits(text: str, small: str) -> list[Quantity]:
             scale = unit
         else:
             scale = scale or attached
-        value = float(digits.replace(",", ""))
+        value = float(_SEPARATOR.sub("", digits))
         value *= _SCALE[scale] if scale else 1.0
         value = -value if minus else value
         found.append(_make_quantity(text, match, value, unit, digits, currency))

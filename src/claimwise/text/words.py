@@ -19,8 +19,12 @@ from claimwise.text.word_limits import UNSPACED
 
 _Read = TypeVar("_Read")
 
+# “12 400”. Between plain spaces the first group is short: “rooms 101 102”, “2 100-mile routes”.
+SPACED_NUMBER = r"\d{1,3}(?:[\u00a0\u2009\u202f]\d{3}(?!\d))+|\d{1,2}(?: \d{3}(?![\d-]))+"
 # Numbers keep their separators; letters of unspaced scripts come one by one.
-_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{UNSPACED}]|[^\W\d_{UNSPACED}]+(?:['’][^\W\d_]+)?")
+_TOKEN = re.compile(
+    rf"(?<!\d)(?:{SPACED_NUMBER})|\d+(?:[.,]\d+)*|[{UNSPACED}]|[^\W\d_{UNSPACED}]+(?:['’][^\W\d_]+)?"
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 _RUSSIAN = re.compile(
@@ -77,7 +81,7 @@ def _uncontract(word: str) -> str:
 
 
 def _plain_number(word: str) -> str:
-    whole = re.sub(r",(?=\d{3}(?:\D|$))", "", word)
+    whole = re.sub(r"[,\s](?=\d{3}(?:\D|$))", "", word)
     if "." in whole and whole.count(".") == 1:
         whole = whole.rstrip("0").rstrip(".")
     return whole
