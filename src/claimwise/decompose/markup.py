@@ -37,6 +37,8 @@ _MARKUP = re.compile(
         | [\w./-]{1,60}\.(?:md|pdf|txt|html?|docx?|json|csv))\])
     | (?P<dagger>【(?P<ref>\d[\d:]*+)[^【】\n]{0,60}】)
     | (?P<source>\((?:sources?|refs?|citations?):\s?(?P<title>[^()\n]{1,120})\))
+    | (?P<file>\((?:see\s)?(?P<path>[\w./-]{1,60}\.(?:md|pdf|html?|docx?|pptx?))
+        (?:,?\s(?:p|pp|pages?|section|sec)\b\.?\s?[\d.–-]{1,9})?\)(?=\s*(?:[.;,!?]|$)))
     | (?P<year>\((?:see\s|e\.g\.,?\s|cf\.\s)?(?!(?:january|february|march|april|may|june|july|august
         |september|october|november|december)\b)(?P<author>(?-i:[^\W\d_a-z])[\w'’-]{1,30})
         [^()\d\n]{0,80}(?:,|\bal\.)\s(?P<date>(?:19|20)\d\d[a-z]?)(?:[,;:][^()\n]{1,80})?\))
@@ -167,7 +169,9 @@ def _find_targets(match: re.Match[str]) -> list[str]:
         return [text.translate(_SUPERSCRIPTS)]
     if match.group("year"):
         return [f"{match.group('author')}-{match.group('date')}".lower()]
-    plain = {"link": "url", "auto": "auto", "dagger": "ref", "source": "title"}.get(kind)
+    plain = {
+        "link": "url", "auto": "auto", "dagger": "ref", "source": "title", "file": "path"
+    }.get(kind)  # fmt: skip
     return [match.group(plain).strip()] if plain else []
 
 
