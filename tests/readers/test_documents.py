@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from claimwise import check
 from claimwise.errors import InputError, MissingExtraError
 from claimwise.readers.documents import STDIN, check_stdin, read_action_log, read_sources, read_text
+from claimwise.readers.extract import extract_html
 
 
 def write(path: Path, content: bytes | str) -> Path:
@@ -165,7 +167,7 @@ def test_web_pages_are_read_as_people_see_them(tmp_path: Path) -> None:
     sources, warnings = read_sources([tmp_path])
     texts = {Path(source.source_id).name: source.source_text for source in sources}
     assert texts["page.html"] == (
-        "Home\n\nOpening hours\n\nWe open at 9 & close at 17.\n\nMon 9\n\nTue 10"
+        "Home\n\nOpening hours\n\nWe open at 9 & close at 17.\n\nMon: 9\nTue: 10"
     )
     assert texts["by-content.txt"] == texts["page.html"]
     assert texts["part.htm"] == "one\n\ntwo"
@@ -176,7 +178,63 @@ def test_web_pages_are_read_as_people_see_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["<a ", "<!--", "</", "<a x='", "<head></head>", "<script>", "<p><div>", "<"]
+    ("table", "text"),
+    [
+        (
+            "<caption>Our plans</caption><thead><tr><th>Plan</th><th>Price</th></tr></thead>"
+            "<tr><td><p>Basic|S</p></td><td>5\n<b>euros</b></td></tr><tr><td>Pro<td>15 euros",
+            "Our plans\n\n| Plan | Price |\n| --- | --- |\n| Basic\\|S | 5 euros |\n"
+            "| Pro | 15 euros |",
+        ),
+        ("<tr><th>Height:<td>139 m<tr><th>Built<td>1931", "Height: 139 m\nBuilt: 1931"),
+        (
+            "<tr><td>City<td>Area<td>Mayor<tr><td>Ulm<td>119<td>Ann",
+            "| City | Area | Mayor |\n| --- | --- | --- |\n| Ulm | 119 | Ann |",
+        ),
+        ("<tr><td>Ulm<td>119<td>Ann<tr><td>Bern<td>52<td>Ben", "Ulm 119 Ann\nBern 52 Ben"),
+        ("<tr><th colspan=2>Plans<tr><td>A<td>B", "Plans\nA B"),
+        (
+            f"<tr><th>Menu<th>Page<tr><td>Home<td>{'long ' * 80}",
+            f"Menu Page\nHome {'long ' * 80}",
+        ),
+        ("<tr><td>one<tr><td>two", "one\ntwo"),
+        (
+            "<tr><td>Menu<td><table><tr><th>A<th>B<tr><td>1<td>2</table>",
+            "Menu\n\n| A | B |\n| --- | --- |\n| 1 | 2 |",
+        ),
+    ],
+    ids=["pipes", "pairs", "no th", "no header", "spans", "long", "one column", "nested"],
+)
+def test_tables_of_a_page_keep_their_columns(table: str, text: str) -> None:
+    assert extract_html(f"<table>{table}</table>") == text.strip()
+
+
+def test_swapped_values_of_a_web_table_are_told(tmp_path: Path) -> None:
+    page = (
+        "<html><table><tr><th>Plan<th>Storage<th>Price<tr><td>Basic<td>10 GB<td>5 euros"
+        "<tr><td>Pro<td>200 GB<td>15 euros</table></html>"
+    )
+    [source], _ = read_sources([write(tmp_path / "plans.html", page)])
+    answer = "The Pro plan costs 15 euros. The Pro plan costs 5 euros."
+    assert [claim.verdict for claim in check(answer, [source]).claims] == [
+        "supported",
+        "contradicted",
+    ]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<a ",
+        "<!--",
+        "</",
+        "<a x='",
+        "<head></head>",
+        "<script>",
+        "<p><div>",
+        "<",
+        "<table><tr><td>",
+    ],
 )
 def test_a_hostile_page_is_gone_through_once(tmp_path: Path, part: str) -> None:
     """Python's own parser takes minutes for the first of these."""

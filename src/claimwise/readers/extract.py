@@ -16,6 +16,7 @@ from pathlib import Path
 
 from claimwise.disk.input import refuse
 from claimwise.errors import MissingExtraError
+from claimwise.readers.html_tables import TableWriter
 
 MAX_PAGES = 5000
 _MOST_LETTERS = 64 * 1024 * 1024
@@ -46,12 +47,13 @@ def is_html(text: str) -> bool:
 
 
 def extract_html(text: str) -> str:
-    """Return what a page says: paragraphs apart, cells of a row beside one another.
+    """Return what a page says: paragraphs apart, tables in pipes.
 
     The page is gone through once, from sign to sign: Python's own parser takes hours for a few
     kilobytes of ``<a <a <a``.
     """
     parts: list[str] = []
+    tables = TableWriter(parts)
     at, kept_breaks = 0, 0
     lowered = text.lower() if len(text.lower()) == len(text) else text
     while at < len(text):
@@ -71,6 +73,7 @@ def extract_html(text: str) -> str:
         if name in _UNREAD and not tag["closing"] and not tag[0].endswith("/>"):
             at = _find_end(lowered, name, at)
         kept_breaks = max(0, kept_breaks + (name == "pre") * (-1 if tag["closing"] else 1))
+        tables.pass_tag(tag, name)
         parts.append(_separate(name))
     joined = _SPACES.sub(" ", "".join(parts))
     return _GAPS.sub("\n\n", _LINES.sub("\n", joined)).strip()
