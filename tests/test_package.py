@@ -151,7 +151,7 @@ def test_extras_are_in_the_development_group() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     extras = settings["project"]["optional-dependencies"]
     scorers = {"deepeval-scorer", "inspect-scorer", "mlflow-scorer"}
-    ours = {"arrow", "encoder", "open-judges", "otlp", "parquet", "pdf", "postgres", "ray",
+    ours = {"arrow", "encoder", "excel", "open-judges", "otlp", "parquet", "pdf", "postgres", "ray",
             "remote", "web", "zstd"}  # fmt: skip
     assert set(extras) == ours | scorers
     wanted = {text for name in ours for text in extras[name]}

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 
 from claimwise.calibration.correction import correct_run
@@ -130,7 +131,7 @@ def test_what_columns_and_words_do_not_say_is_asked_for(filled: Store, tmp_path:
 
 @pytest.mark.each_engine
 @pytest.mark.same_sql
-@pytest.mark.parametrize("form", ["semicolon", "excel", "json", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", ["semicolon", "excel", "xlsx", "json", "jsonl", "parquet"])
 def test_every_kind_of_file_is_read(filled: Store, tmp_path: Path, form: str) -> None:
     rows = [{"claim": CLAIMS[n], "item": "q1", "label": "Unlinked", "who": "ana", "note": None}
             for n in (0, 1)]  # fmt: skip
@@ -141,6 +142,12 @@ def test_every_kind_of_file_is_read(filled: Store, tmp_path: Path, form: str) ->
         path = tmp_path / "labels.jsonl"
         rows[1]["date"] = "2026-02-01T13:30:00+01:00"
         path.write_text("\n".join(json.dumps(row) for row in rows))
+    elif form == "xlsx":
+        path = tmp_path / "labels.xlsx"
+        book = openpyxl.Workbook()
+        for row in [list(rows[0]), *(list(row.values()) for row in rows)]:
+            book.worksheets[0].append(row)
+        book.save(path)
     elif form == "parquet":
         path = tmp_path / "labels.parquet"
         with connect_duckdb("a test") as db:

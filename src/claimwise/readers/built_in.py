@@ -148,7 +148,8 @@ OPENAI_AGENTS = Plugin(
     card=_READERS_CARD,
 )
 TABLE = Plugin(
-    description="a table with question, answer and contexts: JSON, JSON Lines, CSV, Parquet, Arrow",
+    description="a table with question, answer and contexts: JSON, JSON Lines, CSV, Excel, Parquet,"
+    " Arrow",
     load=_load_evaluations("table", "load_table"),
     card=_READERS_CARD,
 )

@@ -77,7 +77,7 @@ def _read_member(
         data = _unpack_zstandard(_read_packed(archive, member), allowed + 1)
     if len(data) > allowed:
         limit = show_size(allowed)
-        raise refuse(path, f"a member of over {limit} when unpacked", "a log of the usual size")
+        raise refuse(path, f"a member of over {limit} when unpacked", "a file of the usual size")
     return data
 
 

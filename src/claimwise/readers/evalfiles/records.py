@@ -1,4 +1,4 @@
-"""Yields the records of a file with their numbers: JSON Lines, JSON, CSV, Parquet or Arrow.
+"""Yields the records of a file with their numbers: JSON Lines, JSON, CSV, Excel, Parquet or Arrow.
 
 The form is told from the content. JSON comes in the shapes that pandas and others write: a list of
 records, an object with one, columns of lists, columns by index, or ``columns`` and ``data``.
@@ -22,6 +22,7 @@ from claimwise.readers.documents import STDIN
 from claimwise.readers.evalfiles.columns import ROLES, is_table, list_columns
 from claimwise.readers.evalfiles.sketch import find_header
 from claimwise.readers.evalfiles.values import normalise_name
+from claimwise.readers.evalfiles.workbooks import is_workbook, read_workbook
 from claimwise.readers.files import MAX_LOADED_BYTES, read_cells, read_lines
 from claimwise.readers.json_keys import find_repeated_key
 from claimwise.readers.parquet import read_parquet
@@ -35,6 +36,7 @@ _LISTS = ("data", "results", "rows", "records", "examples", "samples", "items", 
 _KNOWN = frozenset(name for names in ROLES.values() for name in names)
 _KEYS_OF_ITEMS = frozenset({"item", "datasource_item", "vars"})  # of OpenAI Evals, promptfoo
 _MOST_DEPTH = 3
+_HEAD_BYTES = 65_536
 _CUT_OFF = "the end of the file inside a record"
 
 
@@ -46,12 +48,15 @@ def read_records(path: Path) -> Numbered:
     """
     if path != STDIN and path.is_file():
         with path.open("rb") as file:
-            head = file.read(8)
+            head = file.read(_HEAD_BYTES)
         if head.startswith(b"PAR1"):
             yield from read_parquet(path, nested=True)
             return
         if is_arrow(head):
             yield from read_arrow(path, nested=True)
+            return
+        if is_workbook(head):
+            yield from _read_workbook(path)
             return
     lines = read_lines(path, blank=True)
     first = next((pair for pair in lines if not pair[1].isspace()), None)
@@ -289,6 +294,19 @@ def _read_delimited(
             continue
         row += [""] * (len(header) - len(row))
         yield line, dict(zip(header, row, strict=True))
+
+
+def _read_workbook(path: Path) -> Numbered:
+    """Read a sheet below its header; cells without a column's name are left out."""
+    header: list[str] | None = None
+    for number, row in read_workbook(path, is_table):
+        if header is None:
+            header = _name_columns([str(name or "") for name in row])
+            continue
+        yield (
+            number,
+            {name: value for name, value in zip(header, row, strict=False) if name},
+        )
 
 
 def _name_columns(row: list[str]) -> list[str]:

@@ -11,8 +11,9 @@ from typing import Literal
 import msgspec
 
 from claimwise.readers.arrow_messages import is_arrow
+from claimwise.readers.evalfiles.workbooks import is_workbook
 
-Form = Literal["json", "csv", "parquet", "arrow", "zip", "unknown"]
+Form = Literal["json", "csv", "parquet", "arrow", "workbook", "zip", "unknown"]
 
 DELIMITERS = (",", "\t", ";", "|")
 _TOKEN = re.compile(r'"(?P<text>[^"\\]*(?:\\.[^"\\]*)*)"(?P<colon>\s*:)?|[{}\[\]]|\n', re.DOTALL)
@@ -44,6 +45,8 @@ def sketch_head(head: bytes) -> Sketch:
         return Sketch("parquet")
     if is_arrow(head):
         return Sketch("arrow")
+    if is_workbook(head):
+        return Sketch("workbook")
     if head.startswith(b"PK\x03\x04"):
         return Sketch("zip")
     text = head.decode("utf-8-sig", errors="ignore")

@@ -33,7 +33,7 @@ class TableReader:
     def recognise(self, path: Path, head: bytes) -> float | None:
         """Go by the names of columns, or of the fields of records."""
         sketch = sketch_head(head)
-        if sketch.form in ("parquet", "arrow"):
+        if sketch.form in ("parquet", "arrow", "workbook"):
             return _KNOWN if self._layout is TABLE_FORMAT else None
         if sketch.form not in ("json", "csv"):
             return None
