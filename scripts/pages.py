@@ -31,7 +31,7 @@ from claimwise.types.rows import ROW_TYPES, Row
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 _PAGE_WIDTH = "96"  # of the examples' output
 _AGREEMENT = re.compile(r"(judged by verifier:\w+-\w+), .*")
-_PROBABILITY = re.compile(r"^( *\d+ [✓○△✗◷] \w+) \d\.\d\d(?=  )", re.MULTILINE)
+_PROBABILITY = re.compile(r"^( *\d+ [✓○△✗◷] \w+) \(confidence [\d.]+%\)(?=  )", re.MULTILINE)
 
 
 def write_cli() -> None:

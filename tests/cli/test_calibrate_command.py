@@ -168,10 +168,10 @@ def test_verify_and_check_say_what_probabilities_are_calibrated_on(
     assert run(check) == 0
     out = capsys.readouterr().out
     assert "not calibrated here (its calibration rests on no item without a domain)" in out
-    assert "(calibrated: supported" not in out
+    assert "calibrated: supported" not in out
     assert run([*check, "--domain", "travel"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"✓ supported 0\.\d\d \(calibrated: supported 0\.\d\d\)  Dogs", out)
+    assert re.search(r"✓ supported \(confidence 70%, calibrated: supported [\d.]+%\)  Dogs", out)
     assert run([*check, "--domain", "travel", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["calibration"]["calibration_id"] == rows[0]["basis"]["calibration_id"]

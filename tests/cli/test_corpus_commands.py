@@ -76,8 +76,8 @@ def test_openbook_as_text(say: Say) -> None:
     assert "docs/tower.md:0–24 “The tower is 139 m tall.”" in out
     assert "the source says 5 euros, the claim 9 euros" in out
     assert "– no passage  Zeppelins flew to Quito." in out
-    assert "factual precision 50% (supported / (supported + contradicted))" in out
-    assert "25–75% whatever the 2 undecided are" in out
+    assert "factual precision 50%: 1 supported, " in out
+    assert "2 claims undecided (25–75% whatever they are) · judged by" in out
     assert "corpus docs: 2 documents, 2 passages" in out
     assert err == ""
 
@@ -149,7 +149,7 @@ def test_openbook_with_a_judge_makes_one_call(say: Say, server: FaultyServer) ->
     assert code == 0
     assert server.count == 1
     assert "✗ contradicted  Entry costs 9 euros." in out
-    assert "agreement unknown" in out
+    assert "not yet checked against people" in out
     assert "1 request sent" in err
     code, out, _ = say(*OPEN, *JUDGE, "--format", "json")
     assert json.loads(out)["judge"]["model"] == MODEL

@@ -39,7 +39,7 @@ def test_round_is_made_listed_shown_and_closed(say: Say) -> None:
     assert "0 of 5" in say("rounds", "list")[1]
     shown = json.loads(say("rounds", "show", round_id[:4], "--format", "json")[1])
     assert shown["strata"] == [{"stratum": "unscored", "claims": 10, "chosen": 4}]
-    assert "0.400" in say("rounds", "show", round_id)[1]
+    assert say("rounds", "show", round_id)[1].endswith("unscored      10      4     40%\n")
     assert say("rounds", "close", round_id) == (0, f"{round_id} is closed\n", "")
     assert "closed" in say("rounds", "list")[1]
 

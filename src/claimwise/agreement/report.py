@@ -21,8 +21,8 @@ from claimwise.report.format import (
     clean,
     name_in_words,
     pluralize,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_number,
     show_percent,
     show_percent_range,
@@ -78,8 +78,8 @@ def describe_pair_basis(agreement: Agreement) -> Iterator[str]:
     if len(agreement.runs) > 1:
         yield "Claims count separately in each run; an item is one cluster across the runs."
     yield (
-        f"{show_confidence(agreement.confidence)} ranges over items. Adjudications and retracted "
-        "labels don't count."
+        f"{show_exact_percent(agreement.confidence)} ranges over items. Adjudications and "
+        "retracted labels don't count."
     )
 
 

@@ -38,7 +38,7 @@ from claimwise.command.options import (
 from claimwise.command.progress import show_progress
 from claimwise.errors import StoreError, make_printable
 from claimwise.metrics.judge_agreement import measure_agreement
-from claimwise.report.format import pluralize
+from claimwise.report.format import UNCHECKED, describe_bounds, pluralize, show_percent
 from claimwise.store import Store
 from claimwise.types.verdicts import VERDICTS
 
@@ -168,8 +168,8 @@ def print_run(
     click.echo(f"{done} ({rate:,.0f} claims/s)")
     for line in describe_skipped(result):
         click.echo(line)
-    instrument = f"{result.labeler}, {result.agreement or 'agreement unknown'}"
-    click.echo(make_printable(f"the run {result.run_id} by {instrument}:"))
+    judge = f"{result.labeler}, {result.agreement or UNCHECKED}"
+    click.echo(make_printable(f"the run {result.run_id} by {judge}:"))
     for verdict in VERDICTS:
         click.echo(f"  {verdict:<14}{result.verdicts.get(verdict, 0):>9,}")
     for reason, count in result.unscored.items():
@@ -188,10 +188,9 @@ def _write_bounds(result: VerifyResult) -> str:
     supported, scored = result.verdicts.get("supported", 0), sum(result.verdicts.values())
     unscored = sum(result.unscored.values())
     low, high = supported / (scored + unscored), (supported + unscored) / (scored + unscored)
-    rate = f"{supported / scored:.2f}" if scored else "unknown"
+    rate = f"{show_percent(supported / scored)} supported" if scored else "no rate"
     return (
-        f"rate {rate} (supported / judged, micro); {low:.2f} if no unscored claim were supported, "
-        f"{high:.2f} if all were"
+        f"{rate}; {pluralize(unscored, 'claim')} unscored: {describe_bounds(low, high, unscored)}"
     )
 
 

@@ -22,7 +22,7 @@ from claimwise.report.format import (
     clean,
     name_in_words,
     pluralize,
-    show_confidence,
+    show_exact_percent,
     show_percent,
 )
 from claimwise.report.judges import describe_judge, judge_to_document
@@ -95,7 +95,7 @@ def describe_items(drift: Drift) -> Iterator[str]:
 
 def describe_drift_settings(drift: Drift) -> str:
     """Say in one line how the figures were made."""
-    confidence = show_confidence(drift.settings.confidence)
+    confidence = show_exact_percent(drift.settings.confidence)
     return (
         f"{confidence} ranges over items, paired where both runs were asked. "
         f"{describe_policy(drift.settings)}"

@@ -15,8 +15,8 @@ from claimwise.estimates.queries import read_groups, read_window
 from claimwise.estimates.report import WindowReport, describe_next_step, to_document
 from claimwise.report.format import (
     clean,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_percent,
     show_percent_range,
     show_points,
@@ -91,7 +91,7 @@ def _describe(change: WindowChange) -> Iterator[str]:
 
 
 def _say_direction(change: WindowChange) -> str:
-    part, confidence = change.change, show_confidence(change.new.estimate.confidence)
+    part, confidence = change.change, show_exact_percent(change.new.estimate.confidence)
     assert part is not None
     if part.low <= 0 <= part.high:
         return f"No clear change of the share of supported claims ({confidence} range)"

@@ -21,8 +21,8 @@ from claimwise.estimates.window import (
 from claimwise.report.format import (
     clean,
     pluralize,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_percent,
     show_percent_range,
     show_points,
@@ -140,7 +140,7 @@ def _describe_rate(report: WindowReport) -> Iterator[str]:
         yield (
             f"Hallucination rate {show_percent(1 - (found.rate or 0))} "
             f"({show_percent_range(1 - (found.high or 0), 1 - (found.low or 0))}). "
-            f"Ranges hold with {show_confidence(found.confidence)} confidence."
+            f"Ranges hold with {show_exact_percent(found.confidence)} confidence."
         )
     if found.judge_only is not None:
         gap = ""

@@ -42,7 +42,6 @@ from claimwise.fact_check.options import (
     write_queue,
 )
 from claimwise.fact_check.report import (
-    UNKNOWN_AGREEMENT,
     describe_judged_run,
     print_factcheck,
     to_factcheck_document,
@@ -51,7 +50,7 @@ from claimwise.fact_check.report import (
 from claimwise.fact_check.run import ClosedBookRun, factcheck_run
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.readers.documents import read_text
-from claimwise.report.format import pluralize
+from claimwise.report.format import UNCHECKED, pluralize
 from claimwise.store import Store
 from claimwise.types.closed_book import FACT_LABELS, FactcheckRunResult, Frame, Spent
 
@@ -235,7 +234,7 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
     if result.invented:
         ids = pluralize(result.invented, "id")
         click.echo(f"dropped {ids} in replies that nobody had asked for")
-    click.echo(make_printable(f"the run {result.run_id} by {result.judge}, {UNKNOWN_AGREEMENT}:"))
+    click.echo(make_printable(f"the run {result.run_id} by {result.judge}, {UNCHECKED}:"))
     for label in FACT_LABELS:
         click.echo(f"  {label:<14}{result.labels.get(label, 0):>9,}")
     for reason, count in result.unscored.items():

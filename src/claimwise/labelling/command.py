@@ -31,6 +31,7 @@ from claimwise.labelling.rounds import (
     read_progress,
 )
 from claimwise.labelling.values import Progress, Round
+from claimwise.report.format import show_percent
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 
@@ -201,7 +202,7 @@ def _print_round(one: Round, progress: Progress, strata: list[Stratum]) -> None:
     click.echo()
     print_table(
         ("stratum", "claims", "drawn", "chance"),
-        [(*stratum, f"{stratum.chosen / stratum.claims:.3f}") for stratum in strata],
+        [(*stratum, show_percent(stratum.chosen / stratum.claims)) for stratum in strata],
         right=("claims", "drawn", "chance"),
     )
 

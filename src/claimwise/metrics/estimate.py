@@ -38,6 +38,7 @@ from claimwise.metrics.weights import (
     read_weights,
     weigh_items,
 )
+from claimwise.report.format import show_rate
 from claimwise.store import Store
 from claimwise.store.runs import list_run_ids
 from claimwise.types.results import Better, Estimate, MetricTable, Settings
@@ -181,10 +182,7 @@ class _Weigher(NamedTuple):
         plain = one.micro, one.low, one.high
         note = f"Weighted by {weighed.weighting.column}."  # one footnote for all slices
         if not set(one.slice) - {self.metric.series}:
-            note = (
-                f"{weighed.weighting.start_sentence()}; unweighted {plain[0]:.3f} "
-                f"[{plain[1]:.3f}, {plain[2]:.3f}]."
-            )
+            note = f"{weighed.weighting.start_sentence()}; unweighted {show_rate(*plain)}."
         return replace(
             one,
             **figures,

@@ -15,8 +15,8 @@ from claimwise.report.format import (
     clean_value,
     name_in_words,
     pluralize,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_percent,
     show_percent_range,
     show_points,
@@ -100,7 +100,7 @@ def _name_labels(headline: Headline) -> str:
 
 def describe_method(headline: Headline) -> str:
     """Say how the headline's range came about."""
-    sure = show_confidence(headline.confidence)
+    sure = show_exact_percent(headline.confidence)
     if headline.basis == "people":
         return (
             f"The range holds the rate that people would find in other answers of this kind, with "
