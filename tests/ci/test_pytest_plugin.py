@@ -154,7 +154,10 @@ def test_gate_that_could_not_run_fails_in_one_line(tmp_path: Path) -> None:
     ("gates", "words"),
     [
         ("", "there are no [[gates]]"),
-        ("[[gates]]\nmetrik = 1\n", "claimwise.toml: [[gates]] Object"),
+        (
+            "[[gates]]\nmetrik = 1\n",
+            "claimwise.toml: [[gates]] 1: Unknown key 'metrik'. Known keys: ",
+        ),
     ],
 )
 def test_wrong_settings_are_a_usage_error(tmp_path: Path, gates: str, words: str) -> None:

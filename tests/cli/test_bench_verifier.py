@@ -378,8 +378,8 @@ def test_folders_that_cannot_be_used_get_one_clear_line(say: Say, folder: Path) 
     empty = folder / "empty"
     empty.mkdir()
     for place, words in (
-        (folder / "nowhere", "found nothing, expected a folder"),
-        (folder / "one.jsonl", "found a file, expected a folder"),
+        (folder / "nowhere", "no such folder; name a folder of labelled sets"),
+        (folder / "one.jsonl", "a file, not a folder; name a folder of"),
         (empty, "found no labelled sets, expected files that end in .jsonl"),
     ):
         code, out, err = say(place)

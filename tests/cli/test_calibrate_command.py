@@ -148,7 +148,7 @@ def test_verify_and_check_say_what_probabilities_are_calibrated_on(
     verify = ["verify", "--run", "candidate", "--verifier", "lexical"]
     assert run(verify) == 0
     out = capsys.readouterr().out
-    assert "are not calibrated here (it was never calibrated in this store): see claimwise" in out
+    assert "are not calibrated here: it was never calibrated in this store (claimwise" in out
     run(["calibrate", "--verifier", "lexical", "--by", ""])
     capsys.readouterr()
     assert run(verify) == 0
@@ -167,7 +167,7 @@ def test_verify_and_check_say_what_probabilities_are_calibrated_on(
     check = ["check", "--answer", "a.txt", "--source", "s.txt", "--verifier", "lexical"]
     assert run(check) == 0
     out = capsys.readouterr().out
-    assert "not calibrated here (its calibration rests on no item without a domain)" in out
+    assert "not calibrated here: its calibration rests on no item without a domain" in out
     assert "calibrated: supported" not in out
     assert run([*check, "--domain", "travel"]) == 0
     out = capsys.readouterr().out

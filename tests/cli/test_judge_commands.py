@@ -65,7 +65,7 @@ def test_check_says_who_judged_and_what_it_took(say: Say, server: FaultyServer) 
         "1 of 3 claims supported (33%) · 1 unlinked · 1 contradicted"
         f" · judged by judge:grounded@2:{MODEL}, not yet checked against people\n"
     )
-    assert "1 request sent, 0 replies from the cache" in err
+    assert "\n1 request sent, 695 tokens in, 91 out, US$ " in err
     assert "US$ 0.00" in err
     assert server.count == 1
 
@@ -111,7 +111,7 @@ def test_repeats_show_flips(say: Say, server: FaultyServer) -> None:
     code, out, err = say(*CHECK, *JUDGE, "--repeats", "3")
     assert (code, server.count) == (0, 3)
     assert "asked again, the judge said supported" in out
-    assert "verdict flips in 1 of 3 claims that 3 rounds scored at least twice" in err
+    assert "the verdict changed in 1 of 3 claims that 3 rounds scored at least twice" in err
     assert "1 of 3 claims supported (33%) · " in out
 
 
@@ -214,7 +214,9 @@ def test_verify_bounds_the_rate(demo: Say, server: FaultyServer) -> None:
     assert code == 0
     assert "  unscored" in out
     assert "truncated" in out
-    assert re.search(r"^\d+% supported; \d+ claims unscored: \d+–\d+% whatever they", out, re.M)
+    assert re.search(
+        r"^  \d+% of \d+ claims supported; \d+ claims unscored \(\d+–\d+% whatever they", out, re.M
+    )
 
 
 def test_verify_without_any_reply_could_not_run(demo: Say, server: FaultyServer) -> None:
@@ -231,7 +233,7 @@ def test_verify_in_rounds(demo: Say, server: FaultyServer) -> None:
     plan = json.loads(demo(*VERIFY, "--dry-run", "--repeats", "2", "--format", "json")[1])
     _, out, _ = demo(*VERIFY, "--repeats", "2")
     assert server.count == plan["calls"]
-    assert "verdict flips in 0 of " in out
+    assert "the verdict changed in none of " in out
     # A third round is all that is left, and it is fresh.
     more = json.loads(demo(*VERIFY, "--dry-run", "--repeats", "3", "--format", "json")[1])
     assert (more["calls"], more["cached"]) == (plan["calls"] // 2, 0)

@@ -152,7 +152,7 @@ def test_first_screen_on_every_console(encoding: str) -> None:
 
 def test_ascii(report: Report) -> None:
     text = show(report, encoding="ascii")
-    assert "model m1 | prompt - | retriever bm25" in " ".join(text.split())
+    assert "model m1 | retriever bm25" in " ".join(text.split())
     assert re.search(r"31-66% +-+=*o=+-+ +\| ", text)
 
 

@@ -306,6 +306,9 @@ def print_agreement(agreement: Agreement, console: Console) -> None:
     for warning in agreement.warnings:
         writer.say(f"! {clean(warning)}", "yellow")
     writer.skip()
+    if not agreement.overall.claims:
+        writer.say("Next: claimwise rounds create --overlap 0.5")
+        return
     for line in describe_pair_basis(agreement):
         writer.say(line, "dim")
     for sheet in list_tables(agreement):

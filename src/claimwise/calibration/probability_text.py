@@ -13,7 +13,7 @@ from claimwise.types.verdicts import MapBasis
 def describe_map_basis(basis: MapBasis) -> str:
     """Say in one clause what probabilities are calibrated on, or why they are not."""
     if basis.made_at is None:
-        return f"not calibrated here ({clean(basis.why)}): see claimwise calibrate"
+        return f"not calibrated here: {clean(basis.why)} (claimwise calibrate)"
     how = "as given, as no map does better" if basis.kind == "identity" else "calibrated"
     return (
         f"{how} on {pluralize(basis.claims, 'labelled claim')} of "

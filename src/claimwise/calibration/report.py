@@ -81,8 +81,8 @@ def describe_calibration_basis(one: Calibration) -> list[str]:
         )
     if one.contested:
         lines.append(
-            f"{pluralize(one.contested, 'claim')} on which people differ and nobody adjudicated: "
-            "the latest label counts."
+            f"{pluralize(one.contested, 'claim')} on which people differ and nobody has "
+            "adjudicated: the latest label counts."
         )
     return lines
 

@@ -129,7 +129,7 @@ def command(name: str | None, store: str | None, form: str) -> None:
     found, why = ask_store(list_calibrations, store)
     if why:
         click.echo(f"warning: calibrations can't be listed: {make_printable(why)}", err=True)
-    calibrations = _choose(found or [], None if name is None else find_figures(card, name))
+    calibrations = _choose(found or [], card, name)
     if form == "json":
         told = [_to_calibration(one, _now()) for one in calibrations]
         print_json({**to_document(card, judges), "calibrations": None if why else told})
@@ -140,7 +140,8 @@ def command(name: str | None, store: str | None, form: str) -> None:
         _print_judge(card, *judges)
     if calibrations:
         _print_calibrations(calibrations)
-    _print_more(card, all_of_it=name is not None)
+    if name is None or find_figures(card, name) is not None:
+        _print_more(card, all_of_it=name is not None)
 
 
 def _choose_entries(name: str | None) -> list[Entry]:
@@ -153,9 +154,11 @@ def _choose_entries(name: str | None) -> list[Entry]:
     return [entry for entry in entries if name in (None, entry.name)]
 
 
-def _choose(found: Sequence[Calibration], figures: VerifierAccuracy | None) -> list[Calibration]:
-    """Return calibrations in order; with figures, those of that verifier alone."""
-    chosen = [one for one in found if figures is None or one.labeler == figures.labeler]
+def _choose(found: Sequence[Calibration], card: Card, name: str | None) -> list[Calibration]:
+    """Return calibrations in order; with a name, those of that judge alone."""
+    figures = None if name is None else find_figures(card, name)
+    labeler = figures.labeler if figures else None
+    chosen = [one for one in found if name is None or one.labeler == labeler]
     return sorted(chosen, key=lambda one: (one.labeler, one.judgement, bool(one.slice)))
 
 
@@ -309,7 +312,11 @@ def _print_judge(card: Card, judge: Listing) -> None:
     figures = find_judge_figures(card, judge)
     labeler = f" ({figures.labeler})" if figures else ""
     click.echo(f"{judge.entry.name}{labeler}: {make_printable(_describe_what(judge))}")
-    facts = [f"threshold {figures.threshold:g}"] if figures else ["never measured by us"]
+    facts = (
+        [f"threshold {figures.threshold:g}"]
+        if figures
+        else ["not measured on labelled sets: claimwise bench-verifier"]
+    )
     facts += [show_bytes(judge.size)] if judge.size else []
     click.echo("; ".join(facts))
     _print_missing([judge])

@@ -87,8 +87,8 @@ def describe_items(drift: Drift) -> Iterator[str]:
         )
     for run, judged in ((drift.base, drift.base_instruments), (drift.new, drift.new_instruments)):
         if judged:
-            who = ", ".join(f"{clean(name)} {count:,}" for name, count in judged.items())
-            yield f"Deciding labels of {clean(run['run_id'])}: {who}."
+            who = ", ".join(f"{count:,} by {clean(name)}" for name, count in judged.items())
+            yield f"Labels that decide in {clean(run['run_id'])}: {who}."
     for judge in drift.judges:
         yield f"{describe_judge(judge)}."
 

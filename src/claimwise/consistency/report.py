@@ -79,8 +79,7 @@ def describe_consistency(result: ConsistencyResult) -> str:
     return make_printable(
         f"{pluralize(len(result.answers), 'answer')}, {pluralize(len(result.claims), 'claim')}: "
         f"mean agreement {show_percent(result.agreement)}, contradiction "
-        f"{show_percent(result.contradiction)}{lost}; compared by {result.verifier}, accuracy "
-        "unknown"
+        f"{show_percent(result.contradiction)}{lost}; compared by {result.verifier}"
     )
 
 

@@ -135,21 +135,24 @@ def describe_run_agreement(result: CorrectnessResult) -> str:
 
 
 def _print_result(result: CorrectnessResult) -> None:
-    click.echo(
-        f"labelled {pluralize(result.labelled, 'answer')} of {result.answers:,} with a gold answer"
-    )
+    if not result.answers:
+        click.echo(make_printable(f"no answer of run {result.run_id} has a gold answer to match"))
+        click.echo("next: add gold_answer to its items (claimwise import --update)", err=True)
+        return
+    judge = make_printable(f"by {result.labeler}, {describe_run_agreement(result)}")
+    rate = "no answer is labelled"
+    if result.rate is not None:
+        labelled = pluralize(result.correct + result.incorrect, "labelled answer")
+        rate = f"{show_percent(result.rate)} of {labelled} correct"
+    click.echo(f"{rate} ({judge})")
+    click.echo(f"labelled {result.labelled:,} of {result.answers:,} answers with a gold answer")
     for count, what in (
         (result.done_before, "labelled before"),
-        (result.declined, "declined, and counted by abstention instead"),
+        (result.declined, "declined: abstention counts them instead"),
         (len(result.open), "left open"),
     ):
         if count:
             click.echo(f"{pluralize(count, 'answer')} {what}")
-    named = f"the run {result.run_id} by {result.labeler}, {describe_run_agreement(result)}:"
-    click.echo(make_printable(named))
-    click.echo(f"  correct   {result.correct:>9,}")
-    click.echo(f"  incorrect {result.incorrect:>9,}")
-    click.echo(f"answer correctness {show_percent(result.rate)} of those labelled")
     for left in result.open[:_SHOWN]:
         click.echo(make_printable(f"open: {left.answer.item_id}: {left.reason}"))
     if len(result.open) > _SHOWN:

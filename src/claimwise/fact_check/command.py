@@ -57,7 +57,7 @@ from claimwise.types.closed_book import FACT_LABELS, FactcheckRunResult, Frame, 
 if TYPE_CHECKING:
     from claimwise.llm.client import LlmClient
 
-_RESPLIT_NOTE = "compound claims are sent back once: at most one more, small call an answer"
+_RESPLIT_NOTE = "compound claims are sent back once: at most one more small call per answer"
 _FILE = click.Path(path_type=Path)
 
 
@@ -236,7 +236,8 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
         click.echo(f"dropped {ids} in replies that nobody had asked for")
     click.echo(make_printable(f"the run {result.run_id} by {result.judge}, {UNCHECKED}:"))
     for label in FACT_LABELS:
-        click.echo(f"  {label:<14}{result.labels.get(label, 0):>9,}")
+        if count := result.labels.get(label):
+            click.echo(f"  {label:<14}{count:>9,}")
     for reason, count in result.unscored.items():
         click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
     for line in describe_judged_run(result):
@@ -255,4 +256,5 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
 
 
 def _describe_spent(spent: Spent) -> str:
-    return f"{pluralize(spent.calls, 'call')} and {spent.cached:,} from the cache"
+    cached = f", {spent.cached:,} from the cache" if spent.cached else ""
+    return f"{pluralize(spent.calls, 'call')}{cached}"

@@ -442,7 +442,7 @@ def _count(items: int, kind: str = "") -> str:
 
 
 def _count_labels(labels: int) -> str:
-    return f"{labels:,} {'label' if labels == 1 else 'labels'} of a judge"
+    return f"{labels:,} {'label' if labels == 1 else 'labels'} by a judge"
 
 
 def _round_up(count: int) -> int:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 INSTALL_OPEN = "pip install 'claimwise[open-judges]'"
 INSTALL_ENCODER = "pip install 'claimwise[encoder]'"
-_UNKNOWN = "agreement unknown: published weights were not run here; measure yours"
+_UNKNOWN = (
+    "not yet checked against people: its published weights were not run here, so measure yours"
+)
 _ENCODER_FILES = ("encoder.int8.onnx", "tokenizer.json")
 _CARD_FILE = "card.json"
 

@@ -228,7 +228,9 @@ def check_settings(settings: Settings) -> None:
 def check_confidence(confidence: float) -> None:
     """Refuse a level of confidence that no interval can have."""
     if not 0.5 < confidence <= 0.9999:
-        raise MetricError(f"confidence must be above 0.5 and at most 0.9999, not {confidence}")
+        raise MetricError(
+            f"confidence must be above 0.5 and at most 0.9999, such as 0.95, not {confidence}"
+        )
 
 
 def _estimate_all(

@@ -64,13 +64,13 @@ READING_PLOTS: Final = (
 def describe_report_run(report: Report) -> list[tuple[str, str]]:
     """List what is known of the run, by name."""
     run = dict(report.run)
-    if run.get("started_at"):
-        run["started_at"] = f"{run['started_at']} UTC"  # stores keep all times in UTC
-    known = [(name, clean(run.get(key))) for key, name in _RUN_FIELDS.items()]
+    if started := run.get("started_at"):
+        run["started_at"] = f"{started[:19]} UTC"  # stores keep all times in UTC
+    known = [(name, clean(run[key])) for key, name in _RUN_FIELDS.items() if run.get(key)]
     others = [
         (clean(key), clean(value))
         for key, value in report.run.items()
-        if key not in _RUN_FIELDS and key != "run_id"
+        if key not in _RUN_FIELDS and key != "run_id" and value
     ]
     return known + others
 
@@ -331,8 +331,9 @@ def describe_judge_summary(instrument: JudgeSummary) -> str:
 
 def describe_slices(table: MetricTable) -> str:
     """Say how many groups follow, and in which order where there is a better and a worse."""
-    count = pluralize(count_compared(table), "group")
-    return f"{count}, worst first" if any(row.better for row in table.slices) else count
+    count = count_compared(table)
+    ranked = count > 1 and any(row.better for row in table.slices)
+    return f"{pluralize(count, 'group')}{', worst first' if ranked else ''}"
 
 
 def describe_slice_bounds(rows: Sequence[Estimate]) -> str:
