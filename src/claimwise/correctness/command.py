@@ -145,7 +145,8 @@ def _print_result(result: CorrectnessResult) -> None:
         labelled = pluralize(result.correct + result.incorrect, "labelled answer")
         rate = f"{show_percent(result.rate)} of {labelled} correct"
     click.echo(f"{rate} ({judge})")
-    click.echo(f"labelled {result.labelled:,} of {result.answers:,} answers with a gold answer")
+    if result.labelled:
+        click.echo(f"labelled {result.labelled:,} of {result.answers:,} answers with a gold answer")
     for count, what in (
         (result.done_before, "labelled before"),
         (result.declined, "declined: abstention counts them instead"),
