@@ -1,4 +1,4 @@
-"""How far the full tier agrees with people on sets it has not seen, beside counting words.
+"""How far the embedded judge agrees with people on sets it has not seen, beside counting words.
 
 Judged are the card's figures, for which each of its sets was left out of every fit before it was
 measured. The verifier as shipped has learnt from some of those sets; on the others its figures are
@@ -110,7 +110,7 @@ def print_row(name: str, ours: Accuracy, rival: Accuracy) -> None:
 
 
 def print_head(first: str) -> None:
-    print(f"| {first} | claims | full tier | word overlap | difference | AUC | ECE |")
+    print(f"| {first} | claims | embedded judge | word overlap | difference | AUC | ECE |")
     print("| --- | ---: | ---: | ---: | --- | ---: | ---: |")
 
 

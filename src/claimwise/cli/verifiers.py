@@ -104,7 +104,7 @@ LIMITS = (
     "Negation: a plain “not” is found by comparing sentences; a denial in other words can pass.",
     "Base rates: probabilities assume that 38% of claims are supported. For other shares "
     "they are off.",
-    "English: the encoder reads only English. Other languages get the lexical tier and a warning.",
+    "English: the encoder reads only English. Other languages get the lexical judge and a warning.",
     "Several places at once: it reads at most four sentences for each sentence of a claim.",
     "Arithmetic: units are converted, but nothing is added up, counted or compared.",
     "Long claims: the encoder reads at most 160 tokens of a claim's sentence.",
