@@ -2,9 +2,9 @@
 
 400 pairs from passages of our own (`support/swap_cases.py`): the true claim gives an owner's value,
 its twin the value of another owner in the same source. Rivals: the same judge with the rule that
-binds values to their owners switched off, and counting words. Asked of the embedded judge: at least 90%
-of the swapped claims not supported, at least 93% of the true ones supported. Whoever wrote the rule
-wrote the passages too: read the figures as what it does where values stand as plainly as here.
+binds values to their owners switched off, and counting words. Asked of the embedded judge: at least
+90% of the swapped claims not supported, at least 93% of the true ones supported. Whoever wrote the
+rule wrote the passages too: read the figures as what it does where values stand as plainly as here.
 With ``--data`` the same is measured on claims and texts of other people (`support/real_swaps.py`),
 which nothing is asked of.
 """
