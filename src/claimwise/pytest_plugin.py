@@ -119,6 +119,8 @@ def _explain(result: CheckResult, min_rate: float) -> Iterator[str]:
 
 
 def _explain_claim(judged: ClaimVerdict) -> Iterator[str]:
+    from claimwise.report.format import show_percent
+
     text = _one_line(judged.claim.wording)
     if judged.verdict == "supported":
         yield f"    {text}"
@@ -128,7 +130,7 @@ def _explain_claim(judged: ClaimVerdict) -> Iterator[str]:
         place = f"{judged.span.source_id}:{judged.span.start}–{judged.span.end}"
         yield f"  + {_one_line(judged.span.text)}  [{_one_line(place)}]"
     word = judged.verdict or f"not scored ({judged.unscored})"
-    sure = "" if judged.confidence is None else f" {judged.confidence:.2f}"
+    sure = "" if judged.confidence is None else f" (confidence {show_percent(judged.confidence)})"
     yield f"  ? {word}{sure}" + (f": {_one_line(judged.reason)}" if judged.reason else "")
 
 
