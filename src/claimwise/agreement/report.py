@@ -274,7 +274,7 @@ def _show_share(figure: Figure) -> tuple[str, str]:
 
 
 def _show_range(figure: Figure) -> str:
-    """Write the range of a coefficient, which may be negative: ``-0.17 to 0.77``."""
+    """Write the range of a coefficient, which may be negative: ``−0.17 to 0.77``."""
     if figure.low is None or figure.high is None:
         return MISSING
     return f"{show_number(figure.low)} to {show_number(figure.high)}"

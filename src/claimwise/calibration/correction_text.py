@@ -25,7 +25,7 @@ def show_share(figure: Figure) -> str:
 
 
 def show_coefficient(figure: Figure) -> str:
-    """Write a kappa or an error, which is a share of nothing: ``0.59 (0.33 to 0.75)``."""
+    """Write a kappa or an error, which is a share of nothing: ``0.59 (0.33–0.75)``."""
     if figure.value is None:
         return _show_missing(figure)
     return show_ranged_number(figure.value, figure.low, figure.high)

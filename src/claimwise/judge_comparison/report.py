@@ -108,7 +108,7 @@ def _show(figure: Figure) -> str:
 
 
 def _show_number(figure: Figure) -> str:
-    """Write another figure with its range: ``0.54 (0.42 to 0.63)``."""
+    """Write another figure with its range: ``0.54 (0.42–0.63)``."""
     return show_ranged_number(figure.value, figure.low, figure.high)
 
 
