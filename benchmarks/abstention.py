@@ -166,7 +166,7 @@ def main() -> None:
         alarms = sum(map(declines, gold))
         took = (time.process_time() - begin) / len(gold)
         print(
-            f"{name}: precision {found.precision:.3f}, recall {found.recall:.3f}, "
+            f"{name}: precision {found.precision:.1%}, recall {found.recall:.1%}, "
             f"{found.wrong} of {len(answers)} wrong; {alarms} of {len(gold):,} gold texts called "
             f"declining; {took * 1e6:.0f} µs per text"
         )

@@ -333,7 +333,7 @@ def main() -> None:
     runs, resampled, large = (25, 5, 5_000) if options.quick else (400, 80, LARGE)
     started = time.perf_counter()
     print(
-        f"# Agreement: coverage of nominal {CONFIDENCE:.0%} intervals\n\n{runs} draws a setting "
+        f"# Agreement: coverage of nominal {CONFIDENCE:.0%} intervals\n\n{runs} draws per setting "
         f"({resampled} for bootstraps, 200 resamples each), seed {options.seed}."
     )
     results = {}
@@ -354,7 +354,7 @@ def main() -> None:
     known = read_known(options.data) if options.data else {}
     for name, value in known.items():
         print(f"{name}: {value:.4f}, known {KNOWN[name]}")
-    print(f"\n{time.perf_counter() - started:.0f} s in all.\n")
+    print(f"\n{time.perf_counter() - started:.0f} s in total.\n")
     # A quick run draws too little to see 95%: it shows that everything works.
     least = (0.60, 0.90) if options.quick else (0.88, 0.93)
     covers = all(

@@ -102,7 +102,7 @@ WORLDS = {
     "weak judge": World(judge=WEAK),
     "weekday cycle of 3 points": World(weekday=0.03),
     "weekday cycle, fewer answers at weekends": World(weekday=0.03, fewer_at_weekends=True),
-    "rate 0.95": World(rate=0.95),
+    "rate 95%": World(rate=0.95),
     "documents above answers": World(document_icc=0.1),
 }
 RULES = ("e-SR over days", "e-SR over labels")

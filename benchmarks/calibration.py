@@ -90,8 +90,8 @@ class Setting(NamedTuple):
     @property
     def name(self) -> str:
         """The setting in a line of a table."""
-        numbers = (self.rate, self.icc, self.claims, self.strength, self.shared, self.labels)
-        return " | ".join([self.kind, *(f"{value:g}" for value in numbers)])
+        numbers = (self.icc, self.claims, self.strength, self.shared, self.labels)
+        return " | ".join([self.kind, f"{self.rate:.0%}", *(f"{value:g}" for value in numbers)])
 
 
 STRONG = Setting(0.9, 0.3, 8, 1.6, 0.5, 200)
@@ -439,8 +439,8 @@ def measure_maps(items: int, runs: int, seed: int) -> Mapped:
 
 def report_settings(runs: int, seed: int) -> dict[Setting, dict[str, Measured]]:
     """Print how every method did in every setting."""
-    print(f"# Corrected rates at {CONFIDENCE:.0%}, {runs:,} runs a setting\n")
-    print("coverage (mean width, typical error)\n")
+    print(f"# Corrected rates at {CONFIDENCE:.0%}, {runs:,} runs per setting\n")
+    print("coverage (mean width, typical error in points)\n")
     print("| kind | rate | ICC | claims | strength | shared | labels | variance | of 0.6.0 | "
           + " | ".join(METHODS) + " |")  # fmt: skip
     print("|---|" + "---:|" * (8 + len(METHODS)))
@@ -450,7 +450,9 @@ def report_settings(runs: int, seed: int) -> dict[Setting, dict[str, Measured]]:
         found = results[setting] = measure_setting(setting, runs, seed + number)
         ratios = [found[name].variance / found["labels only"].variance for name in METHODS[:2]]
         cells = [*(f"{ratio:.2f}" for ratio in ratios)]
-        cells += [f"{m.coverage:.3f} ({m.width:.3f}, {m.error:.3f})" for m in found.values()]
+        cells += [
+            f"{m.coverage:.1%} ({100 * m.width:.1f}, {100 * m.error:.1f})" for m in found.values()
+        ]
         print(f"| {setting.name} | {' | '.join(cells)} |", flush=True)
     return results
 
@@ -504,7 +506,7 @@ def main() -> None:
         print(
             f"| {items} items | {mapped.before:.3f} | {mapped.after:.3f} | {mapped.promised:.3f} |"
         )
-    print(f"\n{time.perf_counter() - started:.0f} s in all.\n")
+    print(f"\n{time.perf_counter() - started:.0f} s in total.\n")
     checks = check_corrections(results, noise=0.12 if options.quick else 0.0)
     checks["right_scores_read_about_0"] = all(
         one.corrected <= 0.025 for name, one in errors.items() if name.startswith("exactly")

@@ -82,7 +82,7 @@ def main() -> None:
     options = parser.parse_args()
     answers = read_answers(options.folder, 3_000 if options.quick else None)
     people = sum(one.right for one in answers) / len(answers)
-    print(f"{len(answers):,} answers; people call {people:.3f} of them right")
+    print(f"{len(answers):,} answers; people call {people:.1%} of them right")
     ways: dict[str, Compare] = {
         f"the rule ({RULE})": lambda answer, gold: match_gold(answer, gold).correct,
         "exact match (SQuAD)": lambda answer, gold: normalise(answer) == normalise(gold),
@@ -91,10 +91,10 @@ def main() -> None:
     figures = {name: measure(answers, compare) for name, compare in ways.items()}
     for name, found in figures.items():
         print(
-            f"{name}: decides {found['decided']:.3f}; right about "
-            f"{found['right_when_right']:.3f} of those it calls right, "
-            f"{found['right_when_wrong']:.3f} of those it calls wrong; "
-            f"accuracy {found['accuracy']:.3f}; rate {found['rate']:.3f}"
+            f"{name}: decides {found['decided']:.1%}; right about "
+            f"{found['right_when_right']:.1%} of those it calls right, "
+            f"{found['right_when_wrong']:.1%} of those it calls wrong; "
+            f"accuracy {found['accuracy']:.1%}; rate {found['rate']:.1%}"
         )
     rule, *rivals = figures.values()
     holds = (

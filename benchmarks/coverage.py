@@ -459,7 +459,7 @@ def main() -> None:
     runs, resampled = (120, 5) if options.quick else (1_000, 50)
     started = time.perf_counter()
     print(
-        f"# Coverage of nominal {CONFIDENCE:.0%} intervals\n\n{runs} simulated runs a setting "
+        f"# Coverage of nominal {CONFIDENCE:.0%} intervals\n\n{runs} simulated runs per setting "
         f"({resampled} for bootstraps, {RESAMPLES} resamples each), seed {options.seed}."
     )
     results: dict[str, dict[Setting, dict[str, tuple[float, float]]]] = {}
@@ -475,7 +475,7 @@ def main() -> None:
         checks["labelled_sets_each_at_least_92"] = sets[DEFAULT.strip("*")]["worst_set"] >= 0.92 - (
             0.02 if options.quick else 0.0
         )
-    print(f"\n{time.perf_counter() - started:.0f} s in all.\n")
+    print(f"\n{time.perf_counter() - started:.0f} s in total.\n")
     answer = {
         "benchmark": "coverage",
         "quick": options.quick,

@@ -73,7 +73,7 @@ def write_own_format(folder: Path, rows: list[dict[str, object]]) -> None:
 
 
 class Spent(NamedTuple):
-    """Seconds on the clock, and of the processor."""
+    """Seconds on the clock, and of CPU time."""
 
     clock: float
     processor: float
@@ -113,7 +113,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         spent = measure(Path(name), count)
     ratio = spent["ours"].processor / spent["rival"].processor
-    print("| what | s | s of the processor |")
+    print("| what | s | CPU s |")
     print("| --- | ---: | ---: |")
     for name, told in (
         ("start", "reading alone (`--dry-run`)"), ("ours", f"`claimwise measure`, {count} answers"),

@@ -317,7 +317,7 @@ def show(share: float) -> str:
 def print_absolute(process: str, results: dict[Setting, Mistakes]) -> dict[str, object]:
     """Print how often a system at the limit is decided, by limit; return the worst of each."""
     print(f"\n### A system at the limit, {process}: mistakes in %, the worst setting of each row\n")
-    heads = ["limit", *(f"fails, {k} slices" for k in SLICES), "passes"]
+    heads = ["limit", *(f"fails, {k} group{'s' if k > 1 else ''}" for k in SLICES), "passes"]
     print(row([*heads, *(f"naive fails, {k}" for k in SLICES), "naive passes"]))
     print(row(["---:"] * (len(heads) + len(SLICES) + 1)))
     for limit in sorted({s.limit for s in results}, reverse=True):
@@ -325,7 +325,7 @@ def print_absolute(process: str, results: dict[Setting, Mistakes]) -> dict[str, 
         cells = [show(max(found.fails[k] for found in part)) for k in SLICES]
         cells.append(show(max(found.passes for found in part)))
         cells += [show(max(found.naive_fails[k] for found in part)) for k in SLICES]
-        print(row([f"{limit:g}", *cells, show(max(found.naive_passes for found in part))]))
+        print(row([f"{limit:.0%}", *cells, show(max(found.naive_passes for found in part))]))
     shares = {f"fails_{k}": {s: found.fails[k] for s, found in results.items()} for k in SLICES}
     shares["passes"] = {s: found.passes for s, found in results.items()}
     worst: dict[str, object] = {}
@@ -333,7 +333,7 @@ def print_absolute(process: str, results: dict[Setting, Mistakes]) -> dict[str, 
     for name, found in shares.items():
         setting = max(found, key=found.__getitem__)
         worst[name] = {"worst": round(found[setting], 4), "at": setting[1:]}
-        print(f"Worst {name}: {show(found[setting])} % at {setting}")
+        print(f"Worst {name}: {show(found[setting])}% at {setting}")
     return worst
 
 
@@ -354,12 +354,15 @@ def print_below(process: str, results: dict[Setting, Below]) -> None:
         ]
         fails = [", ".join(show(share) for share in one) for one in means]
         passes = [show(max(found[place] for found in part.values())) for place in (0, 2)]
-        print(row([f"{limit:g}", passes[0], fails[0], passes[1], fails[1]]))
+        print(row([f"{limit:.0%}", passes[0], fails[0], passes[1], fails[1]]))
     print(f"\nFails: means over the settings with {', '.join(map(str, sizes))} items.")
 
 
 def print_relative(results: dict[Paired, tuple[Caught, Caught]]) -> None:
-    print(f"\n### {PAIRED_ITEMS} paired items, default margin {DEFAULT_MARGIN:g}: outcomes in %\n")
+    print(
+        f"\n### {PAIRED_ITEMS} paired items, default margin {100 * DEFAULT_MARGIN:g} points: "
+        "outcomes in %\n"
+    )
     heads = ["base rate", "ICC", "claims", "correlation"]
     outcomes = ["fails", "passes", "naive fails"]
     heads += [f"{state}: {name}" for state in ("unchanged", "5 points worse") for name in outcomes]
@@ -367,7 +370,7 @@ def print_relative(results: dict[Paired, tuple[Caught, Caught]]) -> None:
     print(row(["---:"] * len(heads)))
     for setting, pair in results.items():
         cells = [show(share) for caught in pair for share in caught[:3]]
-        place = [f"{setting.base:g}", f"{setting.icc:g}", str(setting.claims)]
+        place = [f"{setting.base:.0%}", f"{setting.icc:g}", str(setting.claims)]
         print(row([*place, f"{pair[0].correlation:.2f}", *cells]))
 
 
@@ -397,12 +400,12 @@ def main() -> None:
             measure_relative(paired, 0.0, paired_runs, seed),
             measure_relative(paired, DROP, paired_runs, seed + 1),
         )
-    print(f"# Gates at {CONFIDENCE:.0%}\n\n{runs:,} runs a setting ({paired_runs:,} paired).")
+    print(f"# Gates at {CONFIDENCE:.0%}\n\n{runs:,} runs per setting ({paired_runs:,} paired).")
     worst = {process: print_absolute(process, part) for process, part in absolute.items()}
     for process, results in below.items():
         print_below(process, results)
     print_relative(relative)
-    print(f"\n{time.perf_counter() - started:.0f} s in all.\n")
+    print(f"\n{time.perf_counter() - started:.0f} s in total.\n")
     noise = 0.05 if options.quick else 0.0
     judged = SLICES[:2] if options.quick else SLICES  # a tail of 1 in 400 needs many runs
     mistakes = list(absolute[BETA].values())

@@ -68,7 +68,7 @@ def make_items(items: int, *, long_tailed: bool = False) -> Items:
 
 
 def count_items(data: Items) -> list[Histogram]:
-    """Count items by slice and pair in one pass, then make one histogram a slice."""
+    """Count items by slice and pair in one pass, then make one histogram per group."""
     side = int(data.claims.max()) + 1
     counts = np.bincount((data.slice * side + data.hits) * side + data.claims)
     cells = np.flatnonzero(counts)
@@ -171,7 +171,7 @@ def main() -> None:
     print(
         f"# Time for {SLICES} intervals\n\nRival: bootstrap loop of {RESAMPLES} resamples, {note}. "
         f"Ours: medians of {times}, in ms (times faster than the loop).\n\n"
-        "| items | pairs a slice | loop, s | default, from items | default, from pairs "
+        "| items | pairs per group | loop, s | default, from items | default, from pairs "
         "| bootstrap, from items | bootstrap, from pairs |\n"
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     )

@@ -30,6 +30,7 @@ from claimwise.judges.grounded import GroundedJudge
 from claimwise.llm.client import LlmClient, open_client
 from claimwise.llm.wire import Features
 from claimwise.llm.wire_openai import build_body
+from claimwise.report.format import show_points
 from claimwise.types.rows import Source
 from claimwise.types.verdicts import CheckRequest
 from support.judge_cases import CLAIMS, Case, make_judge_cases
@@ -213,14 +214,17 @@ def decide(found: dict[tuple[str, str, str], Found]) -> dict[str, bool]:
 
 
 def print_table(found: dict[tuple[str, str, str], Found]) -> None:
-    print("| faults | way | retries | claims scored | rate | off by | bounds | hold the truth |")
+    print(
+        "| faults | way | retries | claims scored | rate | off by, points | bounds "
+        "| hold the truth |"
+    )
     print("| --- | --- | --- | ---: | ---: | ---: | --- | --- |")
     for (faults, name, retries), each in found.items():
         ours = name in OURS
-        bounds = f"{each.low:.3f} to {each.high:.3f}" if ours else "none"
+        bounds = f"{100 * each.low:.1f}–{each.high:.1%}" if ours else "none"
         holds = ("yes" if each.bounded else "**no**") if ours else ""
         scored = f"{each.scored:,} of {each.asked:,}"
-        rate = f"{each.rate:.3f} | {each.bias:+.3f}"
+        rate = f"{each.rate:.1%} | {show_points(each.bias)}"
         print(f"| {faults} | {name} | {retries} | {scored} | {rate} | {bounds} | {holds} |")
 
 

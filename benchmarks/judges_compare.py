@@ -171,7 +171,7 @@ def main() -> None:
         }  # fmt: skip
         holds &= ours_both[0] <= LEVEL + 3 * np.sqrt(0.05 * 0.95 / some)
     seconds = time.perf_counter() - started
-    print(f"\n{seconds:.0f} s in all.\n")
+    print(f"\n{seconds:.0f} s in total.\n")
     print(
         json.dumps({"benchmark": "judges_compare", "draws": draws, **figures, "holds": bool(holds)})
     )

@@ -3,7 +3,7 @@
     python benchmarks/looks.py            # about five minutes
     python benchmarks/looks.py --quick    # below 30 seconds
 
-A gate with a limit of 0.8, 300 items of four claims, ICC 0.3. Shown: how often the gate ever fails,
+A gate with a limit of 80%, 300 items of four claims, ICC 0.3. Shown: how often the gate ever fails,
 in 100 commits, a system that is exactly at its limit, with fresh items for every commit and with
 the same items (whose answers are drawn again); how many times a year, at 500 looks, with fresh
 items; and how often one look fails or passes a system that is 5 or 10 points below. The rivals are

@@ -94,20 +94,23 @@ def main() -> None:
     options = parser.parse_args()
     pilots = 30 if options.quick else 200
     started = time.perf_counter()
-    print(f"# Power of plans, asked {POWER:g}; {pilots} pilots a setting\n")
+    print(f"# Power of plans, asked {POWER:.0%}; {pilots} pilots per setting\n")
     print("power (items asked for)\n")
     print("| pilot's items | rate | ICC | claims | drop | runs | ours | 0.6.0 |")
     print("|---:|---:|---:|---:|---:|---|---:|---:|")
     powers: dict[str, list[float]] = {way: [] for way in WAYS}
     for number, setting in enumerate(SETTINGS):
         found = measure(setting, pilots, options.seed + number)
-        cells = [f"{found[way][0]:.2f} ({found[way][1]:,.0f})" for way in WAYS]
-        numbers = [f"{value:g}" for value in setting[:5]]
+        cells = [f"{found[way][0]:.0%} ({found[way][1]:,.0f})" for way in WAYS]
+        numbers = [
+            f"{setting.items}", f"{setting.rate:.0%}", f"{setting.icc:g}", f"{setting.claims:g}",
+            f"{100 * setting.drop:g} points",
+        ]  # fmt: skip
         same = "same items" if setting.paired else "other items"
         print(f"| {' | '.join([*numbers, same, *cells])} |", flush=True)
         for way in WAYS:
             powers[way].append(found[way][0])
-    print(f"\n{time.perf_counter() - started:.0f} s in all.\n")
+    print(f"\n{time.perf_counter() - started:.0f} s in total.\n")
     paired = [n for n, setting in enumerate(SETTINGS) if setting.paired]
     summary = {
         way: {

@@ -2,9 +2,9 @@
 
 400 pairs from passages of our own (`support/swap_cases.py`): the true claim gives an owner's value,
 its twin the value of another owner in the same source. Rivals: the same judge with the rule that
-binds values to their owners switched off, and counting words. Asked of the full tier: at least 90%
-of the swapped claims not supported, at least 93% of the true ones supported. Whoever wrote the rule
-wrote the passages too: read the figures as what it does where values stand as plainly as here.
+binds values to their owners switched off, and counting words. Asked of the embedded judge: at least
+90% of the swapped claims not supported, at least 93% of the true ones supported. Whoever wrote the
+rule wrote the passages too: read the figures as what it does where values stand as plainly as here.
 With ``--data`` the same is measured on claims and texts of other people (`support/real_swaps.py`),
 which nothing is asked of.
 """
@@ -83,7 +83,9 @@ def sum_up(found: dict[str, Counts]) -> dict[str, dict[str, float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_PAIRS} pairs")
-    parser.add_argument("--show", action="store_true", help="print what the full tier gets wrong")
+    parser.add_argument(
+        "--show", action="store_true", help="print what the embedded judge gets wrong"
+    )
     parser.add_argument("--data", type=Path, help="shared/data/dev: texts of other people as well")
     args = parser.parse_args()
     encoder = load_encoder()

@@ -191,7 +191,7 @@ def list_settings() -> list[Setting]:
 def print_table(limit: Limit, found: dict[Setting, Shares]) -> None:
     print(f"\n## Distance to the limit of {limit}; people's kappa {PEOPLE[limit]}\n")
     heads = " | ".join(f"{claims:,} claims, {twice} twice" for claims, twice in SIZES)
-    print(f"| supported | instrument | true balanced accuracy | true gap | {heads} |")
+    print(f"| supported | judge | true balanced accuracy | true gap | {heads} |")
     print("|---:|---|---:|---:|" + "---:|" * len(SIZES))
     for prevalence in PREVALENCES[limit]:
         for place, distance in PLACES[limit].items():
@@ -199,10 +199,10 @@ def print_table(limit: Limit, found: dict[Setting, Shares]) -> None:
             cells = []
             for claims, twice in SIZES:
                 one = found[Setting(limit, place, prevalence, claims, twice)]
-                cells.append(f"{one.rule:.3f} ({one.rival:.3f})")
+                cells.append(f"{one.rule:.1%} ({one.rival:.1%})")
             print(
-                f"| {prevalence:g} | {place} | {truth.balanced:.3f} | {truth.gap:.3f} | "
-                f"{' | '.join(cells)} |"
+                f"| {prevalence:.0%} | {place} | {truth.balanced:.1%} "
+                f"| {round(truth.gap, 3) + 0.0:.3f} | {' | '.join(cells)} |"
             )
 
 
@@ -221,7 +221,7 @@ def main() -> None:
     print(f"# Share called trusted, by the rule (by point estimates), {samples:,} samples each")
     for limit in PEOPLE:
         print_table(limit, found)
-    print(f"\n{time.perf_counter() - started:.0f} s in all.\n")
+    print(f"\n{time.perf_counter() - started:.0f} s in total.\n")
     bad = [shares for setting, shares in found.items() if setting.is_bad]
     most = ALLOWED + 3 * math.sqrt(ALLOWED * (1 - ALLOWED) / samples)
     sure = [

@@ -1,4 +1,4 @@
-"""How far the full tier agrees with people on sets it has not seen, beside counting words.
+"""How far the embedded judge agrees with people on sets it has not seen, beside counting words.
 
 Judged are the card's figures, for which each of its sets was left out of every fit before it was
 measured. The verifier as shipped has learnt from some of those sets; on the others its figures are
@@ -21,6 +21,7 @@ from claimwise.bench.labelled import find_sets
 from claimwise.bench.measure import bench_verifier
 from claimwise.errors import InputError
 from claimwise.judges.card import Card, load_card
+from claimwise.report.format import show_points
 from claimwise.types.accuracy import Accuracy, BenchResult, Bounds
 
 VERIFIER = "embedded"
@@ -100,17 +101,18 @@ def find_worst(card: Card) -> tuple[str, float]:
 def print_row(name: str, ours: Accuracy, rival: Accuracy) -> None:
     lead = ours.difference
     assert lead is not None
+    assert lead.balanced_accuracy is not None
     assert lead.interval is not None
     low, high = lead.interval
     print(
-        f"| {name} | {ours.n:,} | {ours.balanced_accuracy:.3f} | {rival.balanced_accuracy:.3f} "
-        f"| {lead.balanced_accuracy:+.3f} [{low:+.3f}, {high:+.3f}] | {ours.auc:.3f} "
-        f"| {ours.ece:.3f} |"
+        f"| {name} | {ours.n:,} | {ours.balanced_accuracy:.1%} | {rival.balanced_accuracy:.1%} "
+        f"| {show_points(lead.balanced_accuracy)} ({show_points(low)} to {show_points(high)}) "
+        f"| {ours.auc:.3f} | {ours.ece:.3f} |"
     )
 
 
 def print_head(first: str) -> None:
-    print(f"| {first} | claims | full tier | word overlap | difference | AUC | ECE |")
+    print(f"| {first} | claims | embedded judge | word overlap | difference, points | AUC | ECE |")
     print("| --- | ---: | ---: | ---: | --- | ---: | ---: |")
 
 
@@ -120,28 +122,33 @@ def print_tables(card: Card, measured: BenchResult, repeated: dict[str, float]) 
     for name, accuracy in carded.sets.items():
         print_row(f"{name} *" if name in card.fitted else name, accuracy, card.baseline.sets[name])
     print_row("**macro**", carded.macro, card.baseline.macro)
-    print("\nFrom sets with a star the shipped numbers have learnt.\n")
+    print("\nThe shipped numbers were fitted on sets with a star.\n")
     print_head("measured again, as shipped")
     for name, accuracy in measured.verifier.sets.items():
         print_row(name, accuracy, measured.baseline.sets[name])
     print_row("**macro**", measured.verifier.macro, measured.baseline.macro)
     ours, rival = repeated["card"], repeated["card_baseline"]
-    print(f"| card, same sets | | {ours:.3f} | {rival:.3f} | {ours - rival:+.3f} | | |")
+    print(f"| card, same sets | | {ours:.1%} | {rival:.1%} | {show_points(ours - rival)} | | |")
+
+
+def points(difference: float) -> str:
+    return f"{show_points(difference)} points"
 
 
 def print_checks(card: Card, repeated: dict[str, float], checks: dict[str, bool]) -> None:
     macro, lead = card.verifiers[VERIFIER].macro, card.verifiers[VERIFIER].macro.difference
     assert lead is not None
+    assert lead.balanced_accuracy is not None
     assert lead.interval is not None
     name, worst = find_worst(card)
     apart = repeated["measured"] - repeated["card"]
     rows = (
-        ("balanced_accuracy", f"{macro.balanced_accuracy:.3f}", f"at least {BALANCED_ACCURACY}"),
-        ("difference", f"{lead.balanced_accuracy:+.3f}", f"at least {DIFFERENCE:+}"),
-        ("difference_interval", f"from {lead.interval[0]:+.3f}", "above 0"),
-        ("worst_set", f"{worst:+.3f} ({name})", f"at least {WORST_SET:+}"),
+        ("balanced_accuracy", f"{read_accuracy(macro):.1%}", f"at least {BALANCED_ACCURACY:.0%}"),
+        ("difference", points(lead.balanced_accuracy), f"at least {points(DIFFERENCE)}"),
+        ("difference_interval", f"from {points(lead.interval[0])}", "above 0"),
+        ("worst_set", f"{points(worst)} ({name})", f"at least {points(WORST_SET)}"),
         ("ece", f"{macro.ece:.3f}", f"at most {ECE}"),
-        ("agrees_with_card", f"{apart:+.3f}", f"within {repeated['noise']:.3f}"),
+        ("agrees_with_card", points(apart), f"within {points(repeated['noise'])[1:]}"),
     )
     print("\n| | measured | asked | reached |")
     print("| --- | --- | --- | --- |")

@@ -1,14 +1,14 @@
-"""Claims a second of both tiers against 500-word sources, on 2 cores.
+"""Claims per second of both built-in judges against 500-word sources, on 2 cores.
 
 Answers, claims and pages are the demo's; every source is new to the verifier, so that reading and
 indexing it count. Rival: a BERT-base cross-encoder (12 layers, 768 wide, 109 million weights, 8-bit
 ONNX) that reads exactly the pairs of digest and claim that our encoder was given, with the same
 tokenizer, batches and threads, in turns with ours; its own indexing and linking cost nothing. For
 comparison also the usual way of using it: the four best windows of 130 words of every source.
-The full tier judges answers in turn, in one process with a thread for each core, and in two
-processes, as ``claimwise verify --jobs 2`` does. Asked: full tier 60 claims a second (two
-processes) and 10 times the rival, lexical tier 3,000 (two processes), peak memory under 600 MB,
-cold start of ``claimwise check`` under 2 s. The lexical tier only computes, so its seconds are
+The embedded judge judges answers in turn, in one process with a thread for each core, and in two
+processes, as ``claimwise verify --jobs 2`` does. Asked: embedded judge 60 claims per second (two
+processes) and 10 times the rival, lexical judge 3,000 (two processes), peak memory under 600 MB,
+cold start of ``claimwise check`` under 2 s. The lexical judge only computes, so its seconds are
 those of the CPU: on a machine with nothing else to do they are the clock's.
 
 ``--beside`` compares with 0.6.0: both run ``--quick`` in turns, and the highest figure of each
@@ -60,9 +60,9 @@ class Plan(NamedTuple):
     """How much is measured."""
 
     rounds: int
-    answers: int  # a round, for the full tier and its rival
+    answers: int  # a round, for the embedded judge and its rival
     windows: int  # answers whose windows the rival reads, in the end
-    lexical: int  # answers a round, for the lexical tier
+    lexical: int  # answers a round, for the lexical judge
     verified: int  # answers for the peak memory
 
 
@@ -83,7 +83,7 @@ class Recorder(Encoder):
         return super().score_pairs(pairs)
 
 
-# The full tier and its rival
+# The embedded judge and its rival
 
 
 class Round(NamedTuple):
@@ -95,7 +95,7 @@ class Round(NamedTuple):
 
 
 def time_full_tier(rival: Encoder, plan: Plan) -> list[Round]:
-    """Return what full tier and rival reach in turns, after a little to warm up."""
+    """Return what embedded judge and rival reach in turns, after a little to warm up."""
     recorder = Recorder()
     verifier = EmbeddedVerifier(recorder)
     time_judging(verifier, make_cases(0)[:2])
@@ -117,7 +117,7 @@ def time_full_tier(rival: Encoder, plan: Plan) -> list[Round]:
 
 
 def time_windows(rival: Encoder, plan: Plan) -> float:
-    """Return claims a second of the rival when it reads the best windows of every source."""
+    """Return claims per second of the rival when it reads the best windows of every source."""
     cases = make_cases(0)[: plan.windows]
     return count_claims(cases) / time_reading(rival, [cut_windows(case) for case in cases])
 
@@ -153,13 +153,13 @@ def cut_windows(case: Case) -> Pairs:
     return pairs
 
 
-# The lexical tier
+# The lexical judge
 
 Times: TypeAlias = "Queue[tuple[int, int, float]]"  # round, processes or share, seconds
 
 
 def time_lexical_tier(plan: Plan) -> dict[int, list[float]]:
-    """Return claims a second by number of processes, a figure a round; they take turns."""
+    """Return claims per second by number of processes, a figure a round; they take turns."""
     context = multiprocessing.get_context("spawn")
     barrier, times = context.Barrier(CORES), context.Queue()
     workers = [
@@ -208,7 +208,7 @@ def work(share: int, plan: Plan, barrier: Barrier, times: Times) -> None:
 
 
 def time_full_processes(plan: Plan) -> list[float]:
-    """Return claims a second of the full tier in two processes that share the answers, by round."""
+    """Return claims per second of the embedded judge in two processes, by round."""
     context = multiprocessing.get_context("spawn")
     barrier, times = context.Barrier(CORES), context.Queue()
     workers = [
@@ -335,16 +335,16 @@ def print_tables(found: dict[str, float], checks: dict[str, bool]) -> None:
     def say(check: str) -> str:
         return "yes" if checks[check] else "**no**"
 
-    print("| | claims a second | times the rival | asked | reached |")
+    print("| | claims per second | times the rival | asked | reached |")
     print("| --- | ---: | ---: | --- | --- |")
     for name, key, asked, reached in (
-        ("full tier, 1 process", "full", f"{RATIO}x", say("ratio")),
-        ("full tier, 2 processes", "full_two_processes", f"{FULL}", say("full")),
+        ("embedded judge, 1 process", "full", f"{RATIO}x", say("ratio")),
+        ("embedded judge, 2 processes", "full_two_processes", f"{FULL}", say("full")),
         ("its encoder alone", "encoder_alone", "", ""),
         ("rival, same pairs", "rival", "", ""),
         (f"rival, {WINDOWS} windows", "rival_windows", "", ""),
-        ("lexical tier, 2 processes", "lexical_two_processes", f"{LEXICAL:,}", say("lexical")),
-        ("lexical tier, 1 process", "lexical_one_process", "", ""),
+        ("lexical judge, 2 processes", "lexical_two_processes", f"{LEXICAL:,}", say("lexical")),
+        ("lexical judge, 1 process", "lexical_one_process", "", ""),
     ):
         times = found["ratio"] if key == "full" else found[key] / found["rival"]
         print(f"| {name} | {found[key]:,.1f} | {times:,.1f} | {asked} | {reached} |")
@@ -358,11 +358,11 @@ def print_tables(found: dict[str, float], checks: dict[str, bool]) -> None:
 
 
 def compare_with(checkout: Path, python: Path) -> None:
-    """Print the most claims a second of both tiers, ours and those of 0.6.0."""
+    """Print the most claims per second of both judges, ours and those of 0.6.0."""
     turns = run_in_turns(Path(__file__).resolve(), checkout, python, TURNS)
     highest = {name: [max(turn[n][name] for turn in turns) for n in (0, 1)] for name in OF_0_6_0}
     asked = {"full": FULL, "lexical_two_processes": LEXICAL}
-    print("| claims a second | this version | 0.6.0 | share | asked |")
+    print("| claims per second | this version | 0.6.0 | share | asked |")
     print("| --- | ---: | ---: | ---: | ---: |")
     shares = {}
     for name, (mine, other) in highest.items():
@@ -383,7 +383,7 @@ def main() -> None:
         type=Path,
         help="a BERT with three outputs; without it, one with random weights is made",
     )
-    parser.add_argument("--lexical", action="store_true", help="the lexical tier alone")
+    parser.add_argument("--lexical", action="store_true", help="the lexical judge alone")
     parser.add_argument(
         "--beside",
         metavar=("CHECKOUT", "PYTHON"),

@@ -23,6 +23,7 @@ from claimwise.metrics import load_metrics
 from claimwise.metrics.catalogue import list_metrics
 from claimwise.readers.problems import describe_type
 from claimwise.readers.records import NESTED
+from claimwise.report.changes import show_change, show_ranged_change
 from claimwise.report.format import join_words
 from claimwise.store.files import SqlFolder, list_views
 from claimwise.types.accuracy import Accuracy, VerifierAccuracy
@@ -31,7 +32,7 @@ from claimwise.types.rows import ROW_TYPES, Row
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 _PAGE_WIDTH = "96"  # of the examples' output
 _AGREEMENT = re.compile(r"(judged by verifier:\w+-\w+), .*")
-_PROBABILITY = re.compile(r"^( *\d+ [✓○△✗◷] \w+) \d\.\d\d(?=  )", re.MULTILINE)
+_PROBABILITY = re.compile(r"^( *\d+ [✓○△✗◷] \w+) \(confidence [\d.]+%\)(?=  )", re.MULTILINE)
 
 
 def write_cli() -> None:
@@ -124,8 +125,8 @@ def write_card_targets() -> None:
     rows = [
         (
             "macro balanced accuracy on unseen sets",
-            "at least 0.66",
-            f"{accuracy:.3f} (counting words: {words.balanced_accuracy:.3f})",
+            "at least 66%",
+            f"{100 * accuracy:.1f}% (counting words: {100 * (words.balanced_accuracy or 0):.1f}%)",
             accuracy >= 0.66,
         ),
         (
@@ -136,15 +137,14 @@ def write_card_targets() -> None:
         ),
         (
             "lead over counting words, points",
-            "at least 4, and the interval excludes 0",
-            f"{100 * lead.balanced_accuracy:.1f} "
-            f"[{100 * lead.interval[0]:.1f}, {100 * lead.interval[1]:.1f}]",
+            "at least 4, and the range excludes 0",
+            show_ranged_change(lead.balanced_accuracy, lead.interval),
             lead.balanced_accuracy >= 0.04 and lead.interval[0] > 0,
         ),
         (
             "lead on the set where it is smallest, points",
             "at least −1",
-            f"{100 * (gaps[worst] or 0.0):+.1f} ({worst})",
+            f"{show_change(gaps[worst])} ({worst})",
             (gaps[worst] or 0.0) >= -0.01,
         ),
         ("macro calibration error (ECE)", "at most 0.08", f"{ece:.3f}", ece <= 0.08),

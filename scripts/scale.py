@@ -35,15 +35,15 @@ def write_cluster_plan(
     store, shards, answers = (measured[f"{what}_bytes_per_claim"] for what in _STORED)
     cog.outl(
         f"\nMeasured with {measured['claims']:,} made-up claims: {cpu:.2f} ms of a core per claim "
-        f"for the lexical judge ({full:.0f} ms for the full one), {store:,} bytes of tables and "
-        f"{shards:,} of shards per claim, compressed, out of {answers:,} "
+        f"for the lexical judge ({full:.0f} ms for the embedded one), {store:,} bytes of tables "
+        f"and {shards:,} of shards per claim, compressed, out of {answers:,} "
         "bytes of JSON Lines. Made-up texts are short and compress well: expect several times as "
         f"much storage of real ones. Assumed: cores are busy {busy:.0%} of the time, a core costs "
         f"US$ {core_hour:g} per hour, storage US$ {gb_month:g} per GB and month, and verdicts are "
         f"kept for {days_kept} days, their shards for one.\n"
     )
     cog.outl(
-        "| claims per day | claims per second | cores | US$ per day | cores, full judge | "
+        "| claims per day | claims per second | cores | US$ per day | cores, embedded judge | "
         "US$ per day | new tables per day | kept | storage, US$ per month |"
     )
     cog.outl("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
@@ -60,7 +60,7 @@ def write_cluster_plan(
 def _read_full_tier() -> float:
     """Return the milliseconds of a core per claim of the full judge, as the page shows them."""
     text = _BENCHMARKS.read_text(encoding="utf-8")
-    [per_second] = re.findall(r"^\| full tier, 2 processes \| ([\d.]+) \|", text, re.MULTILINE)
+    [per_second] = re.findall(r"^\| embedded judge, 2 processes \| ([\d.]+) \|", text, re.MULTILINE)
     return 1000 * _CORES / float(per_second)
 
 

@@ -26,7 +26,7 @@ def test_unknown_names_come_with_the_known_ones() -> None:
         == r"Unknown run 'x\n' in claimwise.db. There are no runs yet. Import one."
     )
     told = describe_unknown("run", "x", (f"r{number}" for number in range(30)))
-    assert told.endswith("r18, r19, ….")
+    assert told.endswith("r18, r19, …")
     assert "r20" not in told
 
 

@@ -71,8 +71,8 @@ def describe_unknown(
         advice: what to do if none of the known names will do, as a sentence.
     """
     names = list(known)
-    listed = ", ".join(names[:_MOST_LISTED]) + (", …" if len(names) > _MOST_LISTED else "")
-    choice = f"Known {thing}s: {listed}." if names else f"There are no {thing}s yet."
+    listed = ", ".join(names[:_MOST_LISTED]) + (", …" if len(names) > _MOST_LISTED else ".")
+    choice = f"Known {thing}s: {listed}" if names else f"There are no {thing}s yet."
     place = f" in {where}" if where else ""
     return " ".join(filter(None, (f"Unknown {thing} {name!r}{place}.", choice, advice)))
 

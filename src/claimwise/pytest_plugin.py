@@ -99,16 +99,18 @@ def _explain(result: CheckResult, min_rate: float) -> Iterator[str]:
     ``-`` is what the answer says, ``+`` what the source says instead, ``?`` why.
     """
     from claimwise.checking.report import describe_result
+    from claimwise.report.format import show_exact_percent, show_percent
 
+    limit = show_exact_percent(min_rate)
     if result.rate is None:
         why = "no claim could be judged" if result.unscored else "the answer makes no claim"
-        yield f"{why}: there is no rate to compare with {min_rate:g}"
+        yield f"{why}: there is no rate to compare with {limit}"
     elif result.rate < min_rate:
         found = f"{result.supported} of {result.judged} claims are supported"
-        yield f"{found}: {result.rate:.2f} is under {min_rate:g}"
+        yield f"{found}: {show_percent(result.rate)} is under {limit}"
     else:
         what = "1 claim was" if result.unscored == 1 else f"{result.unscored} claims were"
-        yield f"{what} not scored: the rate may be under {min_rate:g}"
+        yield f"{what} not scored: the rate may be under {limit}"
     for judged in result.claims:
         if judged.verdict is not None or judged.unscored is not None:
             yield from _explain_claim(judged)
@@ -117,6 +119,8 @@ def _explain(result: CheckResult, min_rate: float) -> Iterator[str]:
 
 
 def _explain_claim(judged: ClaimVerdict) -> Iterator[str]:
+    from claimwise.report.format import show_percent
+
     text = _one_line(judged.claim.wording)
     if judged.verdict == "supported":
         yield f"    {text}"
@@ -126,7 +130,7 @@ def _explain_claim(judged: ClaimVerdict) -> Iterator[str]:
         place = f"{judged.span.source_id}:{judged.span.start}–{judged.span.end}"
         yield f"  + {_one_line(judged.span.text)}  [{_one_line(place)}]"
     word = judged.verdict or f"not scored ({judged.unscored})"
-    sure = "" if judged.confidence is None else f" {judged.confidence:.2f}"
+    sure = "" if judged.confidence is None else f" (confidence {show_percent(judged.confidence)})"
     yield f"  ? {word}{sure}" + (f": {_one_line(judged.reason)}" if judged.reason else "")
 
 

@@ -121,8 +121,8 @@ def test_overview_answers_can_we_ship_with_the_reports_own_figures(
 @pytest.mark.parametrize(
     ("limit", "told"),
     [
-        (0.5, "✓ Ready to ship Enough: Faithfulness at least 0.5"),
-        (0.97, "✗ Not ready to ship Gate enough: Faithfulness at least 0.97; at most 0.9"),
+        (0.5, "✓ Ready to ship Enough: Faithfulness at least 50%"),
+        (0.97, "✗ Not ready to ship Gate enough: Faithfulness at least 97%; at most 9"),
         (0.87, "? Can't tell yet: a gate needs more evidence Gate enough: Faithfulness at least"),
     ],
 )
@@ -230,7 +230,7 @@ def test_a_run_whose_claims_are_all_unscored(store: Store) -> None:
          "reason": "timeout"},
     )  # fmt: skip
     told = read(show_run(_at(make_call(store), "r", "method")))
-    assert "1 of 1 claim without a verdict: timeout 1" in told
+    assert "1 of 1 claim without a verdict (1 timeout)" in told
     assert "Not scored: 1 claim (1 timeout)" in read(show_dashboard(make_call(store)))
     assert "? not scored 1" in read(show_run(_at(make_call(store), "r", "claims")))
 

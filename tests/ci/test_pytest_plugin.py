@@ -76,7 +76,7 @@ def test_gates_that_fail_show_what_was_decided(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, "--claimwise")
     assert done.returncode == 1
     assert "2 failed" in done.stdout
-    assert done.stdout.count("FAIL  floor: Faithfulness at least 0.7") >= 2
+    assert done.stdout.count("FAIL  floor: Faithfulness at least 70%") >= 2
     assert ">       report = claimwise_gate('floor')" in done.stdout
     assert "pytest_plugin.py" not in done.stdout.replace("claimwise.pytest_plugin", "")
 
@@ -154,7 +154,10 @@ def test_gate_that_could_not_run_fails_in_one_line(tmp_path: Path) -> None:
     ("gates", "words"),
     [
         ("", "there are no [[gates]]"),
-        ("[[gates]]\nmetrik = 1\n", "claimwise.toml: [[gates]] Object"),
+        (
+            "[[gates]]\nmetrik = 1\n",
+            "claimwise.toml: [[gates]] 1: Unknown key 'metrik'. Known keys: ",
+        ),
     ],
 )
 def test_wrong_settings_are_a_usage_error(tmp_path: Path, gates: str, words: str) -> None:
@@ -201,7 +204,7 @@ def test_faithful_answer_returns_its_claims() -> None:
 
 def test_unfaithful_answer_is_shown_like_a_diff() -> None:
     head, *lines = explain("The tower is 200 m tall. The tower opened in 1999.")
-    assert head == "1 of 2 claims are supported: 0.50 is under 1"
+    assert head == "1 of 2 claims are supported: 50% is under 100%"
     assert lines[0] == "  - The tower is 200 m tall."
     assert lines[1] == "  + The tower is 139 m tall.  [source:0–24]"
     assert lines[2] == "  ? contradicted: the source says 139 m, the claim 200 m"
@@ -222,7 +225,7 @@ def test_rate_outside_0_to_1_is_refused(rate: float) -> None:
 
 def test_answer_without_claims_does_not_pass() -> None:
     lines = explain("I don't know.", min_rate=0.0)
-    assert lines[0] == "the answer makes no claim: there is no rate to compare with 0"
+    assert lines[0] == "the answer makes no claim: there is no rate to compare with 0%"
     assert lines[-1] == "warning: the answer makes no checkable claim: it is a refusal"
 
 
@@ -249,7 +252,7 @@ def test_unscored_claims_do_not_pass() -> None:
     with pytest.raises(AssertionError) as caught:
         assert_faithful(text, SOURCE, min_rate=0.9, verifier=Failing())  # type: ignore[arg-type]
     lines = str(caught.value).splitlines()
-    assert lines[0] == "1 claim was not scored: the rate may be under 0.9"
+    assert lines[0] == "1 claim was not scored: the rate may be under 90%"
     assert "  ? not scored (timeout)" in lines
     assert_faithful(text, SOURCE, min_rate=0.5, verifier=Failing())  # type: ignore[arg-type]
 

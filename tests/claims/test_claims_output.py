@@ -67,7 +67,7 @@ def test_text_shows_claim_verdict_evidence_and_reason_in_80_columns(say: Say) ->
     assert "✗ contradicted  (q1; labelled by ana)" in out
     assert "“The tower is 139 m tall.”" in out
     assert "Reason: 139 m <b>not</b> 200 m" in out
-    assert "○ unlinked  (q2; judged by verifier:v1; confidence 0.75)" in out
+    assert "○ unlinked  (q2; judged by verifier:v1; confidence 75%)" in out
     assert out.index("200 m tall") < out.index("alert") < out.index(FORMULA)
     assert "\x1b" not in out
     assert max(map(len, out.splitlines())) <= 80

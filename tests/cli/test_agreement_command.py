@@ -100,8 +100,14 @@ def test_an_export_can_be_measured_too(say: Say) -> None:
         (("--run", "nope"), "Unknown run 'nope'"),
         (("--round", "nope"), "round 'nope'"),
         (("--by", "nope"), "Unknown column 'nope'"),
-        (("--confidence", "1"), "confidence must be above 0.5 and at most 0.9999, not 1.0"),
-        (("--confidence", "nan"), "confidence must be above 0.5 and at most 0.9999, not nan"),
+        (
+            ("--confidence", "1"),
+            "confidence must be above 0.5 and at most 0.9999, such as 0.95, not 1.0",
+        ),
+        (
+            ("--confidence", "nan"),
+            "confidence must be above 0.5 and at most 0.9999, such as 0.95, not nan",
+        ),
     ],
 )
 def test_bad_options_are_one_line(say: Say, arguments: tuple[str, ...], told: str) -> None:

@@ -119,7 +119,7 @@ def test_the_page_shows_what_is_printed(say: Say, server: BatchServer) -> None:
     page = (Path(claimwise.__file__).parents[2] / "docs" / "batches.md").read_text("utf-8")
     assert "\n".join(lines[1:]) in page
     server.polls = 0
-    assert "0 requests sent, 3 replies from batches sent before" in say(*command)[2]
+    assert "no request sent, 3 replies from batches sent before" in say(*command)[2]
 
 
 def test_a_plan_shows_both_prices_and_sends_nothing(say: Say, server: BatchServer) -> None:

@@ -140,7 +140,7 @@ def test_text_leads_with_the_worst_set_and_ends_with_macro(say: Say, folder: Pat
         folder / "wrong.jsonl", [{**row, "label": 1 - row["label"]} for row in make_rows(30)]
     )
     code, out, _ = say(folder)
-    table, sentences = out.split("\n\n", 1)
+    table, _, sentences = out.split("\n\n", 2)
     names = [line.split()[0] for line in table.splitlines()]
     assert code == 0
     assert (names[0], names[1], names[-1]) == ("set", "wrong", "macro")
@@ -258,8 +258,8 @@ def test_text_names_unscored_claims(
     code = run(["bench-verifier", str(folder), "--verifier", "hesitant", "--jobs", "1"])
     out = " ".join(capsys.readouterr().out.split())
     assert code == 0
-    assert "claims unscored; its balanced accuracy lies in [" in out
-    assert "hesitant lies 0.0 points above overlap; the interval includes 0" in out
+    assert "claims unscored; its balanced accuracy is 75–91.7% if they all" in out
+    assert "hesitant lies 0.0 points above overlap; the range includes 0" in out
 
 
 def test_a_set_with_one_kind_of_label_is_left_out_of_macro(say: Say, folder: Path) -> None:
@@ -378,8 +378,8 @@ def test_folders_that_cannot_be_used_get_one_clear_line(say: Say, folder: Path) 
     empty = folder / "empty"
     empty.mkdir()
     for place, words in (
-        (folder / "nowhere", "found nothing, expected a folder"),
-        (folder / "one.jsonl", "found a file, expected a folder"),
+        (folder / "nowhere", "no such folder; name a folder of labelled sets"),
+        (folder / "one.jsonl", "a file, not a folder; name a folder of"),
         (empty, "found no labelled sets, expected files that end in .jsonl"),
     ):
         code, out, err = say(place)

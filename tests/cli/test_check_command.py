@@ -52,15 +52,15 @@ def test_shortest_path(say: Say) -> None:
     assert (code, err) == (0, "")
     assert out.startswith("⟦1✗ The tower is 200 m tall.⟧ ⟦2✓ Dogs may come in.⟧\n")
     assert "policy.md:0–23 “The tower is 139 m tall”" in out
-    assert "2 claims: 1 supported, 1 contradicted · rate 0.50" in out
-    assert "judged by verifier:exact-1, agreement unknown" in out
+    assert "1 of 2 claims supported (50%) · 1 contradicted · judged" in out
+    assert "judged by verifier:exact-1, not yet checked against people" in out
 
 
 def test_answers_from_a_pipe(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     type_in(monkeypatch, "Dogs may come in.")
     code, out, _ = say("--answer", "-", "--source", "policy.md")
     assert code == 0
-    assert "1 claim: 1 supported · rate 1.00" in out
+    assert "1 of 1 claim supported (100%) · judged" in out
 
 
 def test_sources_from_a_pipe(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_actions(say: Say) -> None:
     put("answer.txt", "I have refunded your order.")
     put("log.txt", "refunded your order\n")
     code, out, _ = say("--answer", "answer.txt", "--actions", "log.txt")
-    assert (code, "1 supported" in out) == (0, True)
+    assert (code, "1 of 1 claim supported" in out) == (0, True)
     put("log.txt", "")
     assert "1 unlinked" in say("--answer", "answer.txt", "--actions", "log.txt")[1]
 
@@ -113,7 +113,7 @@ def test_json_steers_no_terminal(say: Say) -> None:
     ("limit", "answer", "code", "message"),
     [
         ("0.5", "The tower is 200 m tall. Dogs may come in.", 0, ""),
-        ("0.6", "The tower is 200 m tall. Dogs may come in.", 2, "failed: the rate is under 0.6\n"),
+        ("0.6", "The tower is 200 m tall. Dogs may come in.", 2, "failed: the rate is under 60%\n"),
         ("0.6", "Which tower do you mean?", 3, "inconclusive: nothing was judged\n"),
         (
             "1",
@@ -154,7 +154,7 @@ def test_empty_source_is_told(say: Say) -> None:
     put("policy.md", "")
     code, out, err = say("--answer", "answer.txt", "--source", "policy.md")
     assert (code, err) == (0, "warning: source policy.md is empty\n")
-    assert "2 claims: 2 unlinked · rate 0.00" in out
+    assert "0 of 2 claims supported (0%) · 2 unlinked · judged" in out
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_bad_input_is_one_line(say: Say, arguments: list[str], message: str) -> 
 def test_same_source_twice_is_read_once(say: Say) -> None:
     code, out, err = say("--answer", "answer.txt", "--source", "policy.md", "./policy.md")
     assert (code, err) == (0, "warning: policy.md was named twice and read once\n")
-    assert "rate 0.50" in out
+    assert "supported (50%)" in out
 
 
 def test_instructions_change_nothing(say: Say) -> None:

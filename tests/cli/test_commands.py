@@ -50,6 +50,41 @@ def test_help_names_every_command(say: Say) -> None:
     assert [name for name in COMMANDS if f"\n  {name} " not in out] == []
 
 
+@pytest.mark.parametrize("group", ["accounts", "alarms", "corpus", "judges", "keys", "rounds"])
+def test_a_group_alone_shows_its_commands(say: Say, group: str) -> None:
+    code, _, err = say(group)
+    assert code == 1
+    assert err.startswith(f"Usage: claimwise {group} ")
+    assert "error:" not in err
+
+
+def test_a_mistyped_command_is_told_in_one_line(say: Say) -> None:
+    assert say("chek")[2].splitlines() == [
+        "error: Unknown command 'chek'. Did you mean 'check'?", "help: claimwise --help"
+    ]  # fmt: skip
+    assert "error: Unknown command 'xyzzy'.\n" in say("xyzzy")[2]
+    err = say("keys", "create", "k")[2]
+    assert err.startswith("error: Missing option '--scope'. Choose from: traces, check, metrics\n")
+
+
+def test_what_to_type_next_names_the_store_that_was_asked(demo: Say) -> None:
+    out = demo("report", "--store", "claimwise.db")[1]
+    assert "More          claimwise claims · claimwise report --full\n" in out
+    Path("claimwise.db").rename("other.db")
+    out = demo("report", "--store", "other.db")[1]
+    assert "claimwise claims --store other.db · claimwise report --store other.db --full\n" in out
+    assert "claimwise annotate --run candidate --store other.db\n" in out
+    demo("export", "--store", "other.db", "--format", "parquet", "files")
+    assert "annotate" not in demo("report", "--store", "files")[1]
+
+
+def test_a_labeler_that_is_not_there_is_refused_wherever_labels_are_chosen(demo: Say) -> None:
+    for command in ("claims", "metrics", "report"):
+        code, out, err = demo(command, "--run", "candidate", "--labels", "labeler:nobody")
+        assert (code, out) == (1, "")
+        assert "Unknown labeler 'nobody'. Known labelers: ana, ben, chris" in err
+
+
 def test_usage_errors_exit_with_1(say: Say) -> None:
     for arguments in (
         ["nonsense"],
@@ -82,7 +117,9 @@ def test_init_writes_no_password(say: Say, tmp_path: Path, postgres_server: str)
     text = (tmp_path / "claimwise.toml").read_text(encoding="utf-8")
     assert "schema=init_test" in text
     assert "secret" not in text
-    assert say("runs")[1].endswith("no runs yet; import one with `claimwise import FILE…`\n")
+    assert say("runs")[1].endswith(
+        "no runs yet; start with `claimwise measure FILE` or `claimwise import FILE…`\n"
+    )
 
 
 def test_no_store_is_one_line(say: Say, tmp_path: Path) -> None:
@@ -322,7 +359,7 @@ def test_demo_does_not_touch_a_project_of_yours(say: Say, tmp_path: Path) -> Non
     assert code == 1
     assert "name a new or empty folder" in err
     assert say("runs", "--store", "mine/claimwise.db")[1].endswith(
-        "import one with `claimwise import FILE…`\n"
+        "start with `claimwise measure FILE` or `claimwise import FILE…`\n"
     )
 
 

@@ -79,7 +79,7 @@ def test_drift_in_every_format(demo: Say) -> None:
     code, out, err = demo("drift", "baseline", "candidate")
     assert (code, err[:5]) == (0, "hint:")
     assert "faithfulness: 84% to 87%, +3.3 points (−2.1 to +8.8)" in out
-    assert "unchanged: both runs used corpus 2026-09" in out
+    assert "both runs used corpus 2026-09" in out
     code, out, _ = demo("drift", "baseline", "candidate", "--format", "json", "--confidence", "0.9")
     (found,) = json.loads(out)["drifts"]
     assert found["settings"]["confidence"] == 0.9
@@ -128,7 +128,8 @@ def test_plan_before_anything_is_measured(demo: Say, tmp_path: Path) -> None:
         (["drift", "baseline", "candidate", "--metric", "x"], "Unknown metric 'x'"),
         (["drift", "baseline", "candidate", "--labels", "labeler:nobody"],
          "Unknown labeler 'nobody'"),
-        (["drift", "baseline", "candidate", "--confidence", "7"], "at most 0.9999, not 7.0"),
+        (["drift", "baseline", "candidate", "--confidence", "7"],
+         "at most 0.9999, such as 0.95, not 7.0"),
         (["plan", "--run", "nope"], "Unknown run 'nope'"),
         (["plan", "--run", "candidate", "--base", "candidate"], "Both runs are 'candidate'"),
         (["plan", "--drop", "0"], "drop must be between 0 and 1, such as 0.05, not 0.0"),

@@ -60,8 +60,8 @@ def test_an_answer_as_text(say: Say, server: FaultyServer) -> None:
     assert code == 0
     assert "✓ true  Paris is the capital of France." in out
     assert "✗ false  Berlin is in Spain." in out
-    assert "2 true, 1 false; factual precision 67%; by judge:closed-book@2" in out
-    assert "agreement unknown" in out
+    assert "factual precision 67%: 2 true, 1 false · judged by judge:closed-book@2" in out
+    assert "not yet checked against people" in out
     assert "called true with a number or a date: 1 claim to look at again" in out
     assert "has not been tested on made-up facts" in err
     assert "1 call" in err
@@ -103,7 +103,7 @@ def test_unscored_claims_bound_the_rate(say: Say, server: FaultyServer) -> None:
     code, out, _ = say(*ONE)
     assert code == 0
     assert "? not scored (missing_id)  The tower is 330 m tall." in out
-    assert "1 not scored (missing_id 1), so it could be 33–67%" in out
+    assert "· 1 not scored (1 missing_id; 33–67% whatever it is) ·" in out
 
 
 def test_text_of_answer_and_model_cannot_steer_the_terminal(
@@ -223,7 +223,7 @@ def test_a_run_is_labelled_measured_and_cached(demo: Say, server: FaultyServer) 
 def test_a_run_as_text_says_what_to_do_next(demo: Say, server: FaultyServer) -> None:
     code, out, err = demo("factcheck", "--run", "baseline", "--judge", MODEL)
     assert code == 0
-    assert f"the run baseline by {LABELER}, agreement unknown:" in out
+    assert f"the run baseline by {LABELER}, not yet checked against people:" in out
     assert "factual precision " in out
     assert err.endswith("next: claimwise metrics --run baseline --metric factual_precision\n")
 
@@ -254,7 +254,7 @@ def test_the_queue_can_be_filled_in_and_imported(
     said = json.loads(
         demo("factcheck", "--run", "baseline", "--judge", MODEL, "--format", "json")[1]
     )
-    assert said["agreement"].startswith("agrees with people on 0.")
+    assert said["agreement"] == "agrees with people on 0% (0–5.9%) of 119 claims in baseline"
     assert said["agreement"].endswith(f"of {len(rows)} claims in baseline")
 
 

@@ -106,8 +106,8 @@ def test_the_two_gates_of_the_spec_work_as_it_writes_them(say: Say) -> None:
     assert code == 2
     assert "FAIL  faithfulness-query_type" in out
     assert "PASS  over_refusal" in out
-    assert "Also: correct abstention is 0.875 [" in out
-    assert "a system that never abstains would pass this one" in " ".join(out.split())
+    assert "Also: correct abstention is 88% (" in out
+    assert "a system that never declines would pass this one" in " ".join(out.split())
     document = json.loads(say("gate", "--format", "json")[1])
     twins = [gate["twin"] and gate["twin"]["member"] for gate in document["gates"]]
     assert twins == [None, "correct_abstention"]

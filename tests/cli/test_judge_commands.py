@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -61,10 +62,10 @@ def test_check_says_who_judged_and_what_it_took(say: Say, server: FaultyServer) 
     assert "⟦1✓ The tower is 139 m tall [1].⟧" in out
     assert "policy.md:25–44 “Entry costs 5 euros”" in out
     assert out.endswith(
-        "3 claims: 1 supported, 1 unlinked, 1 contradicted · rate 0.33 (supported / judged, micro)"
-        f" · judged by judge:grounded@2:{MODEL}, agreement unknown\n"
+        "1 of 3 claims supported (33%) · 1 unlinked · 1 contradicted"
+        f" · judged by judge:grounded@2:{MODEL}, not yet checked against people\n"
     )
-    assert "1 request sent, 0 replies from the cache" in err
+    assert "\n1 request sent, 695 tokens in, 91 out, US$ " in err
     assert "US$ 0.00" in err
     assert server.count == 1
 
@@ -88,7 +89,7 @@ def test_check_counts_what_failed(say: Say, server: FaultyServer) -> None:
     code, out, err = say(*CHECK, *JUDGE, "--fail-under", "0.5")
     assert code == 3
     assert "? not scored (missing_id)" in out
-    assert "2 claims not scored: the rate may be 0.33 to 1.00" in out
+    assert "2 claims not scored (33–100% whatever they are)" in out
     assert "inconclusive: claims were not scored" in err
 
 
@@ -110,8 +111,8 @@ def test_repeats_show_flips(say: Say, server: FaultyServer) -> None:
     code, out, err = say(*CHECK, *JUDGE, "--repeats", "3")
     assert (code, server.count) == (0, 3)
     assert "asked again, the judge said supported" in out
-    assert "verdict flips in 1 of 3 claims that 3 rounds scored at least twice" in err
-    assert "3 claims: 1 supported" in out
+    assert "the verdict changed in 1 of 3 claims that 3 rounds scored at least twice" in err
+    assert "1 of 3 claims supported (33%) · " in out
 
 
 def test_dry_run_sends_nothing(say: Say, server: FaultyServer) -> None:
@@ -177,7 +178,8 @@ def test_verify_judges_resumes_and_measures_agreement(demo: Say, server: FaultyS
     assert (plan["cached"], server.count) == (0, 0)
     code, out, err = demo(*VERIFY)
     assert (code, server.count) == (0, plan["calls"])
-    assert f"the run baseline by judge:grounded@2:{MODEL}, agrees with people on 0." in out
+    judge = re.escape(f"judge:grounded@2:{MODEL}")
+    assert re.search(rf"the run baseline by {judge}, agrees with people on \d[\d.]*% \(", out)
     assert "grounded@2; mode claims, batch all" in err
     assert "requests sent" in err
     again = json.loads(demo(*VERIFY, "--format", "json")[1])
@@ -187,7 +189,7 @@ def test_verify_judges_resumes_and_measures_agreement(demo: Say, server: FaultyS
     # What one answer's check says of the judge comes from the same labels.
     Path("a.txt").write_text("The tower is 139 m tall.", encoding="utf-8")
     _, out, _ = demo("check", "--answer", "a.txt", "a.txt", *JUDGE)
-    assert "agrees with people on 0." in out
+    assert re.search(r"agrees with people on \d[\d.]*% \(", out)
 
 
 def test_verify_again_reads_kept_replies_unless_they_are_to_be_fresh(
@@ -212,7 +214,9 @@ def test_verify_bounds_the_rate(demo: Say, server: FaultyServer) -> None:
     assert code == 0
     assert "  unscored" in out
     assert "truncated" in out
-    assert " if no unscored claim were supported, " in out
+    assert re.search(
+        r"^  \d+% of \d+ claims supported; \d+ claims unscored \(\d+–\d+% whatever they", out, re.M
+    )
 
 
 def test_verify_without_any_reply_could_not_run(demo: Say, server: FaultyServer) -> None:
@@ -229,7 +233,7 @@ def test_verify_in_rounds(demo: Say, server: FaultyServer) -> None:
     plan = json.loads(demo(*VERIFY, "--dry-run", "--repeats", "2", "--format", "json")[1])
     _, out, _ = demo(*VERIFY, "--repeats", "2")
     assert server.count == plan["calls"]
-    assert "verdict flips in 0 of " in out
+    assert "the verdict changed in none of " in out
     # A third round is all that is left, and it is fresh.
     more = json.loads(demo(*VERIFY, "--dry-run", "--repeats", "3", "--format", "json")[1])
     assert (more["calls"], more["cached"]) == (plan["calls"] // 2, 0)
@@ -303,7 +307,7 @@ def test_bench_shows_what_was_not_scored(say: Say, server: FaultyServer, labelle
     server.faults = {"truncated": 0.2}
     code, out, _ = say("bench-verifier", labelled, *JUDGE, "--resamples", "50")
     assert code == 0
-    assert "claims unscored; its balanced accuracy lies in" in " ".join(out.split())
+    assert "claims unscored; its balanced accuracy is" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("verifier", ["lexical", "embedded", "judge"])

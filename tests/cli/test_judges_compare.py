@@ -165,7 +165,7 @@ def test_failures_are_unscored_claims(
     ("arguments", "told"),
     [
         (("lexical", "lexical", "--on", "labels"), "lexical is named twice"),
-        (("lexical", "--on", "nowhere"), "nowhere: found nothing"),
+        (("lexical", "--on", "nowhere"), "nowhere: no such folder; name a folder of labelled sets"),
         (("lexical", "--on", "data", "--run", "r"), "--run needs --on labels"),
         (("nobody", "--on", "data"), "Unknown judge"),
         (("lexical", "--on", "data", "--price", "a:b=1,2"), "--price names a:b"),

@@ -53,6 +53,12 @@ def tell(command: str, place: str, capsys: pytest.CaptureFixture[str]) -> tuple[
     return code, found.out.replace(shown, "STORE"), found.err.replace(shown, "STORE")
 
 
+def leave_out_steps(out: str) -> str:
+    """Leave out what to type next: it names a store that is a file, and nobody labels in files."""
+    lines = [line for line in out.splitlines() if not line.startswith("- **Next**")]
+    return "\n".join(lines).replace(" --store STORE", "")
+
+
 @pytest.mark.each_engine
 @pytest.mark.parametrize("command", READING)
 def test_parquet_files_give_the_same(
@@ -66,7 +72,9 @@ def test_parquet_files_give_the_same(
     database = tell(command, places["database"], capsys)
     files = tell(command, places["files"], capsys)
     warnings = [line for line in files[2].splitlines(keepends=True) if "not kept" not in line]
-    assert (files[0], files[1], "".join(warnings)) == database
+    assert (files[0], leave_out_steps(files[1]), "".join(warnings)) == (
+        database[0], leave_out_steps(database[1]), database[2]
+    )  # fmt: skip
     assert database[1] or database[0]
 
 

@@ -44,8 +44,10 @@ def test_every_verifier_is_listed(say: Say) -> None:
         figures = find_figures(load_card(), name)
         assert figures is not None
         [line] = [line for line in lines if line.startswith(f"{name} ")]
-        assert figures.labeler in line
-        assert f" {figures.threshold:g} " in line
+        assert f" {round(100 * (figures.macro.balanced_accuracy or 0))}% " in line
+        [first, second, *_] = say(name).splitlines()
+        assert first.startswith(f"{name} ({figures.labeler}): ")
+        assert second.startswith(f"threshold {figures.threshold:g}")
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -59,19 +61,19 @@ def test_the_card_is_about_what_is_shipped(name: str) -> None:
 @pytest.mark.parametrize("name", ["embedded", "lexical"])
 def test_sets_come_worst_first_and_the_mean_last(say: Say, name: str) -> None:
     out = say(name)
-    found = re.findall(r"^(\w+) +[\d,]+ +(0\.\d{3}) \[0\.\d\d, 0\.\d\d\] +(0\.\d{3}) ", out, re.M)
+    found = re.findall(r"^(\w+) +[\d,]+ +(\d\d)% \(\d\d–\d\d%\) +(\d\d)% ", out, re.M)
     figures = load_card().verifiers[name]
     assert [row[0] for row in found] == [*sort_sets(figures), "macro"]
-    accuracies = [float(row[1]) for row in found[:-1]]
+    accuracies = [int(row[1]) for row in found[:-1]]
     assert accuracies == sorted(accuracies)
-    assert float(found[-1][1]) == pytest.approx(figures.macro.balanced_accuracy, abs=6e-4)
+    assert int(found[-1][1]) / 100 == pytest.approx(figures.macro.balanced_accuracy, abs=6e-3)
     words = load_card().baseline
-    assert [float(row[2]) for row in found] == pytest.approx(
+    assert [int(row[2]) / 100 for row in found] == pytest.approx(
         [
             *(words.sets[row[0]].balanced_accuracy for row in found[:-1]),
             words.macro.balanced_accuracy,
         ],
-        abs=6e-4,
+        abs=6e-3,
     )
 
 
@@ -79,15 +81,16 @@ def test_every_figure_has_its_interval(say: Say) -> None:
     out = say("embedded")
     [header] = re.findall(r"^set +AUC +sensitivity +specificity +ECE$", out, re.M)
     below = out[out.index(header) :].splitlines()[1 : 2 + len(load_card().baseline.sets)]
-    assert all(len(re.findall(r"\d\.\d\d \[-?\d\.\d\d, \d\.\d\d\]", line)) == 4 for line in below)
+    ranged = r" [\d.]+%? \([\d.]+–[\d.]+%?\)"
+    assert all(len(re.findall(ranged, line)) == 4 for line in below)
 
 
 def test_one_verifier_alone(say: Say) -> None:
     out = say("lexical")
     assert "verifier:lexical-" in out
     assert "verifier:embedded-" not in out
-    assert "overlap: agreement" not in say()
-    assert "overlap: agreement" in say("overlap")
+    assert ": agreement with people" not in say()
+    assert "overlap: agreement with people" in say("overlap")
 
 
 def test_weak_points_are_the_cards() -> None:
@@ -96,7 +99,7 @@ def test_weak_points_are_the_cards() -> None:
     worst = sort_sets(figures)[0]
     accuracy = figures.sets[worst].balanced_accuracy
     assert accuracy is not None
-    assert (f"guessing (0.5): {worst} " in text) == (accuracy < verifiers.POOR)
+    assert (f"guessing (50%): {worst} " in text) == (accuracy < verifiers.POOR)
     level = {n for n, a in figures.sets.items() if a.difference and a.difference.interval[0] <= 0}  # type: ignore[index]
     [line] = [line for line in text.splitlines() if line.startswith("Not shown")] or [""]
     assert set(re.findall(r"\w+", line.partition(":")[2])) == level
@@ -105,8 +108,9 @@ def test_weak_points_are_the_cards() -> None:
 
 
 def test_limits_and_licences_are_told(say: Say) -> None:
-    out = say()
+    out = say("embedded")
     for limit in verifiers.LIMITS:
+        assert limit.split(":")[0] in say()
         assert limit.split(":")[0] in out
     for material in verifiers.TRAINING:
         assert f"- {material.name}: " in out

@@ -73,7 +73,7 @@ def test_the_command_prints_a_corrected_rate_with_all_it_rests_on(place: str) ->
     assert found["judge"] == {"labeler": "verifier:test-1", "prompt_ver": "p1", "model": "m1"}
     assert "of claims supported" in text
     assert "Judge only:" in text
-    assert "Unscored: 2.4% of claims (timeout 20)" in text
+    assert "Unscored: 2.4% of claims (20 timeout)" in text
     assert "given on 2026-11-17" in text
 
 

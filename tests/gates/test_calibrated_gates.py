@@ -14,6 +14,7 @@ from claimwise.config import Config, Project, find_project
 from claimwise.errors import ConfigError
 from claimwise.gates.run import run_gates
 from claimwise.gates.settings import read_gates
+from claimwise.gates.trust import Doubt, describe_doubts
 from claimwise.gates.values import Gate, GateDecision
 from claimwise.store import Store
 from small_data import Record, answer, item, label, load, run, source
@@ -81,8 +82,7 @@ def test_a_distrusted_judge_may_not(store: Store, tmp_path: Path) -> None:
     found = decide(store, tmp_path)
     assert found.outcome == "inconclusive"
     assert found.slices[0].untrusted == 240
-    made = TODAY.date()
-    assert f"judge:x is not trusted (calibration of {made}): balanced" in found.slices[0].reason
+    assert "judge:x is not trusted: balanced accuracy" in found.slices[0].reason
     assert decide(store, tmp_path, min_agreement=0.0).outcome == "pass"
 
 
@@ -99,6 +99,16 @@ def test_only_a_calibration_gives_trust(store: Store, tmp_path: Path) -> None:
     calibrate(store)
     assert decide(store, tmp_path).outcome == "pass"
     assert decide(store, tmp_path, calibration="ignore").outcome == "inconclusive"
+
+
+def test_doubts_that_hold_in_several_places_are_told_once() -> None:
+    doubts = [Doubt("x is not trusted", "domain=a", "50%"), Doubt("y judged one of the runs")]
+    assert describe_doubts(doubts) == "x is not trusted in domain=a: 50%; y judged one of the runs"
+    doubts.append(Doubt("x is not trusted", "domain=b", "60%"))
+    assert describe_doubts(doubts) == (
+        "x is not trusted in domain=a, domain=b (claimwise calibrate says why); "
+        "y judged one of the runs"
+    )
 
 
 def test_a_trusted_judge_is_believed_only_as_far_as_its_error(store: Store, tmp_path: Path) -> None:

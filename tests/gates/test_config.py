@@ -139,4 +139,4 @@ def test_an_alias_names_its_member() -> None:
     rule = resolve_gate(Gate(metric="over_refusal", name="g", max=0.2), METRICS, "human")
     assert (rule.metric.name, rule.member, rule.better) == ("abstention", "over_refusal", "lower")
     assert (rule.columns, rule.labels) == (("measure",), "human")
-    assert rule.describe() == "at most 0.2"
+    assert rule.describe() == "at most 20%"

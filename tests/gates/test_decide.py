@@ -100,7 +100,7 @@ def test_unscored_claims_never_help_to_pass() -> None:
     good = decide({(): make_rows(200, 4)}).slices[0]
     gaps = decide({(): make_rows(200, 4, unscored=2)}).slices[0]
     assert (good.outcome, gaps.outcome) == ("pass", "inconclusive")
-    assert gaps.reason == "the 400 unscored could decide it: score them"
+    assert gaps.reason == "400 unscored claims could decide this: score them"
     assert gaps.more_items is None
     few = make_rows(200, 4) | {"i0": ItemRow(0, 0, 4)}
     assert decide({(): few}).outcome == "pass"
@@ -113,7 +113,7 @@ def test_more_items_are_asked_for_only_where_items_are_missing() -> None:
     assert decide({(): clear}).outcome == "pass"
     found = decide({(): gaps}).slices[0]
     assert (found.outcome, found.more_items) == ("inconclusive", None)
-    assert found.reason == "the 60 unscored could decide it: score them"
+    assert found.reason == "60 unscored claims could decide this: score them"
     base = make_rows(200, 3)
     assert compare(base, clear).outcome == "pass"
     changed = compare(base, {name: row._replace(unscored=0.8) for name, row in clear.items()})

@@ -331,7 +331,8 @@ def test_a_slow_slide_meets_the_best_earlier_run(store: Store, tmp_path: Path) -
     found = decide(store, tmp_path, **rule)
     assert found.outcome == "fail"
     assert (found.baseline_id, found.anchor_id) == ("step4", "step0")
-    assert found.slices[0].reason.startswith("slow slide: worse than step0 by at least 0.1")
+    told = "slow slide: worse than step0 by at least 13.5 points (10 points allowed)"
+    assert found.slices[0].reason == told
     assert "Also compared with the earlier run step0." in found.notes
     assert decide(store, tmp_path, **rule, anchor="none").outcome == "pass"
     pinned = decide(store, tmp_path, **rule, anchor="step3")

@@ -81,5 +81,5 @@ def test_the_accuracy_is_that_of_the_tier_that_judged() -> None:
     english = replace(checked.claims[0], instrument="embedded")
     both = judge.describe_agreement([checked.claims[0], english]) or ""
     assert both.startswith(embedded)
-    assert f"1 of 2 claims by its lexical tier: {lexical}" in both
+    assert f"1 of 2 claims by the lexical judge: {lexical}" in both
     assert judge.describe_agreement([english]) == embedded

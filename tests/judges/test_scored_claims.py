@@ -63,5 +63,5 @@ def test_contradicted_names_the_window_that_says_otherwise() -> None:
 def test_else_it_is_unlinked_and_rests_on_nothing() -> None:
     verdict = judge((OLD, score(0.3, 0.1)), (NEW, score(0.2, 0.4)))
     assert (verdict.verdict, verdict.span) == ("unlinked", None)
-    assert "highest probability of support is 0.30" in verdict.reason
+    assert "highest probability of support is 30%" in verdict.reason
     assert judge().scores == Scores(supports=0.0, contradicts=0.0, neither=1.0)

@@ -323,7 +323,7 @@ AGREE = people(0.7, 0.6, 0.8, 0.05, -0.1)
         (500, (0.8, 0.9), people(0.2, 0.1, 0.41, 0.0, -0.2), "trusted", "is above"),
         (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.3, 0.16, 0.5), "not trusted", "0.15 is allowed"),
         (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.3, 0.1, 0.5), "unknown", "label more of"),
-        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.05, 0.0, 0.16), "unknown", "0.15 is allowed"),
+        (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.05, 0.0, 0.16), "unknown", "0.15 allowed"),
         (500, (0.8, 0.9), people(0.9, 0.8, 0.95, 0.0, None, None), "unknown", "too uncertain"),
     ],
 )

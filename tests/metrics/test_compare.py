@@ -94,7 +94,7 @@ def test_shared_items_are_compared_and_the_others_listed(store: Store) -> None:
     assert whole.low is not None
     assert whole.high is not None
     assert whole.low < -0.2 < whole.high
-    assert "Fewer than 30 items (5): the interval is rough." in whole.warnings
+    assert "Fewer than 30 items (5): the range is rough." in whole.warnings
 
 
 def test_slices_stand_worst_change_first_with_wider_intervals(store: Store) -> None:

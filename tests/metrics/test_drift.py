@@ -67,7 +67,11 @@ def test_only_the_system_changed(store: Store) -> None:
     for name in ("instrument", "evidence", "mix"):
         part = parts[name]
         assert (part.change, part.low, part.high, part.changed) == (0, 0, 0, False)
-        assert part.basis.startswith("unchanged: ")
+    assert [parts[name].basis for name in ("instrument", "evidence", "mix")] == [
+        "people in both runs",
+        "both runs used corpus v1",
+        "both runs were asked the same items",
+    ]
     assert found.warnings == ()
     assert found.advice == ()
 
@@ -328,7 +332,7 @@ def test_a_guide_that_nobody_recorded_tells_nothing_apart(store: Store) -> None:
          answer("i", "c", run_id="old"), answer("i", "c", run_id="new"),
          label("i", "c", "supported", run_id="old"),
          label("i", "c", "supported", run_id="new", guide_version="g"))  # fmt: skip
-    assert parts_of(drift(store))["instrument"].basis == "unchanged: people"
+    assert parts_of(drift(store))["instrument"].basis == "people in both runs"
 
 
 def test_a_metric_without_labels_has_no_instrument(store: Store) -> None:
@@ -340,7 +344,7 @@ def test_a_metric_without_labels_has_no_instrument(store: Store) -> None:
     assert [found.member for found in both] == ["correct_abstention", "over_refusal"]
     assert all(found.change == 1 for found in both)
     basis = parts_of(both[0])["instrument"].basis
-    assert basis == "unchanged: the metric needs no labels"
+    assert basis == "the metric needs no labels"
     (one,) = explain_drift(store, METRICS["abstention"], pair, member="over_refusal")
     assert one == both[1]
 

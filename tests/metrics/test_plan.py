@@ -170,7 +170,7 @@ def test_one_run_and_none_fall_back_on_assumptions_and_say_so(store: Store) -> N
     assert (row.items, row.rate, row.claims_per_item) == (0, 0.9, 5)
     assert row.sees_paired is None
     assert row.paired_items is not None
-    assert row.assumed[0] == "rate 0.9, 5 claims an item, ICC 0.3"
+    assert row.assumed[0] == "rate 90%, 5 claims per item, ICC 0.3"
 
 
 def test_a_run_without_labels_falls_back_too(store: Store) -> None:
@@ -198,7 +198,8 @@ def test_a_rate_without_room_needs_what_nobody_has(store: Store) -> None:
 @pytest.mark.parametrize(
     ("goal", "said"),
     [({"drop": 0.0}, "such as 0.05, not 0.0"), ({"drop": 1.5}, "not 1.5"),
-     ({"power": 1.0}, "power must be at least 0.5"), ({"confidence": 0.2}, "0.9999, not 0.2")],
+     ({"power": 1.0}, "power must be at least 0.5"),
+     ({"confidence": 0.2}, "0.9999, such as 0.95, not 0.2")],
 )  # fmt: skip
 def test_goals_that_make_no_sense_are_refused(store: Store, goal: Any, said: str) -> None:
     fill(store, items=2)

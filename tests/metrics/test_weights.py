@@ -54,7 +54,7 @@ def test_rates_over_the_whole_set_speak_for_the_traffic(store: Store, weights: W
     assert weighed.low < 0.95 < weighed.high
     assert (weighed.items, weighed.claims, weighed.asked) == (40, 80, 80)
     # Factors of 1.8 and 0.2 on as many claims each: 2 * (1.8² + 0.2²) / (1.8 + 0.2)².
-    told = f"Weighted by {weights.column} (design effect 1.64); unweighted 0.750 ["
+    told = f"Weighted by {weights.column} (design effect 1.64); unweighted 75% ("
     assert weighed.warnings[0].startswith(told)
 
 

@@ -96,8 +96,8 @@ def test_the_command_and_its_queue(
         fill(store)
     assert run_command(["correctness", "--run", "r", "--queue", "people.jsonl"]) == 0
     out = capsys.readouterr().out
-    assert "labelled 2 answers of 3 with a gold answer" in out
-    assert "by verifier:gold-match-1, agreement unknown:" in out
+    assert "labelled 2 of 3 answers with a gold answer" in out
+    assert "(by verifier:gold-match-1, not yet checked against people)" in out
     [row] = map(json.loads, Path("people.jsonl").read_text("utf-8").splitlines())
     row.update(correct=True, labeler="ana", labeled_at="2026-02-01T00:00:00Z")
     Path("people.jsonl").write_text(json.dumps(row), encoding="utf-8")

@@ -98,7 +98,7 @@ def test_the_worked_example_of_the_spec() -> None:
     assert asker.calls[0].temperature == 0.0
     assert asker.calls[0].schema is not None
     assert ours["judge"] == "judge:closed-book@2:scripted:one"
-    assert ours["agreement"] == "agreement unknown"
+    assert ours["agreement"] == "not yet checked against people"
     assert ours["bounds"] == [0.6, 0.6]
     assert ours["second_look"] == ["c1"]
     assert [claim["piece"] for claim in ours["claims"]] == ["s1", "s1", "s1", "s2", "s2"]

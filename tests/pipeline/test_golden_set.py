@@ -209,6 +209,19 @@ def test_diff_lists_every_span_with_its_fate(tmp_path: Path) -> None:
     ) in lines
 
 
+def test_diff_quotes_long_spans_where_they_differ(tmp_path: Path) -> None:
+    text = "Visitors who come with a group of ten or more pay a reduced price of {} euros each."
+    with open_store(tmp_path / "s.db", create=True) as store:
+        load(store, source(source_text=text.format(4)),
+             source(source_text=text.format(5), corpus_ver="v2"),
+             item("price", gold_spans=[span(text.format(4))]))  # fmt: skip
+        lines = list(describe_diff(compare_corpora(store, "v1", "v2"), applied=False))
+    assert (
+        "  changed    price: “…pay a reduced price of 4 euros each.” → closest: “…pay a reduced "
+        "price of 5 euros each.” in doc 0–82 (94.4% the same)"
+    ) in lines
+
+
 # Folders of documents.
 
 

@@ -187,7 +187,7 @@ def test_what_metrics_do_with_an_answered_draft(golden: Store) -> None:
 
 def test_question_that_is_asked_already_is_refused(golden: Store) -> None:
     message = refusal(golden, change(question="  how TALL is it "), item_id="new")
-    assert "found the question of item height" in message
+    assert "item height asks this question already" in message
     assert "--as height files the incident under that item" in message
 
 
@@ -201,11 +201,13 @@ def test_nearly_the_same_question_needs_force(golden: Store) -> None:
     promote(golden)
     near = change(question="What does a ride in the balloon cost?", trace_id="t2")
     message = refusal(golden, near, item_id="ride")
-    assert f"nearly the question of balloon ({QUESTION!r})" in message
-    assert "--force goes on" in message
+    assert f"almost the same question is asked by balloon ({QUESTION!r})" in message
+    assert "--force makes a new item" in message
     done = promote(golden, near, "ride", force=True)
     assert done.new_item
-    assert any("nearly the question of balloon" in warning for warning in done.warnings)
+    assert any(
+        "almost the same question is asked by balloon" in warning for warning in done.warnings
+    )
 
 
 def test_near_question_can_be_filed_under_the_item(golden: Store) -> None:

@@ -255,7 +255,7 @@ def test_agreement_is_unknown_until_people_have_labelled(place: str) -> None:
             })  # fmt: skip
         said = measure_agreement(store, judge.labeler)
         assert said is not None
-        assert said.startswith("agrees with people on 0.75 [")
+        assert said.startswith("agrees with people on 75% (13–98.4%) of 4 claims")
         assert said.endswith("of 4 claims in r")
         assert measure_agreement(store, judge.labeler) == said
         assert measure_agreement(store, f"{judge.labeler}#2") is None

@@ -225,7 +225,7 @@ def test_support_that_is_not_sure_enough_decides_nothing() -> None:
     unsure = openbook(text, CORPUS, verifier=ExactVerifier(), retrieval=Retrieval(sure=0.91))
     (claim,) = unsure.claims
     assert claim.outcome == "unlinked"
-    assert claim.judged.reason == "a passage may support it, but the probability is 0.90"
+    assert claim.judged.reason == "a passage may support it, but the probability is 90%"
     assert claim.judged.span is None
     assert unsure.factual_precision is None
     assert unsure.bounds == (0.0, 1.0)

@@ -304,7 +304,7 @@ def test_lines_name_domains_only_where_they_differ(filled: Store) -> None:
     told = describe_probabilities(rows)
     assert len(told) == 2
     assert (
-        "verifier:v-1: probabilities of support in health are not calibrated here (too" in told[0]
+        "verifier:v-1: probabilities of support in health are not calibrated here: too" in told[0]
     )
     assert "in law are calibrated on 120 labelled claims of r (2026-11-15; " in told[1]
     calibrate(filled, now=NOW + timedelta(days=1), by=())

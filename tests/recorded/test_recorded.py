@@ -85,6 +85,11 @@ CHANGED = [
            "too few shared claims are no unclear guide"),
     Change("calibrate", r"\$\..*why", "a judge is no instrument"),
     Change("compare-human", r"\$\.warnings.*", "a judge is no instrument"),
+    Change("gate(-passed|-failed|-inconclusive)?", r"\$\.gates\[\d\]\.rule",
+           "texts for people give percent"),
+    Change("compare-human|metrics", r"\$\..*warnings\[\d\]", "texts for people say range"),
+    Change("compare|report-(baseline|candidate|verifier)", r"\$\.(metrics|worst)\[.*warnings\[\d\]",
+           "texts for people say range"),
     Change("rounds-(list|show)", r"\$\..*leased", "leases end half an hour after they were given"),
 ]  # fmt: skip
 

@@ -16,7 +16,7 @@ from claimwise.run_report.values import Group, Report, Summary, Worst
 from claimwise.types.results import Estimate, JudgeNote, JudgeSummary, MetricTable, Settings
 
 HOSTILE = "<script>alert('x')</script> | \x1b[31mred\u202e\n**bold** [a](http://evil.test) @all"
-FEW = "Fewer than 30 items ({}): the interval is rough."
+FEW = "Fewer than 30 items ({}): the range is rough."
 
 
 def make_estimate(metric: str = "faithfulness", /, **changes: Any) -> Estimate:

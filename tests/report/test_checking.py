@@ -58,14 +58,14 @@ def test_meaning_survives_without_colours() -> None:
         "- ⟦2? Dogs may come in.⟧\n"
         "Ask me more!\n"
         "\n"
-        "  1 ✗ contradicted 0.91  It is 200 m tall [1].\n"
+        "  1 ✗ contradicted (confidence 91.3%)  It is 200 m tall [1].\n"
         "      the source says 139 m, the claim 200 m\n"
         "      policy.md:4–27 “The tower is 139 m tall”\n"
         "      but old.md:0–5 “200 m”\n"
         "  2 ? not scored (timeout)  Dogs may come in.\n"
         "\n"
-        "1 claim: 1 contradicted · rate 0.00 (supported / judged, micro) · 1 claim not scored: "
-        "the rate may be 0.00 to 0.50 · judged by verifier:x-1, agreement unknown\n"
+        "0 of 1 claim supported (0%) · 1 contradicted · 1 claim not scored (0–50% whatever it is) "
+        "· judged by verifier:x-1, not yet checked against people\n"
     )
 
 
@@ -129,7 +129,7 @@ def test_claims_that_share_words_are_shown_once() -> None:
 
 def test_summary_of_nothing() -> None:
     nothing = make_result(answer="")
-    by = "judged by verifier:x-1, agreement unknown"
+    by = "judged by verifier:x-1, not yet checked against people"
     assert describe_result(nothing) == f"no checkable claims: no rate · {by}"
     assert describe_result(make_result(DOGS)) == f"1 claim not scored: no rate · {by}"
     assert show(nothing) == f"no checkable claims: no rate · {by}\n"

@@ -35,7 +35,7 @@ def make_slice(outcome: Outcome = "fail", value: str = "a", **more: Any) -> Slic
 def make_report(*slices: SliceDecision, outcome: Outcome = "fail", **gate: Any) -> GateReport:
     rule = Gate(**{"metric": "faithfulness", "name": "g", "min": 0.9, **gate})
     decision = GateDecision(
-        gate=rule, title="Faithfulness", unit="claim", better="higher", rule="at least 0.9",
+        gate=rule, title="Faithfulness", unit="claim", better="higher", rule="at least 90%",
         run_id="r", baseline_id=None, outcome=outcome, pass_confidence=0.95,
         fail_confidence=0.99, slices=slices, notes=("a note",),
     )  # fmt: skip
@@ -119,5 +119,5 @@ def test_many_slices_are_cut_where_people_read_and_whole_where_machines_do() -> 
 def test_a_comparison_shows_both_rates_and_the_change() -> None:
     found = make_slice(baseline_rate=0.9, change=-0.2, low=-0.25, high=-0.1)
     told = render_gates_markdown(make_report(found, min=None, baseline="b"))
-    assert "0.900 → 0.700" in told
-    assert "\\[-0.250, -0.100]" in told
+    assert "90% → 70%" in told
+    assert "−25.0 to −10.0 points" in told

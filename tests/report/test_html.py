@@ -70,7 +70,7 @@ def test_well_formed_and_says_nothing_odd(
     report: Report = request.getfixturevalue(name)
     page = Page(render_html(report, summary_of(report)))
     values = [value for _, attrs in page.tags for value in attrs.values() if value]
-    assert not re.search(r"\bNone\b|\bnan\b|-0\.00", " ".join([page.text, *values]))
+    assert not re.search(r"\bNone\b|\bnan\b|[-−]0\.00", " ".join([page.text, *values]))
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
 
@@ -179,9 +179,9 @@ def test_judge_only_says_what_its_range_holds(report: Report) -> None:
 def test_says_what_was_not_scored(html: str) -> None:
     text = Page(html).text
     assert "6 claims (4 timeout, 2 <i>odd</i>); 1 failed answer; 3 answers not split" in text
-    assert "6 of 1,240 claims without a verdict: timeout 4, <i>odd</i> 2." in text
-    assert "faithfulness 1,240 1,234 6 0.861 [0.850, 0.870]" in text
-    assert "verifier:new verifier — 2 agreement unknown" in text
+    assert "6 of 1,240 claims without a verdict (4 timeout, 2 <i>odd</i>)." in text
+    assert "faithfulness 1,240 1,234 6 86% 85–87%" in text
+    assert "verifier:new judge — 2 not yet checked against people" in text
 
 
 def test_abstention_is_a_pair(report: Report, one_sided: Report, summary: Summary) -> None:
@@ -194,7 +194,7 @@ def test_abstention_is_a_pair(report: Report, one_sided: Report, summary: Summar
 def test_errors_stand_alone_in_the_mix_of_verdicts(html: str) -> None:
     """Supported, 80% of all, has no part of the bar; the errors fill it."""
     bar = html.split("What verdict_shares means")[1].split("<svg")[1].split("</svg>")[0]
-    assert 'aria-label="unlinked 0.100, contradicted 0.060, stale 0.040"' in bar
+    assert 'aria-label="unlinked 10%, contradicted 6.0%, stale 4.0%"' in bar
     widths = [float(width) for width in re.findall(r'width="([\d.]+)"', bar)]
     assert widths == [50, 30, 20]
 
@@ -225,7 +225,7 @@ def test_every_link_leads_somewhere(html: str) -> None:
 
 
 def test_warnings_appear_once(html: str) -> None:
-    assert Page(html).text.count("Fewer than 30 items: the interval is rough.") == 1
+    assert Page(html).text.count("Fewer than 30 items: the range is rough.") == 1
 
 
 def test_groups_that_are_clearly_worse_are_marked(html: str) -> None:
@@ -235,5 +235,5 @@ def test_groups_that_are_clearly_worse_are_marked(html: str) -> None:
 
 def test_groups_have_their_bounds(html: str) -> None:
     text = Page(html).text
-    assert "3 bounds [0.850, 0.870]" in text
-    assert "0.045 [0.010, 0.100] bounds [0.850, 0.870]" in text
+    assert "3 bounds 85–87%" in text
+    assert "4.5% (1.0–10%) bounds 85–87%" in text

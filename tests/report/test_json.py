@@ -113,9 +113,9 @@ def test_instruments(report: Report, summary: Summary) -> None:
     ana, known, unknown = to_document(report, summary)["instruments"]
     assert ana["agreement"] is None
     assert known["agreement"]["micro"] == 0.797
-    assert known["agreement_text"].startswith("0.797 [")
+    assert known["agreement_text"].startswith("80% (81–90%)")
     assert unknown["agreement"] is None
-    assert unknown["agreement_text"] == "agreement unknown"
+    assert unknown["agreement_text"] == "not yet checked against people"
 
 
 def test_report_names_worst_and_reasons(report: Report, summary: Summary) -> None:

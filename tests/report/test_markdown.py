@@ -16,7 +16,7 @@ from report.conftest import make_summary
 
 def test_order(report: Report) -> None:
     text = render_markdown(report)
-    parts = ("# Report on run r1", "**Worst group: faithfulness 0.482 [0.310, 0.660] in ",
+    parts = ("# Report on run r1", "**Worst group: faithfulness 48% (31–66%) in ",
              "## Not scored", "## Judges and labelers", "## Metrics", "### Faithfulness",
              "### Abstention", "## Reproduce these figures")  # fmt: skip
     places = [text.index(part) for part in parts]
@@ -46,7 +46,7 @@ def test_foreign_text_is_only_text(report: Report) -> None:
     [
         ("query_type", "query_type"),
         ("_soft_", "\\_soft\\_"),
-        ("0.5 [0.310, 0.660] in", "0.5 [0.310, 0.660] in"),
+        ("48% (31–66%) in", "48% (31–66%) in"),
         ("[0.310, 0.660](x)", "\\[0.310, 0.660](x)"),
         ("a@b", "a@b"),
         ("two\nlines", "two lines"),
@@ -64,33 +64,31 @@ def test_escape(text: str, expected: str) -> None:
 
 def test_says_what_was_not_scored(report: Report) -> None:
     text = render_markdown(report)
-    assert "- 6 of 1,240 claims without a verdict: timeout 4, &lt;i&gt;odd&lt;/i&gt; 2." in text
-    assert "| faithfulness | 1,240 | 6 | 0.861 | [0.850, 0.870] |" in text
+    assert "- 6 of 1,240 claims without a verdict (4 timeout, 2 &lt;i&gt;odd&lt;/i&gt;)." in text
+    assert "| faithfulness | 1,240 | 6 | 86% | 85–87% |" in text
     assert "- **Warning:** &lt;em&gt;careful&lt;/em&gt;" in text
 
 
 def test_agreement_unknown(report: Report) -> None:
     line = next(x for x in render_markdown(report).splitlines() if x.startswith("| verifier:new"))
-    assert line.endswith("| agreement unknown |")
+    assert line.endswith("| not yet checked against people |")
 
 
 def test_abstention_is_a_pair(report: Report, one_sided: Report) -> None:
     for text in (render_markdown(report), render_markdown(one_sided)):
         part = text.split("### Abstention")[1].split("###")[0]
-        assert "| correct_abstention, adjusted | over_refusal, adjusted |" in part
+        assert "| correct_abstention, adjusted range | over_refusal, adjusted range |" in part
         assert re.search(r"^\| correct_abstention .*\n\| over_refusal ", part, re.MULTILINE)
 
 
 def test_slices_that_stand_out_are_bold(report: Report) -> None:
-    assert "| **aggregation** | **high** | **0.482** | **[0.310, 0.660]** |" in render_markdown(
-        report
-    )
+    assert "| **aggregation** | **high** | **48%** | **31–66%** |" in render_markdown(report)
 
 
 @pytest.mark.parametrize("name", ["report", "one_sided", "bare"])
 def test_says_nothing_odd(name: str, request: pytest.FixtureRequest) -> None:
     text = render_markdown(request.getfixturevalue(name))
-    assert not re.search(r"\bNone\b|\bnan\b|-0\.00", text)
+    assert not re.search(r"\bNone\b|\bnan\b|[-−]0\.00", text)
 
 
 def test_metrics_of_two_runs(report: Report, bare: Report) -> None:
@@ -102,9 +100,9 @@ def test_metrics_of_two_runs(report: Report, bare: Report) -> None:
 def test_slices_have_their_bounds(report: Report) -> None:
     lines = render_markdown(report).splitlines()
     alone = next(line for line in lines if line.startswith("| **aggregation"))
-    assert "[0.850, 0.870]" in alone
+    assert "85–87%" in alone
     pair = next(line for line in lines if line.startswith("| mixed"))
-    assert pair.count("bounds [0.850, 0.870]") == 1  # of the other member, everything was scored
+    assert pair.count("bounds 85–87%") == 1  # of the other member, everything was scored
 
 
 def test_first_screen_is_short_and_harmless() -> None:

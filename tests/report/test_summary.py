@@ -266,7 +266,7 @@ def test_gates_are_part_of_it_and_never_stop_it(files: Store, tmp_path: Path) ->
     settings = tmp_path / "claimwise.toml"
     settings.write_text('[[gates]]\nname = "floor"\nmetric = "faithfulness"\nmin = 0.95\n')
     text = format_summary(summarize_project(files, find_project(tmp_path), "r"))
-    assert "Gates         1 of 1 failed: floor: Faithfulness at least 0.95" in text
+    assert "Gates         1 of 1 failed: floor: Faithfulness at least 95%" in text
     settings.write_text('[[gates]]\nname = "floor"\nmetric = "nonsense"\nmin = 0.95\n')
     text = format_summary(summarize_project(files, find_project(tmp_path), "r"))
     assert "Gates         not applied: " in text

@@ -44,7 +44,7 @@ def show(report: Report, width: int = 100, encoding: str = "utf-8") -> str:
 
 def test_order(report: Report) -> None:
     text = show(report)
-    parts = ("Report on run r1", "Worst group: faithfulness 0.482 [0.310, 0.660]", "Not scored",
+    parts = ("Report on run r1", "Worst group: faithfulness 48% (31–66%)", "Not scored",
              "Judges and labelers", "Metrics", "\nFaithfulness", "\nAbstention",
              "Reproduce these figures")  # fmt: skip
     places = [text.index(part) for part in parts]
@@ -54,25 +54,25 @@ def test_order(report: Report) -> None:
 def test_worst_slice_says_where_and_whether_it_stands_out(report: Report) -> None:
     text = " ".join(show(report).split())
     assert (
-        "in query_type=aggregation, stakes=high (adjusted for 5 comparisons; 12 items, 54 claims); "
-        "overall 0.861" in text
+        "in query_type=aggregation, stakes=high; overall 86% Clearly worse than overall: the range "
+        "excludes the overall rate. Measured on 12 items, 54 claims; adjusted for 5 comparisons."
+        in text
     )
-    assert "Clearly worse than overall" in text
-    assert re.search(r"over refusal +0\.045 .* chance\?", text)
+    assert re.search(r"over refusal +4\.5% .* possibly chance", text)
 
 
 def test_says_what_was_not_scored(report: Report) -> None:
     text = show(report)
-    assert "6 of 1,240 claims without a verdict: timeout 4, <i>odd</i> 2." in text
-    assert re.search(r"faithfulness +1,240 +6 +0\.861 \[0\.850, 0\.870\]", text)
+    assert "6 of 1,240 claims without a verdict (4 timeout, 2 <i>odd</i>)." in text
+    assert re.search(r"faithfulness +1,240 +6 +86% 85–87%", text)
     assert "1 failed answer; 3 answers not split into claims." in text
     assert "! <em>careful</em>" in text
 
 
 def test_instruments_have_their_agreement(report: Report) -> None:
     text = show(report)
-    assert re.search(r"verifier:v3 +verifier +4 0\.797 \[0\.810, 0\.900\] on 1,234 claims", text)
-    assert re.search(r"verifier:new +verifier +2 agreement unknown", text)
+    assert re.search(r"verifier:v3 +judge +4 80% \(81–90%\) of 1,234 claims", text)
+    assert re.search(r"verifier:new +judge +2 not yet checked against people", text)
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])
@@ -80,7 +80,7 @@ def test_fits(report: Report, width: int) -> None:
     lines = show(report, width).split("\nReproduce")[0].splitlines()
     assert max(map(cell_len, lines)) <= width
     row = next(line for line in lines if line.strip().startswith("aggregation"))
-    assert {"0.482", "[0.310,", "0.660]", "12", "54", "3"} <= set(row.split())
+    assert {"48%", "31–66%", "12", "54", "3"} <= set(row.split())
     assert "●" in row
 
 
@@ -96,9 +96,8 @@ def _slice_header(text: str) -> str:
 def test_overall_has_everything(report: Report) -> None:
     block = show(report).split("\nFaithfulness")[1]
     parts = (
-        "micro 0.861 [0.810, 0.900]", "macro 0.842 [0.800, 0.880]", "100 items", "1,234 claims",
-        "asked 1,240, scored 1,234, unscored 6", "bounds [0.850, 0.870]", "design effect 1.43",
-        "ICC 0.00", "smallest detectable difference 0.091",
+        "86% (81–90%)", "macro 84% (80–88%)", "100 items, 1,234 claims; 6 unscored, bounds 85–87%",
+        "design effect 1.43", "ICC 0.00", "smallest detectable difference 9.1 points",
     )  # fmt: skip
     assert [part for part in parts if part not in block] == []
 
@@ -123,13 +122,13 @@ def test_unmeasured_metrics_take_one_line(report: Report) -> None:
 
 
 def test_warnings_appear_once(report: Report) -> None:
-    assert show(report).count("Fewer than 30 items: the interval is rough.") == 1
+    assert show(report).count("Fewer than 30 items: the range is rough.") == 1
 
 
 @pytest.mark.parametrize("name", ["report", "one_sided", "bare"])
 def test_says_nothing_odd(name: str, request: pytest.FixtureRequest) -> None:
     text = show(request.getfixturevalue(name))
-    assert not re.search(r"\bNone\b|\bnan\b|-0\.00|\x1b|\u202e", text)
+    assert not re.search(r"\bNone\b|\bnan\b|[-−]0\.00|\x1b|\u202e", text)
 
 
 def test_bare(bare: Report) -> None:
@@ -153,8 +152,8 @@ def test_first_screen_on_every_console(encoding: str) -> None:
 
 def test_ascii(report: Report) -> None:
     text = show(report, encoding="ascii")
-    assert "model m1 | prompt - | retriever bm25" in " ".join(text.split())
-    assert re.search(r"\[0\.310, 0\.660\] +-+=*o=+-+ +\| ", text)
+    assert "model m1 | retriever bm25" in " ".join(text.split())
+    assert re.search(r"31-66% +-+=*o=+-+ +\| ", text)
 
 
 def test_long_lists_are_cut_and_say_so(many_slices: Callable[[int], Report]) -> None:
@@ -170,7 +169,7 @@ def test_print_tables_prints_every_slice(many_slices: Callable[[int], Report]) -
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert "type 32 " in text
-    assert re.search(r"stale +lookup +low +0\.040", text)
+    assert re.search(r"stale +lookup +low +4\.0%", text)
 
 
 def test_commands_are_quoted(report: Report) -> None:
@@ -194,6 +193,7 @@ def test_names_are_cut_before_figures() -> None:
 def test_words(report: Report, make_row: Callable[..., Estimate]) -> None:
     assert generalize_warning("1,234 unscored: see (3) there.") == "Unscored: see there."
     assert show_number(-0.001) == "0.00"
+    assert show_number(-0.031) == "−0.03"
     assert slice_name(report.worst[0].estimate) == "query_type=aggregation, stakes=high"
     assert slice_name(make_row(slice={"a": None, "b": ""})) == 'a=(unknown), b=""'
 
@@ -249,25 +249,25 @@ def test_alike_slices_are_told_apart_in_every_report(
 def test_slices_have_their_bounds_beside_them(report: Report) -> None:
     lines = show(report, 100).splitlines()
     row = next(line for line in lines if line.strip().startswith("aggregation"))
-    assert "[0.850, 0.870]" in row
+    assert " 85–87% " in row
     assert "●" in row
     whole = next(line for line in lines if line.strip().startswith("one "))
-    assert "[0.850" not in whole  # everything was scored
+    assert "85–87%" not in whole  # everything was scored
 
 
 def test_narrow_consoles_have_the_bounds_below(report: Report) -> None:
     text = " ".join(show(report, 80).split())
     assert (
         "Bounds of groups with unscored claims: query_type=aggregation, stakes=high "
-        "[0.850, 0.870]; " in text
+        "85–87%; " in text
     )
-    assert "query_type=one, stakes=low [" not in text
+    assert not re.search(r"query_type=one, stakes=low \d", text)
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])
 def test_pairs_have_the_bounds_below(report: Report, width: int) -> None:
     block = " ".join(show(report, width).split("\nAbstention")[1].split())
-    assert "measure=over_refusal, query_type=mixed, stakes=low [0.850, 0.870]" in block
+    assert "measure=over_refusal, query_type=mixed, stakes=low 85–87%" in block
     assert "measure=correct_abstention, query_type=mixed" not in block  # all scored
 
 
@@ -278,7 +278,7 @@ def test_without_unscored_claims_there_are_no_bounds(report: Report) -> None:
     )
     for width in (80, 100):
         text = show(replace(report, tables=tables), width).split("\nMetrics")[1]
-        assert "Bounds of slices" not in text
+        assert "Bounds of groups" not in text
         assert " bounds\n" not in text
 
 

@@ -39,6 +39,7 @@ address_option = click.option(
 hours_option = click.option(
     "--hours",
     type=click.IntRange(1, LONGEST_INVITE // timedelta(hours=1)),
+    metavar="N",
     default=72,
     show_default=True,
     help="Hours until the link expires.",

@@ -43,8 +43,8 @@ from claimwise.types.rows import Judgement
 @click.option("--round", "round_id", metavar="ROUND", help="Only claims of this round.")
 @click.option("--closed-book", is_flag=True, help="Use labels given without sources.")
 @click.option("--by", metavar="A,B", help="Columns to group by, such as claim_type; '' for none.")
-@click.option("--confidence", type=float, default=0.95, show_default=True,
-              help="Confidence level of the intervals.")  # fmt: skip
+@click.option("--confidence", type=float, metavar="LEVEL", default=0.95, show_default=True,
+              help="Confidence level of the ranges.")  # fmt: skip
 @cluster_option
 @store_option
 @format_option("text", "markdown", "json")
@@ -61,11 +61,11 @@ def command(
     """Measure how well labelers agree, and list disagreements by the guideline they concern.
 
     \b
-    raw, Fleiss, Krippendorff, Cohen, Gwet   with intervals over items
+    raw, Fleiss, Krippendorff, Cohen, Gwet   with ranges over items
     by verdict, pair of labelers, group      lowest first
     disagreements                            by pair of verdicts, most frequent first
 
-    If a kappa's interval reaches below 0.6, the guide is unclear; don't blame the labelers.
+    If the range of a kappa reaches below 0.6, the guide is unclear; don't blame the labelers.
     """
     project = current_project()
     columns = read_columns(by, project.config.metrics.by)

@@ -21,8 +21,8 @@ from claimwise.report.format import (
     clean,
     name_in_words,
     pluralize,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_number,
     show_percent,
     show_percent_range,
@@ -78,8 +78,8 @@ def describe_pair_basis(agreement: Agreement) -> Iterator[str]:
     if len(agreement.runs) > 1:
         yield "Claims count separately in each run; an item is one cluster across the runs."
     yield (
-        f"{show_confidence(agreement.confidence)} ranges over items. Adjudications and retracted "
-        "labels don't count."
+        f"{show_exact_percent(agreement.confidence)} ranges over items. Adjudications and "
+        "retracted labels don't count."
     )
 
 
@@ -274,7 +274,7 @@ def _show_share(figure: Figure) -> tuple[str, str]:
 
 
 def _show_range(figure: Figure) -> str:
-    """Write the range of a coefficient, which may be negative: ``-0.17 to 0.77``."""
+    """Write the range of a coefficient, which may be negative: ``−0.17 to 0.77``."""
     if figure.low is None or figure.high is None:
         return MISSING
     return f"{show_number(figure.low)} to {show_number(figure.high)}"
@@ -306,6 +306,9 @@ def print_agreement(agreement: Agreement, console: Console) -> None:
     for warning in agreement.warnings:
         writer.say(f"! {clean(warning)}", "yellow")
     writer.skip()
+    if not agreement.overall.claims:
+        writer.say("Next: claimwise rounds create --overlap 0.5")
+        return
     for line in describe_pair_basis(agreement):
         writer.say(line, "dim")
     for sheet in list_tables(agreement):

@@ -28,7 +28,10 @@ from claimwise.types.rows import Judgement
     help="Labelers judge truth without sources, instead of support by sources.",
 )
 @click.option(
-    "--size", type=click.IntRange(1), help="Number of claims in the round (default: all)."
+    "--size",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of claims in the round (default: all).",
 )
 @serve_options
 @store_option

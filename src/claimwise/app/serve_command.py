@@ -18,6 +18,7 @@ _OPTIONS = (
     click.option(
         "--port",
         type=click.IntRange(0, 65535),
+        metavar="PORT",
         default=8700,
         show_default=True,
         help="Port to listen on; 0 picks a free one.",

@@ -38,12 +38,22 @@ from claimwise.command.options import (
 from claimwise.command.progress import show_progress
 from claimwise.errors import make_printable
 from claimwise.judges.judge import Verifier
-from claimwise.report.format import pluralize, show_interval, show_number, show_rate
-from claimwise.types.accuracy import Accuracy, AccuracyGain, BenchResult, Bounds, VerifierAccuracy
+from claimwise.report.changes import show_ranged_change
+from claimwise.report.format import (
+    MISSING,
+    pluralize,
+    show_number,
+    show_percent,
+    show_percent_range,
+    show_ranged_number,
+    show_rate,
+)
+from claimwise.types.accuracy import Accuracy, AccuracyGain, BenchResult, VerifierAccuracy
 from claimwise.types.llm import Batches
 from claimwise.types.progress import Watch
 
 FEW_GROUPS = 30
+_NO_RANGE = (None, None)
 
 
 def count_workers() -> int:
@@ -83,7 +93,7 @@ def count_workers() -> int:
     type=click.IntRange(min=2),
     default=2000,
     show_default=True,
-    help="Number of resamples for the intervals.",
+    help="Number of resamples for the ranges.",
 )
 @click.option(
     "--seed",
@@ -234,12 +244,13 @@ def to_document(result: BenchResult) -> dict[str, Any]:
 
 def _print_text(result: BenchResult) -> None:
     judged, baseline = result.verifier, result.baseline
-    right = (
-        "claims", "balanced accuracy", baseline.verifier, "difference", "AUC", "sens", "spec", "ECE"
-    )  # fmt: skip
-    rows = [_row(name, judged.sets[name], baseline.sets[name]) for name in _worst_first(judged)]
-    rows.append(_row("macro", judged.macro, baseline.macro))
-    print_table(("set", *right), rows, right=right)
+    rows = [(name, judged.sets[name], baseline.sets[name]) for name in _worst_first(judged)]
+    rows.append(("macro", judged.macro, baseline.macro))
+    right = ("claims", "balanced accuracy", baseline.verifier, "difference")
+    print_table(("set", *right), [_row(*row) for row in rows], right=right)
+    click.echo()
+    more = ("AUC", "sensitivity", "specificity", "ECE")
+    print_table(("set", *more), [[name, *_rest(one)] for name, one, _ in rows], right=more)
     page = console()
     page.print()
     for sentence in _say(result):
@@ -260,27 +271,26 @@ def _row(name: str, judged: Accuracy, baseline: Accuracy) -> list[str]:
     return [
         name,
         f"{judged.n:,}",
-        _with_bounds(show_rate(judged.balanced_accuracy), judged.intervals["balanced_accuracy"]),
-        show_rate(baseline.balanced_accuracy),
+        show_rate(judged.balanced_accuracy, *(judged.intervals["balanced_accuracy"] or _NO_RANGE)),
+        show_percent(baseline.balanced_accuracy),
         _show_difference(judged.difference),
-        *map(show_number, (judged.auc, judged.sensitivity, judged.specificity)),
-        _with_bounds(show_number(judged.ece), judged.intervals["ece"]),
     ]
 
 
-def _with_bounds(figure: str, bounds: Bounds | None) -> str:
-    return figure if bounds is None else f"{figure} [{bounds[0]:.2f}, {bounds[1]:.2f}]"
+def _rest(judged: Accuracy) -> list[str]:
+    return [
+        show_number(judged.auc),
+        show_percent(judged.sensitivity),
+        show_percent(judged.specificity),
+        show_ranged_number(judged.ece, *(judged.intervals["ece"] or _NO_RANGE)),
+    ]
 
 
 def _show_difference(difference: AccuracyGain | None) -> str:
-    """Write a difference in points: ``+4.2 [1.1, 7.3]``."""
-    if difference is None or difference.balanced_accuracy is None:
-        return show_rate(None)
-    points = f"{_points(difference.balanced_accuracy):+.1f}"
-    if difference.interval is None:
-        return points
-    low, high = map(_points, difference.interval)
-    return f"{points} [{low:.1f}, {high:.1f}]"
+    """Write a difference in points: ``+4.2 (+1.1 to +7.3)``."""
+    if difference is None:
+        return MISSING
+    return show_ranged_change(difference.balanced_accuracy, difference.interval)
 
 
 def _points(share: float) -> float:
@@ -293,19 +303,17 @@ def _say(result: BenchResult) -> Iterator[str]:
     judged, baseline = result.verifier, result.baseline
     yield _describe_lead(judged, baseline)
     yield (
-        f"balanced accuracy: the mean of sens (supported claims that {judged.labeler} finds) and "
-        f"spec (unsupported ones that it rejects) at its threshold of {judged.threshold:g}; "
-        "guessing gives 0.5"
+        f"balanced accuracy: the mean of sensitivity (supported claims that {judged.labeler} "
+        "finds) and specificity (unsupported ones that it rejects) at its threshold of "
+        f"{judged.threshold:g}; "
+        "guessing gives 50%"
     )
     yield (
         f"difference: balanced accuracy minus that of {baseline.labeler}, in points, on claims "
         "that both scored"
     )
     yield "ECE: how far probabilities of support lie from the share that is supported; 0 is best"
-    yield (
-        f"[…]: 95% intervals from {result.resamples:,} resamples of whole groups, "
-        f"seed {result.seed}"
-    )
+    yield (f"ranges: 95%, from {result.resamples:,} resamples of whole groups, seed {result.seed}")
     yield f"macro: the plain mean over {pluralize(judged.macro.sets, 'set')}; all weigh the same"
     if result.limit is not None:
         yield f"a random sample: about {result.limit:,} claims of each set"
@@ -330,17 +338,17 @@ def _describe_lead(judged: VerifierAccuracy, baseline: VerifierAccuracy) -> str:
         return f"{lead}."
     low, high = difference.interval
     shown = "excludes" if low > 0 or high < 0 else "includes"
-    return f"{lead}; the interval {shown} 0."
+    return f"{lead}; the range {shown} 0."
 
 
 def _warn(name: str, accuracy: Accuracy) -> Iterator[str]:
     if accuracy.unscored:
-        worst = show_interval(*(accuracy.balanced_accuracy_bounds or (None, None)))
+        worst = show_percent_range(*(accuracy.balanced_accuracy_bounds or _NO_RANGE))
         yield (
-            f"{name}: {pluralize(accuracy.unscored, 'claim')} unscored; its balanced accuracy lies "
-            f"in {worst} if they all count as wrong, or as right"
+            f"{name}: {pluralize(accuracy.unscored, 'claim')} unscored; its balanced accuracy is "
+            f"{worst} if they all count as wrong, or as right"
         )
     if accuracy.balanced_accuracy is None:
         yield f"{name}: no balanced accuracy, as scored claims have labels of one kind only"
     if accuracy.groups < FEW_GROUPS:
-        yield f"{name}: fewer than {FEW_GROUPS} groups ({accuracy.groups}): intervals are rough"
+        yield f"{name}: fewer than {FEW_GROUPS} groups ({accuracy.groups}): ranges are rough"

@@ -40,8 +40,8 @@ def find_sets(folder: Path, chosen: Collection[str] = ()) -> dict[str, Path]:
         InputError: there is no such folder, no such set, nothing to read, or one name twice.
     """
     if not folder.is_dir():
-        found = "a file" if folder.exists() else "nothing"
-        raise refuse(folder, found, f"a folder of labelled sets (*{', *'.join(ENDINGS)})")
+        found = "a file, not a folder" if folder.exists() else "no such folder"
+        raise refuse(folder, f"{found}; name a folder of labelled sets (*{', *'.join(ENDINGS)})")
     sets: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         name = _name_set(path)

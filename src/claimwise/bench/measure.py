@@ -54,6 +54,7 @@ BASELINE = "overlap"
 # Fixed: --seed changes intervals, and never which claims are looked at.
 _SAMPLE_SEED = 3
 _TASKS_AT_ONCE = 8
+_MOST_NAMED = 3  # files that are no set, with the reason
 
 
 class DocumentTask(NamedTuple):
@@ -162,7 +163,9 @@ def read_labelled_sets(
         if claims:
             labelled[name] = _sample(name, claims, limit)
     if not labelled:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
+        told = [f"{name}: {reason}" for name, reason in skipped.items()]
+        more = len(told) - _MOST_NAMED
+        reasons = "; ".join(told[:_MOST_NAMED]) + (f"; and {more:,} more files" if more > 0 else "")
         raise refuse(folder, f"no labelled set ({reasons})", "rows of document, claim and label")
     return labelled, skipped
 

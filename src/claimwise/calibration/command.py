@@ -37,15 +37,16 @@ _RULE = TrustRule()
 @click.option("--by", metavar="A,B", default="domain", show_default=True,
               help="Item columns to group by; '' for none.")  # fmt: skip
 @click.option("--closed-book", is_flag=True, help="Check its closed-book verdicts.")
-@click.option("--days", type=click.IntRange(1, 3650), default=_RULE.days, show_default=True,
-              help="Days until the calibration expires.")  # fmt: skip
-@click.option("--min-claims", type=click.IntRange(2), default=_RULE.min_claims, show_default=True,
-              help="Claims a group needs for a result.")  # fmt: skip
-@click.option("--level", type=NumberRange(0.5, 1), default=_RULE.level, show_default=True,
-              help="Balanced accuracy needed for trust.")  # fmt: skip
-@click.option("--margin", type=NumberRange(0, 1), default=_RULE.margin, show_default=True,
-              help="How far kappa may fall below labelers' own.")  # fmt: skip
-@click.option("--precision", type=NumberRange(0.5, 1), default=_RULE.precision, show_default=True,
+@click.option("--days", type=click.IntRange(1, 3650), metavar="N", default=_RULE.days,
+              show_default=True, help="Days until the calibration expires.")  # fmt: skip
+@click.option("--min-claims", type=click.IntRange(2), metavar="N", default=_RULE.min_claims,
+              show_default=True, help="Claims a group needs for a result.")  # fmt: skip
+@click.option("--level", type=NumberRange(0.5, 1), metavar="SHARE", default=_RULE.level,
+              show_default=True, help="Balanced accuracy needed for trust.")  # fmt: skip
+@click.option("--margin", type=NumberRange(0, 1), metavar="KAPPA", default=_RULE.margin,
+              show_default=True, help="How far kappa may fall below labelers' own.")  # fmt: skip
+@click.option("--precision", type=NumberRange(0.5, 1), metavar="SHARE", default=_RULE.precision,
+              show_default=True,
               help="Also find the threshold that reaches this precision.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show the result without storing it.")
 @cluster_option

@@ -10,9 +10,10 @@ from claimwise.report.format import (
     MISSING,
     clean,
     pluralize,
-    show_number,
     show_percent,
     show_percent_range,
+    show_ranged_number,
+    show_rate,
 )
 
 
@@ -20,16 +21,14 @@ def show_share(figure: Figure) -> str:
     """Write a share with its range, ``74% (67–81%)``, or why there is none."""
     if figure.value is None:
         return _show_missing(figure)
-    band = "" if figure.low is None else f" ({show_percent_range(figure.low, figure.high)})"
-    return f"{show_percent(figure.value)}{band}"
+    return show_rate(figure.value, figure.low, figure.high)
 
 
 def show_coefficient(figure: Figure) -> str:
-    """Write a kappa or an error, which is a share of nothing: ``0.59 (0.33 to 0.75)``."""
+    """Write a kappa or an error, which is a share of nothing: ``0.59 (0.33–0.75)``."""
     if figure.value is None:
         return _show_missing(figure)
-    band = f" ({show_number(figure.low)} to {show_number(figure.high)})"
-    return f"{show_number(figure.value)}{'' if figure.low is None else band}"
+    return show_ranged_number(figure.value, figure.low, figure.high)
 
 
 def _show_missing(figure: Figure) -> str:

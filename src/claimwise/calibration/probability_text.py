@@ -1,4 +1,4 @@
-"""Says through which calibration an instrument's probabilities go, and what it makes of them."""
+"""Says through which calibration a judge's probabilities go, and what it makes of them."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from claimwise.calibration.values import RunProbabilities
-from claimwise.report.format import clean, clean_value, pluralize, show_count, show_rate
+from claimwise.report.format import clean, clean_value, pluralize, show_count, show_precisely
 from claimwise.types.verdicts import MapBasis
 
 
 def describe_map_basis(basis: MapBasis) -> str:
     """Say in one clause what probabilities are calibrated on, or why they are not."""
     if basis.made_at is None:
-        return f"not calibrated here ({clean(basis.why)}): see claimwise calibrate"
+        return f"not calibrated here: {clean(basis.why)} (claimwise calibrate)"
     how = "as given, as no map does better" if basis.kind == "identity" else "calibrated"
     return (
         f"{how} on {pluralize(basis.claims, 'labelled claim')} of "
         f"{', '.join(map(clean, basis.runs))} ({basis.made_at.date().isoformat()}; calibration "
-        f"error on held-out items {show_rate(basis.ece_before)} as given, "
-        f"{show_rate(basis.ece_after)} calibrated)"
+        f"error on held-out items {show_precisely(basis.ece_before)} as given, "
+        f"{show_precisely(basis.ece_after)} calibrated)"
     )
 
 
 def describe_probabilities(rows: Sequence[RunProbabilities]) -> list[str]:
     """Say it for a run's verdicts; domains that share a calibration, or a reason, share a line.
 
-    Verdicts without a confidence have no probability: an instrument that gives none has no line.
+    Verdicts without a confidence have no probability: a judge that gives none has no line.
     """
     groups: dict[tuple[str, str], list[RunProbabilities]] = defaultdict(list)
     for row in rows:
@@ -46,9 +46,10 @@ def describe_probabilities(rows: Sequence[RunProbabilities]) -> list[str]:
 def _describe_means(rows: Sequence[RunProbabilities]) -> str:
     verdicts = sum(row.verdicts for row in rows)
     lost = sum(row.without_confidence for row in rows)
-    told = f"; mean score of {pluralize(verdicts, 'verdict')} {show_rate(_average(rows, 'score'))}"
+    score = show_precisely(_average(rows, "score"))
+    told = f"; mean score of {pluralize(verdicts, 'verdict')} {score}"
     mapped = _average(rows, "calibrated")
-    told += "" if mapped is None else f", calibrated {show_rate(mapped)}"
+    told += "" if mapped is None else f", calibrated {show_precisely(mapped)}"
     return told + (f"; {show_count(lost)} more have none" if lost else "")
 
 

@@ -19,11 +19,11 @@ from claimwise.report.format import (
     clean,
     name_in_words,
     pluralize,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_number,
     show_percent,
-    show_rate,
+    show_precisely,
 )
 from claimwise.report.markdown import escape, write_bullets, write_table
 
@@ -81,8 +81,8 @@ def describe_calibration_basis(one: Calibration) -> list[str]:
         )
     if one.contested:
         lines.append(
-            f"{pluralize(one.contested, 'claim')} on which people differ and nobody adjudicated: "
-            "the latest label counts."
+            f"{pluralize(one.contested, 'claim')} on which people differ and nobody has "
+            "adjudicated: the latest label counts."
         )
     return lines
 
@@ -134,10 +134,10 @@ def describe_map(fit: MapFit | None) -> str:
     }[fit.map.kind]
     if fit.map.drop:
         kind += f", with {show_number(fit.map.drop)} off for verdicts other than supported"
-    losses = ", ".join(f"{name} {value:.3f}" for name, value in fit.log_loss.items())
+    losses = ", ".join(f"{name} {show_precisely(value)}" for name, value in fit.log_loss.items())
     return (
         f"Probability map: {kind}. On held-out items the calibration error goes from "
-        f"{show_rate(fit.ece_before)} to {show_rate(fit.ece_after)} (log loss: {losses})."
+        f"{show_precisely(fit.ece_before)} to {show_precisely(fit.ece_after)} (log loss: {losses})."
     )
 
 
@@ -145,7 +145,7 @@ def describe_threshold(one: Threshold) -> str:
     """Say from which score on to call a claim supported."""
     aim = one.aim if one.target is None else f"a precision of {show_percent(one.target)}"
     return (
-        f"Best threshold for {aim}: score {show_rate(one.value)}; on held-out items it gives "
+        f"Best threshold for {aim}: score {show_precisely(one.value)}; on held-out items it gives "
         f"{show_percent(one.held_out)}."
     )
 
@@ -154,10 +154,11 @@ def describe_rule(one: Calibration) -> str:
     """Say by which rule the status was decided."""
     rule = one.rule
     return (
-        f"Trusted: the {show_confidence(rule.confidence)} range of the balanced accuracy is above "
-        f"{show_percent(rule.level)}, the judge's kappa is at most {rule.margin:g} below people's "
-        f"over its whole range, and people's could reach {rule.people_floor:g}. Not trusted: the "
-        f"range is below {show_percent(rule.level)}, or kappa is clearly further behind. "
+        f"Trusted: the {show_exact_percent(rule.confidence)} range of the balanced accuracy is "
+        f"above {show_exact_percent(rule.level)}, the judge's kappa is at most {rule.margin:g} "
+        f"below people's over its whole range, and people's could reach {rule.people_floor:g}. "
+        f"Not trusted: the range is below {show_exact_percent(rule.level)}, or kappa is clearly "
+        "further behind. "
         f"Otherwise, and with fewer than {rule.min_claims:,} claims: unknown."
     )
 
@@ -237,7 +238,7 @@ def tabulate_bins(one: Calibration) -> FigureTable:
         [
             f"{bin_.low:.1f} to {bin_.high:.1f}",
             show_count(bin_.claims),
-            show_rate(bin_.mean_score),
+            show_precisely(bin_.mean_score),
             show_share(bin_.observed),
         ]
         for bin_ in one.bins

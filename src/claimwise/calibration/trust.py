@@ -45,8 +45,8 @@ def decide_trust(
     if people.gap.high is None or people.gap.high > rule.margin:
         behind = "unknown" if people.gap.value is None else show_coefficient(people.gap)
         return "unknown", (
-            f"too uncertain how far its kappa with people is below theirs with each other "
-            f"({behind}; {rule.margin:g} is allowed): have two people label more of the same claims"
+            f"how far its kappa with people lies below theirs with each other is too uncertain, "
+            f"{behind} with {rule.margin:g} allowed: have two people label more of the same claims"
         )
     return "trusted", (
         f"{told} is above {level}, and its kappa with people is at most {rule.margin:g} below "

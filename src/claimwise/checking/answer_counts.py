@@ -45,8 +45,11 @@ class AnswerCounts(Protocol):
 def describe_judged(counts: AnswerCounts, verb: str, judged: int, seconds: float) -> str:
     """Say how many claims of how many answers were judged: those that were open."""
     skipped = counts.failed + counts.abstained + counts.done_before + counts.without_claims
+    if not judged and counts.answers == skipped:
+        return f"{verb} nothing: no claim was open"
     claims, answers = pluralize(judged, "claim"), pluralize(counts.answers - skipped, "answer")
-    return f"{verb} {claims} of {answers} in {seconds:.1f} s"
+    speed = f" ({judged / seconds:,.0f} claims/s)" if seconds and judged else ""
+    return f"{verb} {claims} of {answers} in {seconds:.1f} s{speed}"
 
 
 def describe_skipped(counts: AnswerCounts) -> Iterator[str]:
@@ -56,8 +59,8 @@ def describe_skipped(counts: AnswerCounts) -> Iterator[str]:
         (counts.done_before, "answer", "had been judged before", "had been judged before"),
         (counts.failed, "answer", "was skipped: the system gave none",
          "were skipped: the system gave none"),
-        (counts.abstained, "answer", "was skipped: the system abstained or asked for clarification",
-         "were skipped: the system abstained or asked for clarification"),
+        (counts.abstained, "answer", "was skipped: the system declined or asked for clarification",
+         "were skipped: the system declined or asked for clarification"),
         (counts.without_claims, "answer", "makes no checkable claim", "make no checkable claim"),
     ):  # fmt: skip
         if count:

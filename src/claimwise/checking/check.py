@@ -169,8 +169,8 @@ def check_repeatedly(
     compared = sum(len(verdicts) > 1 for verdicts in told)
     flipped = sum(len(set(verdicts)) > 1 for verdicts in told)
     summary = (
-        f"verdict flips in {flipped} of {compared} claims that {len(rounds) + 1} rounds scored "
-        "at least twice"
+        f"the verdict changed in {flipped or 'none'} of {compared} claims that {len(rounds) + 1} "
+        "rounds scored at least twice"
     )
     return replace(
         result,

@@ -35,6 +35,7 @@ from claimwise.command.options import (
 from claimwise.errors import make_printable
 from claimwise.judges.judge import load_verifier
 from claimwise.readers.documents import check_stdin, read_action_log, read_sources, read_text
+from claimwise.report.format import show_exact_percent
 from claimwise.store import Store
 from claimwise.types.verdicts import CheckRequest, CheckResult
 
@@ -229,7 +230,7 @@ def _exit_code(result: CheckResult, gate: RateCheck | None) -> int:
     if gate.passed:
         return 0
     if gate.passed is False:
-        click.echo(f"failed: the rate is under {gate.fail_under:g}", err=True)
+        click.echo(f"failed: the rate is under {show_exact_percent(gate.fail_under)}", err=True)
         return FAILED
     why = "claims were not scored" if result.judged else "nothing was judged"
     click.echo(f"inconclusive: {why}", err=True)

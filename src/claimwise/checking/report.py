@@ -18,6 +18,7 @@ from rich.text import Text
 
 from claimwise.calibration.probability_text import describe_map_basis
 from claimwise.errors import make_printable
+from claimwise.report.format import UNCHECKED, describe_bounds, pluralize, show_percent
 from claimwise.report.marked import (
     LOOKS,
     NOT_SCORED,
@@ -94,22 +95,27 @@ def _number_claims(result: CheckResult) -> Iterator[_Shown]:
 
 
 def _mark_claim(number: int, word: str, judged: ClaimVerdict) -> MarkedClaim:
-    notes = [
-        judged.unscored or "",
-        "" if judged.confidence is None else f"{judged.confidence:.2f}",
-        "" if judged.calibrated is None else f"calibrated: supported {judged.calibrated:.2f}",
-    ]
     return MarkedClaim(
         number=number,
         word=word,
         text=judged.claim.wording,
         start=judged.claim.start,
         end=judged.claim.end,
-        notes=tuple(filter(None, notes)),
+        notes=tuple(_describe_certainty(judged)),
         evidence=judged.span.text if judged.span else None,
         source=judged.span.source_id if judged.span else None,
         reason=judged.reason or None,
     )
+
+
+def _describe_certainty(judged: ClaimVerdict) -> Iterator[str]:
+    """Yield why a claim has no verdict, and how sure the judge is of the one that it has."""
+    if judged.unscored:
+        yield judged.unscored
+    if judged.confidence is not None:
+        yield f"confidence {show_percent(judged.confidence)}"
+    if judged.calibrated is not None:
+        yield f"calibrated: supported {show_percent(judged.calibrated)}"
 
 
 def render_checked_html(result: CheckResult) -> str:
@@ -158,11 +164,10 @@ def _escape(text: str) -> str:
 def _print_claim(shown: _Shown, console: Console) -> None:
     marked, judged = shown
     look = LOOKS[marked.word]
-    code = f" ({_one_line(judged.unscored)})" if judged.unscored else ""
+    notes = ", ".join(map(_one_line, marked.notes))
     head = Text.assemble(
-        (f"{marked.number:>3} {look.sign} {marked.word}{code}", f"{look.style} bold"),
-        "" if judged.confidence is None else f" {judged.confidence:.2f}",
-        "" if judged.calibrated is None else f" (calibrated: supported {judged.calibrated:.2f})",
+        (f"{marked.number:>3} {look.sign} {marked.word}", f"{look.style} bold"),
+        f" ({notes})" if notes else "",
         f"  {_one_line(judged.claim.wording)}",
     )
     _print_indented(console, head, 0, hang=6)
@@ -204,28 +209,22 @@ def _print_indented(console: Console, text: Text, indent: int, *, hang: int | No
 
 
 def describe_result(result: CheckResult) -> str:
-    """Say in one line what was found, and by which instrument."""
-    agreement = result.agreement or "agreement unknown"
-    by = make_printable(f"judged by {result.verifier}, {agreement}")
-    unscored = f"{_count(result.unscored, 'claim')} not scored"
+    """Say in one line what was found, and by which judge."""
+    by = make_printable(f"judged by {result.verifier}, {result.agreement or UNCHECKED}")
     if not result.judged:
-        what = unscored if result.unscored else "no checkable claims"
-        return f"{what}: no rate · {by}"
-    found = ", ".join(f"{n} {verdict}" for verdict, n in result.counts.items() if n)
-    if result.bounds is not None and result.unscored:
-        low, high = result.bounds
-        unscored += f": the rate may be {low:.2f} to {high:.2f}"
+        unscored = f"{pluralize(result.unscored, 'claim')} not scored"
+        return f"{unscored if result.unscored else 'no checkable claims'}: no rate · {by}"
+    wrong = {verdict: n for verdict, n in result.counts.items() if n and verdict != "supported"}
     parts = [
-        f"{_count(result.judged, 'claim')}: {found}",
-        f"rate {result.rate:.2f} (supported / judged, micro)",
-        *([unscored] if result.unscored else []),
-        by,
+        f"{result.supported:,} of {pluralize(result.judged, 'claim')} supported "
+        f"({show_percent(result.rate)})",
+        *(f"{n} {verdict}" for verdict, n in wrong.items()),
     ]
-    return " · ".join(parts)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    if result.unscored:
+        bounds = result.bounds
+        told = "" if bounds is None else f" ({describe_bounds(*bounds, result.unscored)})"
+        parts.append(f"{pluralize(result.unscored, 'claim')} not scored{told}")
+    return " · ".join([*parts, by])
 
 
 def _one_line(text: str) -> str:

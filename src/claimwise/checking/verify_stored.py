@@ -38,7 +38,7 @@ from claimwise.command.options import (
 from claimwise.command.progress import show_progress
 from claimwise.errors import StoreError, make_printable
 from claimwise.metrics.judge_agreement import measure_agreement
-from claimwise.report.format import pluralize
+from claimwise.report.format import UNCHECKED, describe_bounds, pluralize, show_percent
 from claimwise.store import Store
 from claimwise.types.verdicts import VERDICTS
 
@@ -146,9 +146,10 @@ def _measure(store: Store, result: VerifyResult) -> tuple[RunProbabilities, ...]
 def print_rounds(settings: str | None, flips: Flips | None) -> None:
     """Say how steady a judge is, and what it was asked with."""
     if flips is not None:
+        changed = f"{flips.flipped:,}" if flips.flipped else "none"
         click.echo(
-            f"verdict flips in {flips.flipped:,} of {flips.compared:,} claims "
-            f"that at least two of {flips.rounds} rounds scored"
+            f"the verdict changed in {changed} of {pluralize(flips.compared, 'claim')} that at "
+            f"least two of {flips.rounds} rounds scored"
         )
     click.echo(f"{settings}", err=True)
 
@@ -163,19 +164,17 @@ def print_run(
         probabilities: how sure the judge is.
         place: the store, unless it is the project's.
     """
-    rate = result.judged / result.seconds if result.seconds else 0
-    done = describe_judged(result, "judged", result.judged, result.seconds)
-    click.echo(f"{done} ({rate:,.0f} claims/s)")
+    click.echo(describe_judged(result, "judged", result.judged, result.seconds))
     for line in describe_skipped(result):
         click.echo(line)
-    instrument = f"{result.labeler}, {result.agreement or 'agreement unknown'}"
-    click.echo(make_printable(f"the run {result.run_id} by {instrument}:"))
+    judge = f"{result.labeler}, {result.agreement or UNCHECKED}"
+    click.echo(make_printable(f"the run {result.run_id} by {judge}:"))
+    click.echo(f"  {_describe_rate(result)}")
     for verdict in VERDICTS:
-        click.echo(f"  {verdict:<14}{result.verdicts.get(verdict, 0):>9,}")
+        if count := result.verdicts.get(verdict):
+            click.echo(f"  {verdict:<14}{count:>9,}")
     for reason, count in result.unscored.items():
         click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
-    if result.unscored:
-        click.echo(_write_bounds(result))
     for line in describe_probabilities(probabilities):
         click.echo(line)
     _print_warnings(result)
@@ -183,16 +182,17 @@ def print_run(
     click.echo(f"next: claimwise report{named} --run {result.run_id}", err=True)
 
 
-def _write_bounds(result: VerifyResult) -> str:
-    """Say what the unscored claims could make of the rate."""
+def _describe_rate(result: VerifyResult) -> str:
+    """Say the rate, and what the unscored claims could make of it."""
     supported, scored = result.verdicts.get("supported", 0), sum(result.verdicts.values())
     unscored = sum(result.unscored.values())
+    claims = pluralize(scored, "claim")
+    rate = f"{show_percent(supported / scored)} of {claims} supported" if scored else "no rate"
+    if not unscored:
+        return rate
     low, high = supported / (scored + unscored), (supported + unscored) / (scored + unscored)
-    rate = f"{supported / scored:.2f}" if scored else "unknown"
-    return (
-        f"rate {rate} (supported / judged, micro); {low:.2f} if no unscored claim were supported, "
-        f"{high:.2f} if all were"
-    )
+    missing = pluralize(unscored, "claim")
+    return f"{rate}; {missing} unscored ({describe_bounds(low, high, unscored)})"
 
 
 def _print_warnings(result: VerifyResult) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from claimwise.claims.values import UNSCORED, VERDICT_NAMES, ClaimPlace, ClaimRow
 from claimwise.errors import MetricError, describe_unknown
 from claimwise.metrics.counting import narrow_labels, write_slice
+from claimwise.metrics.estimate import check_labeler
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 from claimwise.store.lookup import find_run
@@ -83,6 +84,7 @@ def list_claims(
         *(["m.disputed = 1"] if disputed else []),
         *([] if unscored else ["m.verdict is not null"]),
     ]
+    check_labeler(store, labels)
     if limit is not None:
         params["most"] = limit
         ending = f"\norder by {_ORDER}\nlimit :most"

@@ -20,7 +20,7 @@ from rich.console import Console
 from claimwise.claims.frame import flatten_claim, list_frame_columns
 from claimwise.claims.values import UNSCORED, ClaimRow
 from claimwise.report.columns import Writer
-from claimwise.report.format import clean, clean_value, pluralize
+from claimwise.report.format import clean, clean_value, pluralize, show_percent
 from claimwise.report.marked import (
     LOOKS,
     NOT_SCORED,
@@ -78,7 +78,7 @@ def _list_notes(row: ClaimRow) -> Iterable[str]:
         by = {"adjudicated": "adjudicated by", "human": "labelled by"}.get(row.label_kind or "")
         yield f"{by or 'judged by'} {row.labeler}"
     if row.confidence is not None:
-        yield f"confidence {row.confidence:.2f}"
+        yield f"confidence {show_percent(row.confidence)}"
     if row.disputed:
         yield "disputed"
 

@@ -45,7 +45,7 @@ HEADINGS = {
         ),
         "metrics": CommandEntry(
             "claimwise.run_report.metrics_command",
-            "Calculate rates with intervals, worst group first.",
+            "Calculate rates with ranges, worst group first.",
         ),
         "report": CommandEntry(
             "claimwise.run_report.command", "Report on one run as text, Markdown, HTML or JSON."

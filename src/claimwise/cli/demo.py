@@ -41,6 +41,7 @@ _ROOM: Final = 62  # characters, so that lines stay within 80
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
+    metavar="PORT",
     default=8700,
     show_default=True,
     help="Port of the app; 0 picks a free one.",

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import traceback
+from difflib import get_close_matches
 from importlib import import_module
 from types import FrameType
 
@@ -38,7 +39,9 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name."""
         if cmd_name not in COMMANDS:
-            return None
+            close = get_close_matches(cmd_name, COMMANDS, n=1)
+            advice = f" Did you mean '{close[0]}'?" if close else ""
+            raise click.UsageError(f"Unknown command '{cmd_name}'.{advice}", ctx)
         command: click.Command = import_module(COMMANDS[cmd_name].module).command
         return command
 
@@ -116,9 +119,7 @@ def _run(arguments: list[str] | None) -> int:
     try:
         code = cli.main(args=arguments, prog_name="claimwise", standalone_mode=False)
     except click.ClickException as error:
-        _complain(error.format_message())
-        if isinstance(error, click.UsageError) and error.ctx:
-            click.echo(f"help: {error.ctx.command_path} --help", err=True)
+        _explain_usage(error)
         return USER_ERROR
     except BatchesWaitingError as error:
         click.echo(make_printable(str(error)), err=True)
@@ -146,6 +147,16 @@ def _run(arguments: list[str] | None) -> int:
         _complain(f"This is a bug in claimwise {version('claimwise')}; please report it.")
         return OUR_FAULT
     return code if isinstance(code, int) else 0
+
+
+def _explain_usage(error: click.ClickException) -> None:
+    """Say in one line what is wrong with a command line; a group alone shows its commands."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return
+    _complain(" ".join(error.format_message().split()))
+    if isinstance(error, click.UsageError) and error.ctx:
+        click.echo(f"help: {error.ctx.command_path} --help", err=True)
 
 
 def _complain(message: str) -> None:

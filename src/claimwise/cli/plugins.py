@@ -81,22 +81,25 @@ def _list_metrics(entry: Entry) -> list[str]:
     return [metric.name for metric in load_metrics().values() if metric.package == owner]
 
 
+def _describe(one: Listing) -> str | None:
+    """Say what a plug-in is, how large, and where it is told how good it is."""
+    told = [one.description, show_bytes(one.size) if one.size else "", one.card]
+    return "; ".join(filter(None, told)) or None
+
+
 def _print_group(group: Group, listings: list[Listing]) -> None:
     click.echo(f"{group.capitalize()}\n")
     print_table(
-        ("name", "package", "available", "size", "what it is", "card"),
+        ("name", "from", "available", "what it is"),
         [
             (
                 one.entry.name,
-                one.entry.origin,
+                "claimwise" if one.entry.built_in else one.entry.origin,
                 "yes" if one.missing is None else "no",
-                show_bytes(one.size),
-                one.description or None,
-                one.card or None,
+                _describe(one),
             )
             for one in listings
         ],
-        right=("size",),
     )
     for one in listings:
         if one.missing is not None:

@@ -6,7 +6,7 @@ the same card and the same lists.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from textwrap import wrap
 from typing import Any, NamedTuple
@@ -28,8 +28,16 @@ from claimwise.command.options import (
 from claimwise.errors import VerifierError, describe_unknown, make_printable
 from claimwise.judges.card import Card, load_card
 from claimwise.registry import Entry, Listing, describe_entry, list_usable
-from claimwise.report.format import MISSING, pluralize, show_number, show_rate
-from claimwise.types.accuracy import Accuracy, Bounds, VerifierAccuracy
+from claimwise.report.changes import show_ranged_change
+from claimwise.report.format import (
+    MISSING,
+    pluralize,
+    show_number,
+    show_percent,
+    show_ranged_number,
+    show_rate,
+)
+from claimwise.types.accuracy import Accuracy, VerifierAccuracy
 
 POOR = 0.6  # balanced accuracy below which a set is named among the weak points
 FAR_OFF = 0.15  # calibration error from which it is
@@ -96,7 +104,7 @@ LIMITS = (
     "Negation: a plain “not” is found by comparing sentences; a denial in other words can pass.",
     "Base rates: probabilities assume that 38% of claims are supported. For other shares "
     "they are off.",
-    "English: the encoder reads only English. Other languages get the lexical tier and a warning.",
+    "English: the encoder reads only English. Other languages get the lexical judge and a warning.",
     "Several places at once: it reads at most four sentences for each sentence of a claim.",
     "Arithmetic: units are converted, but nothing is added up, counted or compared.",
     "Long claims: the encoder reads at most 160 tokens of a claim's sentence.",
@@ -111,22 +119,29 @@ LIMITS = (
 def command(name: str | None, store: str | None, form: str) -> None:
     """List the built-in judges: whether each can run here, and how accurate it is.
 
-    Shows balanced accuracy, AUC, sensitivity, specificity and calibration error against human
-    labels for each data set, worst first, next to a word-overlap baseline. Nothing was fitted on
-    the data it was measured on. NAME shows one judge only. Calibrations in the project's store are
-    listed as well, including those of language models.
+    Accuracy is measured against human labels; nothing was fitted on the data it was measured on.
+    NAME shows one judge in full: its figures for each data set, worst first, next to counting
+    words, and what it learned from. Calibrations in the project's store are listed as well,
+    including those of language models.
     """
     judges = [describe_entry(entry) for entry in _choose_entries(name)]
     card = load_card()
     found, why = ask_store(list_calibrations, store)
     if why:
         click.echo(f"warning: calibrations can't be listed: {make_printable(why)}", err=True)
-    calibrations = _choose(found or [], None if name is None else find_figures(card, name))
+    calibrations = _choose(found or [], card, name)
     if form == "json":
         told = [_to_calibration(one, _now()) for one in calibrations]
         print_json({**to_document(card, judges), "calibrations": None if why else told})
         return
-    _print_text(card, judges, calibrations)
+    if name is None:
+        _print_overview(card, judges)
+    else:
+        _print_judge(card, *judges)
+    if calibrations:
+        _print_calibrations(calibrations)
+    if name is None or find_figures(card, name) is not None:
+        _print_more(card, all_of_it=name is not None)
 
 
 def _choose_entries(name: str | None) -> list[Entry]:
@@ -139,9 +154,11 @@ def _choose_entries(name: str | None) -> list[Entry]:
     return [entry for entry in entries if name in (None, entry.name)]
 
 
-def _choose(found: Sequence[Calibration], figures: VerifierAccuracy | None) -> list[Calibration]:
-    """Return calibrations in order; with figures, those of that verifier alone."""
-    chosen = [one for one in found if figures is None or one.labeler == figures.labeler]
+def _choose(found: Sequence[Calibration], card: Card, name: str | None) -> list[Calibration]:
+    """Return calibrations in order; with a name, those of that judge alone."""
+    figures = None if name is None else find_figures(card, name)
+    labeler = figures.labeler if figures else None
+    chosen = [one for one in found if name is None or one.labeler == labeler]
     return sorted(chosen, key=lambda one: (one.labeler, one.judgement, bool(one.slice)))
 
 
@@ -198,7 +215,7 @@ def find_weak_points(figures: VerifierAccuracy) -> list[str]:
     """Say where the figures are poor: sets near guessing, no lead over words, odd probabilities."""
     names = sort_sets(figures)
     poor = [
-        f"{name} {show_number(found)}"
+        f"{name} {show_percent(found)}"
         for name in names
         if (found := figures.sets[name].balanced_accuracy) is not None and found < POOR
     ]
@@ -214,16 +231,16 @@ def find_weak_points(figures: VerifierAccuracy) -> list[str]:
     ]
     few = [f"{name} {count}" for name in names if (count := figures.sets[name].groups) < FEW_GROUPS]
     sentences = (
-        ("Little better than guessing (0.5)", poor),
+        ("Little better than guessing (50%)", poor),
         ("Not shown to beat counting words", level),
         ("Probabilities far off (ECE)", told),
-        ("Few groups, so that intervals are rough", few),
+        ("Few groups, so ranges are rough", few),
     )
     return [f"{what}: {', '.join(found)}." for what, found in sentences if found]
 
 
 def _is_level(accuracy: Accuracy) -> bool:
-    """Tell whether the lead over the baseline may be none: its interval includes 0."""
+    """Tell whether the lead over the baseline may be none: its range includes 0."""
     lead = accuracy.difference
     return lead is not None and (lead.interval is None or lead.interval[0] <= 0)
 
@@ -268,41 +285,64 @@ def _to_figures(figures: VerifierAccuracy) -> dict[str, Any]:
     return {"sets": sets, "macro": msgspec.to_builtins(figures.macro)}
 
 
-def _print_text(card: Card, judges: Sequence[Listing], calibrations: Sequence[Calibration]) -> None:
-    columns = ("verifier", "runs here", "labeler", "threshold", "size", "what it is")
+def _print_overview(card: Card, judges: Sequence[Listing]) -> None:
+    """Print each judge on a line, with its accuracy where the card has it."""
     rows = []
     for judge in judges:
         figures = find_judge_figures(card, judge)
         rows.append([
             judge.entry.name,
             "yes" if judge.missing is None else "no",
-            figures.labeler if figures else MISSING,
-            f"{figures.threshold:g}" if figures else MISSING,
+            show_percent(figures.macro.balanced_accuracy if figures else None),
             show_bytes(judge.size),
             _describe_what(judge),
         ])  # fmt: skip
-    print_table(columns, rows, right=("threshold", "size"))
+    right = ("accuracy", "size")
+    print_table(("judge", "runs here", *right, "what it is"), rows, right=right)
+    _print_missing(judges)
+    click.echo(
+        f"\nAccuracy: balanced, against people's labels, mean of {card.baseline.macro.sets} sets; "
+        "guessing gives 50%.\nRanges, data sets and weak points of one judge: claimwise verifiers "
+        "NAME"
+    )
+
+
+def _print_judge(card: Card, judge: Listing) -> None:
+    """Print all that the card says of one judge."""
+    figures = find_judge_figures(card, judge)
+    labeler = f" ({figures.labeler})" if figures else ""
+    click.echo(f"{judge.entry.name}{labeler}: {make_printable(_describe_what(judge))}")
+    facts = (
+        [f"threshold {figures.threshold:g}"]
+        if figures
+        else ["not measured on labelled sets: claimwise bench-verifier"]
+    )
+    facts += [show_bytes(judge.size)] if judge.size else []
+    click.echo("; ".join(facts))
+    _print_missing([judge])
+    if figures is not None:
+        _print_figures(card, judge.entry.name, figures)
+    if judge.entry.name == "embedded":
+        _print_verdicts(card)
+
+
+def _print_missing(judges: Sequence[Listing]) -> None:
     for judge in judges:
         if judge.missing is not None:
             click.echo(f"\n{judge.entry.name} can't run here: {make_printable(judge.missing)}")
-        figures = find_judge_figures(card, judge)
-        # The baseline's figures stand beside everybody else's: once is enough unless asked for.
-        if figures is not None and (figures is not card.baseline or len(judges) == 1):
-            _print_figures(card, judge.entry.name, figures)
-        if judge.entry.name == "embedded":
-            _print_verdicts(card)
-    if calibrations:
-        _print_calibrations(calibrations)
-    for title, lines in (
-        ("What these are bad at", LIMITS),
-        ("What they learned from", [_describe_material(material) for material in TRAINING]),
-        ("How it was measured", list(_describe_method(card))),
-    ):
-        _print_list(title, lines)
+
+
+def _print_more(card: Card, *, all_of_it: bool) -> None:
+    """Print what the built-in judges are bad at; with all of it, how that is known."""
+    _print_list("What the built-in judges are bad at", LIMITS)
+    if all_of_it:
+        _print_list("What they learned from", [_describe_material(one) for one in TRAINING])
+        _print_list("How it was measured", list(_describe_method(card)))
+    click.echo("\nMore: docs/model-card.md. On your own data: claimwise bench-verifier FOLDER")
 
 
 def _print_figures(card: Card, name: str, figures: VerifierAccuracy) -> None:
-    click.echo(f"\n{name}: agreement with people, {_describe_sets(figures)}, the worst first\n")
+    click.echo(f"\n{name}: agreement with people, {_describe_sets(figures)}, worst first\n")
     words = card.baseline
     lead = ("claims", "balanced accuracy", "words", "difference")
     rows = [(n, figures.sets[n], words.sets.get(n)) for n in sort_sets(figures)]
@@ -322,7 +362,7 @@ def _print_figures(card: Card, name: str, figures: VerifierAccuracy) -> None:
 
 def _print_verdicts(card: Card) -> None:
     click.echo(
-        "\nembedded: how often each verdict is right, where people's labels name the verdict\n"
+        "\nembedded: how often each verdict is right, on sets whose labels name the verdict\n"
     )
     right = ("given", "by its name", "supported or not", "at random")
     print_table(("verdict", *right), list_verdicts(card), right=right)
@@ -341,8 +381,10 @@ def list_verdicts(card: Card) -> list[list[str]]:
 
 
 def _print_calibrations(calibrations: Sequence[Calibration]) -> None:
-    click.echo("\nCalibrated in this project's store, by people's labels; calibration errors on")
-    click.echo("held-out items, as given and through the fitted map\n")
+    click.echo(
+        "\nCalibrated in this project's store, by people's labels; calibration errors on held-out "
+        "items,\nas given and through the fitted map\n"
+    )
     right = ("claims", "as given", "calibrated")
     rows = []
     for one in calibrations:
@@ -353,7 +395,7 @@ def _print_calibrations(calibrations: Sequence[Calibration]) -> None:
             f"{one.claims:,}", show_number(told["ece_before"]), show_number(told["ece_after"]),
             told["standing"],
         ])  # fmt: skip
-    print_table(("labeler", "slice", "made on", *right, "standing"), rows, right=right)
+    print_table(("labeler", "group", "made on", *right, "status"), rows, right=right)
 
 
 def _describe_sets(figures: VerifierAccuracy) -> str:
@@ -365,30 +407,22 @@ def compare_words(accuracy: Accuracy, words: Accuracy | None) -> list[str]:
     """Return balanced accuracy, the baseline's, and the difference in points, as they are shown."""
     lead = accuracy.difference
     points, bounds = (None, None) if lead is None else (lead.balanced_accuracy, lead.interval)
-    shown = MISSING if points is None else f"{_points(points):+.1f}"
-    if points is not None and bounds is not None:
-        shown += f" [{_points(bounds[0]):.1f}, {_points(bounds[1]):.1f}]"
     return [
-        _with_bounds(show_rate(accuracy.balanced_accuracy), accuracy, "balanced_accuracy"),
-        show_rate(words.balanced_accuracy if words else None),
-        shown,
+        _show(show_rate, accuracy, "balanced_accuracy"),
+        show_percent(words.balanced_accuracy if words else None),
+        show_ranged_change(points, bounds),
     ]
 
 
 def show_rest(accuracy: Accuracy) -> list[str]:
     """Return AUC, sensitivity, specificity and calibration error, as they are shown."""
+    shown = {"sensitivity": show_rate, "specificity": show_rate}
     names = ("auc", "sensitivity", "specificity", "ece")
-    return [_with_bounds(show_number(getattr(accuracy, n)), accuracy, n) for n in names]
+    return [_show(shown.get(name, show_ranged_number), accuracy, name) for name in names]
 
 
-def _with_bounds(figure: str, accuracy: Accuracy, name: str) -> str:
-    bounds: Bounds | None = accuracy.intervals.get(name)
-    return figure if bounds is None else f"{figure} [{bounds[0]:.2f}, {bounds[1]:.2f}]"
-
-
-def _points(share: float) -> float:
-    """Return a share in points of 100, and never -0.0."""
-    return round(100 * share, 1) + 0.0
+def _show(show: Callable[..., str], accuracy: Accuracy, name: str) -> str:
+    return show(getattr(accuracy, name), *(accuracy.intervals.get(name) or (None, None)))
 
 
 def show_bytes(size: int) -> str:
@@ -409,8 +443,7 @@ def _describe_method(card: Card) -> Iterator[str]:
     )
     yield f"The shipped combiner is fitted on {', '.join(card.fitted)}."
     yield "The encoder knows other claims of fool_me_twice: that set is not wholly new to it."
-    yield "[…]: 95 % intervals over whole groups (items); difference: points over counting words."
-    yield "More: docs/model-card.md. Your own data: claimwise bench-verifier FOLDER."
+    yield "95% ranges over whole groups (items); difference: points over counting words."
 
 
 def _print_list(title: str | None, lines: list[str] | tuple[str, ...]) -> None:

@@ -96,13 +96,13 @@ def describe_spent(client: LlmClient) -> str:
     failed = sum(tally.failed.values())
     before = tally.replied - tally.sent
     parts = [
-        f"{pluralize(tally.sent, 'request')} sent",
+        f"{pluralize(tally.sent, 'request') if tally.sent else 'no request'} sent",
         f"{pluralize(before, 'reply')} from batches sent before" if before > 0 else "",
-        f"{pluralize(tally.cached, 'reply')} from the cache",
+        f"{pluralize(tally.cached, 'reply')} from the cache" if tally.cached else "",
         f"{tally.retried:,} retried" if tally.retried else "",
         f"{pluralize(failed, 'call')} without a reply" if failed else "",
-        f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out",
-        describe_cost(tally.cost),
+        f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out" if tally.sent else "",
+        describe_cost(tally.cost) if tally.sent or tally.cost else "",
     ]
     if tally.unsure_cost:
         parts.append(f"and at most US$ {tally.unsure_cost:,.4f} for requests without a bill")

@@ -428,7 +428,8 @@ def print_call_plan(plan: CallPlan, form: str, *, note: str = "") -> None:
         print_json({**asdict(plan), "note": note})
         return
     cost = "unknown (--price IN,OUT)" if plan.cost is None else f"at most US$ {plan.cost:,.4f}"
-    click.echo(f"calls           {plan.calls:>12,}  ({plan.cached:,} of them in the cache: free)")
+    free = f"  ({plan.cached:,} of them in the cache: free)" if plan.cached else ""
+    click.echo(f"calls           {plan.calls:>12,}{free}")
     click.echo(f"tokens to send  {plan.input_tokens:>12,}  (estimate)")
     click.echo(f"tokens back     {plan.output_tokens:>12,}  (at most)")
     beside = "" if plan.direct_cost is None else f" (one by one: US$ {plan.direct_cost:,.4f})"

@@ -135,13 +135,17 @@ def measure_options(function: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--interval",
             metavar="METHOD",
-            help="Interval: wilson, logit-t, korn-graubard, bootstrap-percentile or bootstrap-bca.",
+            help="Method for ranges: wilson, logit-t, korn-graubard, bootstrap-percentile or "
+            "bootstrap-bca.",
         ),
         click.option(
-            "--confidence", type=float, help="Confidence level of the intervals, such as 0.95."
+            "--confidence",
+            type=float,
+            metavar="LEVEL",
+            help="Confidence level of the ranges, such as 0.95.",
         ),
-        click.option("--resamples", type=int, help="Number of bootstrap resamples."),
-        click.option("--seed", type=int, help="Seed of the bootstrap."),
+        click.option("--resamples", type=int, metavar="N", help="Number of bootstrap resamples."),
+        click.option("--seed", type=int, metavar="N", help="Seed of the bootstrap."),
         cluster_option,
     )
 

@@ -52,9 +52,14 @@ from claimwise.report.columns import print_screen
 @click.option(
     "--labels", metavar="WHICH", help="Labels to count: default, human, verifier or labeler:NAME."
 )
-@click.option("--confidence", type=float, help="Confidence level of the intervals, such as 0.95.")
-@click.option("--items", "most", type=click.IntRange(0, 1000), default=10, show_default=True,
-              help="Show this many of the items that changed most.")  # fmt: skip
+@click.option(
+    "--confidence",
+    type=float,
+    metavar="LEVEL",
+    help="Confidence level of the ranges, such as 0.95.",
+)
+@click.option("--items", "most", type=click.IntRange(0, 1000), metavar="N", default=10,
+              show_default=True, help="Show this many of the items that changed most.")  # fmt: skip
 @click.option("--unpaired", is_flag=True,
               help="BASE and NEW are windows of live traffic, such as w46 and w47.")  # fmt: skip
 @click.option("--system", metavar="NAME", help="With --unpaired: only answers of this system.")

@@ -338,7 +338,7 @@ def _read_direction(low: float | None, high: float | None, better: Better | None
 def _warn(counts: NDArray[np.float64], assumed: bool) -> Iterable[str]:
     items = int(np.count_nonzero((counts[1] > 0) | (counts[3] > 0)))
     if 0 < items < FEW_ITEMS:
-        yield f"Fewer than {FEW_ITEMS} items ({items}): the interval is rough."
+        yield f"Fewer than {FEW_ITEMS} items ({items}): the range is rough."
     if assumed:
         yield "Fewer than 10 items show how changes vary: their spread is partly assumed."
 

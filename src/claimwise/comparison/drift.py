@@ -397,16 +397,16 @@ def _describe_mix(facts: _Facts) -> tuple[bool, str]:
     base, new = (len(set(asked) - facts.shared) for asked in facts.asked)
     repeated = sum(facts.find_scale(item) != 1 for item in facts.shared)
     if not base and not new and not repeated:
-        return False, "unchanged: both runs were asked the same items"
+        return False, "both runs were asked the same items"
     told = f"{_count(base, 'item')} only in the baseline, {_count(new, 'item')} only in the new run"
     return True, f"{told}, {repeated} asked more or less often" if repeated else told
 
 
 def _describe_evidence(facts: _Facts) -> tuple[bool, str]:
     if facts.runs.base.corpus_ver == facts.runs.new.corpus_ver:
-        return False, f"unchanged: both runs used corpus {facts.runs.base.corpus_ver}"
+        return False, f"both runs used corpus {facts.runs.base.corpus_ver}"
     if not facts.moved:
-        return False, "unchanged: what the shared items rest on is the same in both corpora"
+        return False, "what the shared items rest on is the same in both corpora"
     documents = {source for sources in facts.moved.values() for source in sources}
     return True, (
         f"{_count(len(facts.moved), 'shared item')} whose evidence changed "
@@ -416,9 +416,10 @@ def _describe_evidence(facts: _Facts) -> tuple[bool, str]:
 
 def _describe_instrument(facts: _Facts, rejudged: int, unit: str) -> tuple[bool, str]:
     if not facts.needs_labels:
-        return False, "unchanged: the metric needs no labels"
+        return False, "the metric needs no labels"
     if not facts.instruments.changed:
-        return False, f"unchanged: {', '.join(map(str, facts.instruments.new)) or 'nobody judged'}"
+        judges = ", ".join(map(str, facts.instruments.new))
+        return False, f"{judges} in both runs" if judges else "nobody judged"
     judged = _count(rejudged, unit)
     return True, f"{judged} that both judged; other judges gave {facts.instruments.describe()}"
 

@@ -37,7 +37,12 @@ from claimwise.metrics import Metric, find_metric, load_metrics
 @click.option(
     "--labels", metavar="WHICH", help="Labels to count: default, human, verifier or labeler:NAME."
 )
-@click.option("--confidence", type=float, help="Confidence level of the intervals, such as 0.95.")
+@click.option(
+    "--confidence",
+    type=float,
+    metavar="LEVEL",
+    help="Confidence level of the ranges, such as 0.95.",
+)
 @click.option("--unpaired", is_flag=True,
               help="BASE and NEW are windows of live traffic, such as w46 and w47.")  # fmt: skip
 @click.option("--system", metavar="NAME", help="With --unpaired: only answers of this system.")

@@ -22,7 +22,7 @@ from claimwise.report.format import (
     clean,
     name_in_words,
     pluralize,
-    show_confidence,
+    show_exact_percent,
     show_percent,
 )
 from claimwise.report.judges import describe_judge, judge_to_document
@@ -87,15 +87,15 @@ def describe_items(drift: Drift) -> Iterator[str]:
         )
     for run, judged in ((drift.base, drift.base_instruments), (drift.new, drift.new_instruments)):
         if judged:
-            who = ", ".join(f"{clean(name)} {count:,}" for name, count in judged.items())
-            yield f"Deciding labels of {clean(run['run_id'])}: {who}."
+            who = ", ".join(f"{count:,} by {clean(name)}" for name, count in judged.items())
+            yield f"Labels that decide in {clean(run['run_id'])}: {who}."
     for judge in drift.judges:
         yield f"{describe_judge(judge)}."
 
 
 def describe_drift_settings(drift: Drift) -> str:
     """Say in one line how the figures were made."""
-    confidence = show_confidence(drift.settings.confidence)
+    confidence = show_exact_percent(drift.settings.confidence)
     return (
         f"{confidence} ranges over items, paired where both runs were asked. "
         f"{describe_policy(drift.settings)}"

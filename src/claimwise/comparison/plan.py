@@ -48,6 +48,7 @@ from claimwise.metrics.intervals import (
 from claimwise.metrics.paired import PLANNING_CORRELATION, correlate_runs
 from claimwise.metrics.pairing import PairedItems, pair_items
 from claimwise.metrics.weights import ItemWeights, read_weights, weigh_items
+from claimwise.report.format import show_percent
 from claimwise.store import Store
 from claimwise.types.results import Better, Settings, Weighting
 from claimwise.types.rows import Run
@@ -55,7 +56,7 @@ from claimwise.types.rows import Run
 PLANNING_RATE: Final = 0.9
 """Share of good claims assumed where nothing was measured."""
 PLANNING_CLAIMS: Final = 5.0
-"""Claims an item assumed where nothing was measured."""
+"""Claims per item assumed where nothing was measured."""
 _MOST_ITEMS: Final = 1_000_000
 
 
@@ -296,7 +297,9 @@ def _look_out(
         rate = PLANNING_RATE if worse < 0 else 1 - PLANNING_RATE
         claims = PLANNING_CLAIMS
         effect = 1 + (claims - 1) * PLANNING_ICC
-        assumed.append(f"rate {rate:g}, {claims:g} claims an item, ICC {PLANNING_ICC:g}")
+        assumed.append(
+            f"rate {show_percent(rate)}, {claims:g} claims per item, ICC {PLANNING_ICC:g}"
+        )
     else:
         size = effective_size(histogram)
         claims = pilot.claims or histogram.units / histogram.items

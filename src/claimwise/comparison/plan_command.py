@@ -27,11 +27,16 @@ from claimwise.types.rows import Run
 @click.command("plan", short_help="Plan how many items and labels it takes to detect a drop.")
 @click.option("--metric", "name", metavar="NAME", default="faithfulness", show_default=True,
               help="The metric to watch.")  # fmt: skip
-@click.option("--drop", type=float, default=Goal().drop, show_default=True,
+@click.option("--drop", type=float, metavar="SHARE", default=Goal().drop, show_default=True,
               help="Change to detect, in the bad direction.")  # fmt: skip
-@click.option("--power", type=float, default=Goal().power, show_default=True,
+@click.option("--power", type=float, metavar="SHARE", default=Goal().power, show_default=True,
               help="Chance of detecting it.")  # fmt: skip
-@click.option("--confidence", type=float, help="Confidence level of the comparison, such as 0.95.")
+@click.option(
+    "--confidence",
+    type=float,
+    metavar="LEVEL",
+    help="Confidence level of the comparison, such as 0.95.",
+)
 @click.option("--by", metavar="A,B", help="Item columns to group by; '' for none.")
 @click.option(
     "--labels", metavar="WHICH", help="Labels to count: default, human, verifier or labeler:NAME."

@@ -16,8 +16,8 @@ from claimwise.report.format import (
     clean,
     name_in_words,
     pluralize,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_number,
     show_percent,
 )
@@ -37,11 +37,11 @@ def describe_goal(plan: Plan) -> str:
     worse = "rise" if all(row.better == "lower" for row in plan.overall) else "drop"
     text = (
         f"To detect a {worse} of {_show_size(plan.drop)} in {name_in_words(plan.title)} "
-        f"{show_confidence(plan.power)} of the time, at {show_confidence(plan.confidence)} "
+        f"{show_exact_percent(plan.power)} of the time, at {show_exact_percent(plan.confidence)} "
         "confidence"
     )
     if plan.slice_confidence != plan.confidence:
-        each = show_confidence(round(plan.slice_confidence, 4))
+        each = show_exact_percent(round(plan.slice_confidence, 4))
         text += f" ({each} for each group, to allow for all of them)"
     return f"{text}:"
 

@@ -40,8 +40,8 @@ from claimwise.report.format import (
     name_in_words,
     plural_of,
     pluralize,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_percent,
     show_percent_range,
 )
@@ -105,7 +105,7 @@ def name_rate(metric: MetricChange, row: Change) -> str:
 
 def describe_setting(comparison: Comparison) -> str:
     """Say in one line how the figures were made."""
-    confidence = show_confidence(comparison.settings.confidence)
+    confidence = show_exact_percent(comparison.settings.confidence)
     return (
         f"{confidence} ranges over {pluralize(comparison.shared, 'shared item')}, paired. "
         f"{describe_policy(comparison.settings)}"

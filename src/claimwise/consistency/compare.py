@@ -100,7 +100,7 @@ def compare_given(
     spoken = [answer for answer in given if answer.text.strip()]
     if len(spoken) < 2:
         raise ClaimwiseError(
-            f"comparing takes at least two answers that say something, not {len(spoken)}"
+            f"comparing takes at least two answers with text, and this is {len(spoken):,}"
         )
     sides = [_Side(answer, question) for answer in spoken]
     told = _judge_pairs(list(_pair(sides)), verifier, threads)

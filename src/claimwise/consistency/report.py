@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -17,7 +17,13 @@ from claimwise.consistency.values import (
 )
 from claimwise.errors import make_printable
 from claimwise.openbook.report import print_line
-from claimwise.report.format import MISSING, pluralize, show_interval, show_percent, show_rate
+from claimwise.report.format import (
+    pluralize,
+    show_number,
+    show_percent,
+    show_ranged_number,
+    show_rate,
+)
 from claimwise.report.judges import describe_judge, judge_to_document
 from claimwise.types.accuracy import Accuracy
 from claimwise.types.results import JudgeNote
@@ -73,8 +79,7 @@ def describe_consistency(result: ConsistencyResult) -> str:
     return make_printable(
         f"{pluralize(len(result.answers), 'answer')}, {pluralize(len(result.claims), 'claim')}: "
         f"mean agreement {show_percent(result.agreement)}, contradiction "
-        f"{show_percent(result.contradiction)}{lost}; compared by {result.verifier}, accuracy "
-        "unknown"
+        f"{show_percent(result.contradiction)}{lost}; compared by {result.verifier}"
     )
 
 
@@ -117,20 +122,18 @@ def describe_accuracy(measured: ConsistencyAccuracy) -> str:
     """Say how well agreement finds the claims that people approve of, beside counting words."""
     own, other = measured.accuracy, measured.baseline
     lost = f", {own.unscored} not scored" if own.unscored else ""
+    auc = _show(show_ranged_number, own, "auc")
+    balanced = _show(show_rate, own, "balanced_accuracy")
     return (
         f"{_MEANT[measured.labels]}, {pluralize(own.n, 'claim')} of "
-        f"{pluralize(own.groups, 'item')}{lost}: AUC {_figure(own, 'auc')}, by counting words "
-        f"{show_rate(other.auc)}; balanced accuracy {_figure(own, 'balanced_accuracy')} at "
-        f"{measured.threshold:g}, by counting words {show_rate(other.balanced_accuracy)}"
+        f"{pluralize(own.groups, 'item')}{lost}: AUC {auc}, by counting words "
+        f"{show_number(other.auc)}; balanced accuracy {balanced} at a threshold of "
+        f"{measured.threshold:g}, by counting words {show_percent(other.balanced_accuracy)}"
     )
 
 
-def _figure(accuracy: Accuracy, name: str) -> str:
-    bounds = accuracy.intervals.get(name)
-    shown = show_rate(getattr(accuracy, name))
-    if shown == MISSING:
-        return shown
-    return f"{shown} {show_interval(*bounds)}" if bounds else f"{shown} (no interval)"
+def _show(show: Callable[..., str], accuracy: Accuracy, name: str) -> str:
+    return show(getattr(accuracy, name), *(accuracy.intervals.get(name) or (None, None)))
 
 
 def to_consistency_document(result: ConsistencyResult) -> dict[str, Any]:

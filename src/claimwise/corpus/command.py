@@ -77,7 +77,7 @@ def diff_command(
     Nothing is written without --apply. With it, items move to NEW if each of their required spans
     was found at exactly one place; spaces and line breaks don't matter. Items that lost a
     required span are retired: they stay in the store and no longer count. Earlier spans are kept
-    ("claimwise corpus history"), and runs on OLD are still measured with them.
+    (`claimwise corpus history`), and runs on OLD are still measured with them.
     """
     with open_project_store(current_project(), store) as opened:
         diff = compare_corpora(opened, old, new)

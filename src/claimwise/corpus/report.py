@@ -19,7 +19,8 @@ from claimwise.corpus.values import (
 from claimwise.report.format import clean, pluralize, show_percent
 
 _SHOWN: Final = 20  # spans of one status
-_LONGEST: Final = 60
+_LONGEST: Final = 60  # characters of a quote
+_BEFORE: Final = 20  # of these, before the first one that has changed
 _STATUS_WORDS: Final[dict[SpanStatus, str]] = {
     "vanished": "gone",
     "changed": "changed",
@@ -85,7 +86,7 @@ def _list_spans(spans: list[SpanChange], *, show_all: bool) -> Iterator[str]:
     listed = spans if show_all else spans[:_SHOWN]
     for span in listed:
         optional = "" if span.required else ", optional"
-        change = clean(f"{span.item_id}{optional}: {_quote(span.old)} {_explain(span)}")
+        change = clean(f"{span.item_id}{optional}: {_describe_change(span)}")
         yield f"  {_STATUS_WORDS[span.status]:<9}  {change}"
     yield from _count_rest(len(spans) - len(listed))
 
@@ -95,22 +96,37 @@ def _count_rest(count: int) -> Iterator[str]:
         yield f"  … and {count:,} more (--all lists them)"
 
 
-def _explain(span: SpanChange) -> str:
+def _describe_change(span: SpanChange) -> str:
     old, new = span.old, span.new
+    quoted = _quote(_join_words(old))
     if new is None:
-        return f"was in {old.source_id} {old.start}–{old.end}"
+        return f"{quoted} was in {old.source_id} {old.start}–{old.end}"
     place = f"{new.source_id} {new.start}–{new.end}"
     if span.status == "changed":
-        return f"→ closest: {_quote(new)} in {place} ({show_percent(span.similarity)} the same)"
+        before, after = _quote_change(_join_words(old), _join_words(new))
+        return f"{before} → closest: {after} in {place} ({show_percent(span.similarity)} the same)"
     if span.status == "ambiguous":
-        return f"→ in {span.matches:,} places, the first {place}"
+        return f"{quoted} → in {span.matches:,} places, the first {place}"
     if span.status == "moved":
-        return f"{old.source_id} {old.start}–{old.end} → {place}"
-    return f"in {place}"
+        return f"{quoted} {old.source_id} {old.start}–{old.end} → {place}"
+    return f"{quoted} in {place}"
 
 
-def _quote(place: Place) -> str:
-    text = " ".join(place.text.split())
+def _join_words(place: Place) -> str:
+    return " ".join(place.text.split())
+
+
+def _quote_change(old: str, new: str) -> tuple[str, str]:
+    """Quote two long texts from a few words before their first difference."""
+    pairs = enumerate(zip(old, new, strict=False))
+    same = next((n for n, (one, other) in pairs if one != other), min(len(old), len(new)))
+    start = old.rfind(" ", 0, same - _BEFORE) + 1 if same > _LONGEST // 2 else 0
+    if not start or max(len(old), len(new)) <= _LONGEST:
+        return _quote(old), _quote(new)
+    return _quote(f"…{old[start:]}"), _quote(f"…{new[start:]}")
+
+
+def _quote(text: str) -> str:
     return f"“{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}”"
 
 

@@ -37,7 +37,7 @@ from claimwise.correctness.run import (
 from claimwise.errors import make_printable
 from claimwise.judges.correctness import CorrectnessJudge, GoldRule
 from claimwise.llm.prompts import load_prompt
-from claimwise.report.format import AGREEMENT_UNKNOWN, pluralize, show_rate
+from claimwise.report.format import UNCHECKED, pluralize, show_percent
 from claimwise.store import Store
 from claimwise.types.progress import JudgeProgress
 from claimwise.types.rows import AnswerLabel
@@ -129,27 +129,31 @@ def _judge_with_model(
 def describe_run_agreement(result: CorrectnessResult) -> str:
     """Say how far the labeler agrees with people on this run's answers."""
     if not result.compared:
-        return AGREEMENT_UNKNOWN
-    share = result.agreed / result.compared
-    return f"agrees with people on {share:.3f} of {pluralize(result.compared, 'answer')}"
+        return UNCHECKED
+    share = show_percent(result.agreed / result.compared)
+    return f"agrees with people on {share} of {pluralize(result.compared, 'answer')}"
 
 
 def _print_result(result: CorrectnessResult) -> None:
-    click.echo(
-        f"labelled {pluralize(result.labelled, 'answer')} of {result.answers:,} with a gold answer"
-    )
+    if not result.answers:
+        click.echo(make_printable(f"no answer of run {result.run_id} has a gold answer to match"))
+        click.echo("next: add gold_answer to its items (claimwise import --update)", err=True)
+        return
+    judge = make_printable(f"by {result.labeler}, {describe_run_agreement(result)}")
+    rate = "no answer is labelled"
+    if result.rate is not None:
+        labelled = pluralize(result.correct + result.incorrect, "labelled answer")
+        rate = f"{show_percent(result.rate)} of {labelled} correct"
+    click.echo(f"{rate} ({judge})")
+    if result.labelled:
+        click.echo(f"labelled {result.labelled:,} of {result.answers:,} answers with a gold answer")
     for count, what in (
         (result.done_before, "labelled before"),
-        (result.declined, "declined, and counted by abstention instead"),
+        (result.declined, "declined: abstention counts them instead"),
         (len(result.open), "left open"),
     ):
         if count:
             click.echo(f"{pluralize(count, 'answer')} {what}")
-    named = f"the run {result.run_id} by {result.labeler}, {describe_run_agreement(result)}:"
-    click.echo(make_printable(named))
-    click.echo(f"  correct   {result.correct:>9,}")
-    click.echo(f"  incorrect {result.incorrect:>9,}")
-    click.echo(f"answer correctness {show_rate(result.rate)} of those labelled")
     for left in result.open[:_SHOWN]:
         click.echo(make_printable(f"open: {left.answer.item_id}: {left.reason}"))
     if len(result.open) > _SHOWN:

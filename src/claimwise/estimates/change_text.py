@@ -15,8 +15,8 @@ from claimwise.estimates.queries import read_groups, read_window
 from claimwise.estimates.report import WindowReport, describe_next_step, to_document
 from claimwise.report.format import (
     clean,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_percent,
     show_percent_range,
     show_points,
@@ -67,13 +67,13 @@ def _describe(change: WindowChange) -> Iterator[str]:
     if change.change is None:
         yield "No change can be given: one of the windows has no rate."
     else:
-        yield f"{_say_direction(change)}: {_show_part(change.change)} points"
+        yield _say_change(change)
     yield ""
     yield from (f"  {one.data.period.name:<{width}}  {_describe_one(one)}" for one in pair)
     if change.mix is not None and change.within is not None:
         yield ""
-        yield f"  of which the mix of {clean(change.by)}: {_show_part(change.mix)} points"
-        yield f"  and within those groups: {_show_part(change.within)} points"
+        yield f"  of which the mix of {clean(change.by)}: {_show_part(change.mix)}"
+        yield f"  and within those groups: {_show_part(change.within)}"
         yield ""
         yield from _describe_groups(change)
     elif change.by is not None and change.change is not None:
@@ -90,17 +90,20 @@ def _describe(change: WindowChange) -> Iterator[str]:
             yield f"  Next for {one.data.period.name}: {step}"
 
 
-def _say_direction(change: WindowChange) -> str:
-    part, confidence = change.change, show_confidence(change.new.estimate.confidence)
+def _say_change(change: WindowChange) -> str:
+    part, sure = change.change, show_exact_percent(change.new.estimate.confidence)
     assert part is not None
-    if part.low <= 0 <= part.high:
-        return f"No clear change of the share of supported claims ({confidence} range)"
+    rates = [show_percent(one.estimate.rate) for one in (change.base, change.new)]
     word = "rose" if part.value > 0 else "fell"
-    return f"The share of supported claims {word} ({confidence} range)"
+    told = f"Supported claims {word} from {rates[0]} to {rates[1]}"
+    if part.low <= 0 <= part.high:
+        told = f"Supported claims: {rates[0]} to {rates[1]}, no clear change"
+    return f"{told}: {_show_part(part)}, {sure} range"
 
 
 def _show_part(part: Part) -> str:
-    return f"{show_points(part.value)} ({show_points(part.low)} to {show_points(part.high)})"
+    span = f"{show_points(part.low)} to {show_points(part.high)}"
+    return f"{show_points(part.value)} points ({span})"
 
 
 def _describe_one(one: WindowReport) -> str:
@@ -115,13 +118,13 @@ def _describe_one(one: WindowReport) -> str:
 
 
 def _describe_groups(change: WindowChange) -> Iterator[str]:
-    width = max(len(clean(one.name)) for one in change.groups)
-    yield f"  {clean(change.by):<{width}}  share of claims      supported"
+    width = max(len(clean(name)) for name in (change.by, *(one.name for one in change.groups)))
+    yield f"  {clean(change.by):<{width}}  share of claims  supported"
     for one in change.groups:
         yield (
-            f"  {clean(one.name):<{width}}  {show_percent(one.base_share):>6} → "
-            f"{show_percent(one.new_share):<6}  {show_percent(one.base_rate):>6} → "
-            f"{show_percent(one.new_rate)}"
+            f"  {clean(one.name):<{width}}  "
+            f"{show_percent(one.base_share):>6} → {show_percent(one.new_share):<6}  "
+            f"{show_percent(one.base_rate):>6} → {show_percent(one.new_rate)}"
         )
 
 

@@ -40,8 +40,8 @@ judge_option = click.option(
 @window_option
 @system_option
 @judge_option
-@click.option("--confidence", type=NumberRange(0.5, 0.999), default=0.95, show_default=True,
-              help="Confidence level of the ranges.")  # fmt: skip
+@click.option("--confidence", type=NumberRange(0.5, 0.999), metavar="LEVEL", default=0.95,
+              show_default=True, help="Confidence level of the ranges.")  # fmt: skip
 @cluster_option
 @store_option
 @format_option("text", "json")

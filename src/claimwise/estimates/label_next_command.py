@@ -32,7 +32,7 @@ from claimwise.report.format import pluralize
 @judge_option
 @click.option("--guide", metavar="VERSION", help="Labelling guide (default: the newest).")
 @click.option("--title", help="Title that labelers see (default: the system and the window).")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1),
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="N",
               help="Seed of the sample (default: a new one for each round).")  # fmt: skip
 @cluster_option
 @store_option

@@ -27,6 +27,7 @@ from claimwise.estimates.rounds import (
 from claimwise.estimates.strata import assign_strata
 from claimwise.estimates.window import ClaimTable
 from claimwise.metrics.counting import CONVERSATION, NO_CLUSTER, write_cluster, write_slice
+from claimwise.report.format import show_percent
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 
@@ -315,8 +316,8 @@ class _Reader:
         chances, covered = combine_chances(labels, rounds, self._claims)
         if labels and covered < _COVERED:
             barred.append(
-                f"the labels were drawn from {covered:.0%} of the window's claims; the others are "
-                "of another population"
+                f"the labels were drawn from {show_percent(covered)} of the window's claims; the "
+                "others are of another population"
             )
         left_out = ~scored
         return WindowData(

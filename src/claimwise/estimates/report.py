@@ -21,8 +21,8 @@ from claimwise.estimates.window import (
 from claimwise.report.format import (
     clean,
     pluralize,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_percent,
     show_percent_range,
     show_points,
@@ -140,11 +140,11 @@ def _describe_rate(report: WindowReport) -> Iterator[str]:
         yield (
             f"Hallucination rate {show_percent(1 - (found.rate or 0))} "
             f"({show_percent_range(1 - (found.high or 0), 1 - (found.low or 0))}). "
-            f"Ranges hold with {show_confidence(found.confidence)} confidence."
+            f"Ranges hold with {show_exact_percent(found.confidence)} confidence."
         )
     if found.judge_only is not None:
         gap = ""
-        if found.rate is not None:
+        if found.rate is not None and round(1000 * (found.judge_only - found.rate)):
             gap = f", {show_points(found.judge_only - found.rate)} points from the rate above"
         yield f"Judge only: {show_percent(found.judge_only)}{gap}."
 
@@ -188,12 +188,12 @@ def _show_days(moments: Sequence[datetime]) -> str:
 
 def _describe_unscored(report: WindowReport) -> str:
     data, found = report.data, report.estimate
-    why = [f"{clean(reason)} {show_count(count)}" for reason, count in sorted(data.reasons.items())]
-    why += [f"not judged yet {show_count(data.not_judged)}"] if data.not_judged else []
+    why = [f"{show_count(count)} {clean(reason)}" for reason, count in sorted(data.reasons.items())]
+    why += [f"{show_count(data.not_judged)} not judged yet"] if data.not_judged else []
     reach = ""
     if found.unscored_low is not None:
         reach = (
-            "; whatever they are, the rate of all claims lies in "
+            "; whatever they are, the rate of all claims is "
             f"{show_percent_range(found.unscored_low, found.unscored_high)}"
         )
     reasons = f" ({', '.join(why)})" if why else ""

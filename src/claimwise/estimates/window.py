@@ -26,7 +26,7 @@ from claimwise.calibration.maps import LabelledScores, apply_map, deal_items, fi
 from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import effective_size, wilson_bounds, wilson_interval
 from claimwise.metrics.weights import scale_factors
-from claimwise.report.format import pluralize
+from claimwise.report.format import pluralize, show_percent
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -351,8 +351,8 @@ def _find_refusals(table: ClaimTable) -> list[str]:
     for name, share, labels in zip(pooled.stratum_names, shares, held, strict=True):
         if share > SMALL_STRATUM and labels < LEAST_IN_STRATUM:
             found.append(
-                f"{pluralize(int(labels), 'label')} among claims judged “{name}”, {share:.0%} of "
-                f"all; a correction needs {LEAST_IN_STRATUM} there"
+                f"{pluralize(int(labels), 'label')} among claims judged “{name}”, "
+                f"{show_percent(share)} of all; a correction needs {LEAST_IN_STRATUM} there"
             )
     return found
 
@@ -364,8 +364,8 @@ def _find_imbalance(corrected: Influence) -> list[str]:
         return []
     name = str(corrected.names[int(squares.argmax())])
     return [
-        f"one cluster ({name}) carries {top:.0%} of the variance; at most {MOST_OF_VARIANCE:.0%} "
-        "is allowed"
+        f"one cluster ({name}) carries {show_percent(top)} of the variance; at most "
+        f"{show_percent(MOST_OF_VARIANCE)} is allowed"
     ]
 
 

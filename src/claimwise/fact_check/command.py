@@ -42,7 +42,6 @@ from claimwise.fact_check.options import (
     write_queue,
 )
 from claimwise.fact_check.report import (
-    UNKNOWN_AGREEMENT,
     describe_judged_run,
     print_factcheck,
     to_factcheck_document,
@@ -51,14 +50,14 @@ from claimwise.fact_check.report import (
 from claimwise.fact_check.run import ClosedBookRun, factcheck_run
 from claimwise.judges.closed_book import ClosedBookJudge
 from claimwise.readers.documents import read_text
-from claimwise.report.format import pluralize
+from claimwise.report.format import UNCHECKED, pluralize
 from claimwise.store import Store
 from claimwise.types.closed_book import FACT_LABELS, FactcheckRunResult, Frame, Spent
 
 if TYPE_CHECKING:
     from claimwise.llm.client import LlmClient
 
-_RESPLIT_NOTE = "compound claims are sent back once: at most one more, small call an answer"
+_RESPLIT_NOTE = "compound claims are sent back once: at most one more small call per answer"
 _FILE = click.Path(path_type=Path)
 
 
@@ -235,9 +234,10 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
     if result.invented:
         ids = pluralize(result.invented, "id")
         click.echo(f"dropped {ids} in replies that nobody had asked for")
-    click.echo(make_printable(f"the run {result.run_id} by {result.judge}, {UNKNOWN_AGREEMENT}:"))
+    click.echo(make_printable(f"the run {result.run_id} by {result.judge}, {UNCHECKED}:"))
     for label in FACT_LABELS:
-        click.echo(f"  {label:<14}{result.labels.get(label, 0):>9,}")
+        if count := result.labels.get(label):
+            click.echo(f"  {label:<14}{count:>9,}")
     for reason, count in result.unscored.items():
         click.echo(f"  {'unscored':<14}{count:>9,}  {make_printable(reason)}")
     for line in describe_judged_run(result):
@@ -256,4 +256,5 @@ def _print_run(result: FactcheckRunResult, cost: float | None) -> None:
 
 
 def _describe_spent(spent: Spent) -> str:
-    return f"{pluralize(spent.calls, 'call')} and {spent.cached:,} from the cache"
+    cached = f", {spent.cached:,} from the cache" if spent.cached else ""
+    return f"{pluralize(spent.calls, 'call')}{cached}"

@@ -24,6 +24,7 @@ from claimwise.metrics.histogram import Histogram
 from claimwise.metrics.intervals import Interval, wilson_interval
 from claimwise.readers.json_keys import find_repeated_key
 from claimwise.readers.problems import show
+from claimwise.report.format import show_exact_percent, show_percent
 from claimwise.types.closed_book import (
     AnswerPiece,
     FactClaim,
@@ -122,8 +123,9 @@ def _check_size(n: int, limit: float) -> None:
     least = next((size for size in range(n, _MOST) if _highest(0, size) <= limit), None)
     wanted = "a higher --limit" if least is None else f"--n {least} or a higher --limit"
     raise ClaimwiseError(
-        f"--n {n}: a judge without a single hit could still call up to {_highest(0, n):.3f} true, "
-        f"above the limit of {limit:g}, so that none could pass; choose {wanted}"
+        f"--n {n}: a judge without a single hit could still call up to "
+        f"{show_percent(_highest(0, n))} true, above the limit of {show_exact_percent(limit)}, so "
+        f"that none could pass; choose {wanted}"
     )
 
 

@@ -53,7 +53,7 @@ EXIT_CODES = {"trusted": 0, "not_trusted": 2, "inconclusive": 3}
     "--limit",
     type=NumberRange(0, 1, min_open=True),
     metavar="SHARE",
-    help="Share of made-up claims or false answers it may call true; the upper end of the interval "
+    help="Share of made-up claims or false answers it may call true; the upper end of the range "
     f"counts.  [default: {LIMIT:g}; none for TruthfulQA]",
 )
 @click.option(

@@ -17,7 +17,13 @@ from rich.text import Text
 
 from claimwise.errors import make_printable
 from claimwise.fact_check.probe import is_ignorant
-from claimwise.report.format import pluralize, show_percent, show_percent_range
+from claimwise.report.format import (
+    UNCHECKED,
+    describe_bounds,
+    pluralize,
+    show_percent,
+    show_percent_range,
+)
 from claimwise.types.closed_book import (
     SET_ASIDE,
     FactCheckResult,
@@ -29,7 +35,6 @@ from claimwise.types.closed_book import (
 )
 
 FORMAT: Final = 1  # of what is under the key ``claimwise``
-UNKNOWN_AGREEMENT: Final = "agreement unknown"
 _LOOKS: Final = {
     "true": ("✓", "green"),
     "false": ("✗", "red"),
@@ -60,7 +65,7 @@ def to_factcheck_document(result: FactCheckResult, *, cost: float | None = None)
             "prompt": result.prompt,
             "model": result.model,
             "served_by": result.served_by,
-            "agreement": result.agreement or UNKNOWN_AGREEMENT,
+            "agreement": result.agreement or UNCHECKED,
             "domain_hint": result.frame.domain_hint,
             "question": result.frame.question,
             "counts": {**result.counts, "unscored": len(result.unscored)},
@@ -135,19 +140,17 @@ def _print_claim(number: int, claim: FactClaim, console: Console) -> None:
 
 
 def describe_factcheck(result: FactCheckResult) -> str:
-    """Return the counts, the rate and the judge in one line."""
-    counts = result.counts
-    told = ", ".join(f"{count} {label}" for label, count in counts.items() if count)
-    rate, bounds = result.factual_precision, result.bounds
-    line = f"{told or 'no claim labelled'}; factual precision {show_percent(rate)}"
+    """Return the rate, its bounds, the counts and the judge in one line."""
+    told = ", ".join(f"{count} {label}" for label, count in result.counts.items() if count)
+    rate, bounds = show_percent(result.factual_precision), result.bounds
+    parts = [f"factual precision {rate}: {told or 'no claim labelled'}"]
     if result.unscored and bounds is not None:
         codes = Counter(_one_line(claim.unscored or "") for claim in result.unscored)
-        named = ", ".join(f"{code} {count}" for code, count in sorted(codes.items()))
-        line += (
-            f"; {len(result.unscored)} not scored ({named}), so it could be "
-            f"{show_percent_range(*bounds)}"
-        )
-    return f"{line}; by {_one_line(result.judge)}, {result.agreement or UNKNOWN_AGREEMENT}"
+        named = ", ".join(f"{count} {code}" for code, count in sorted(codes.items()))
+        count = len(result.unscored)
+        parts.append(f"{count} not scored ({named}; {describe_bounds(*bounds, count)})")
+    parts.append(f"judged by {_one_line(result.judge)}, {result.agreement or UNCHECKED}")
+    return " · ".join(parts)
 
 
 def _describe_more(result: FactCheckResult) -> Iterator[str]:
@@ -170,7 +173,9 @@ def describe_judged_run(result: FactcheckRunResult) -> Iterator[str]:
     rate, bounds = result.factual_precision, result.bounds
     line = f"factual precision {show_percent(rate)}"
     if result.unscored and bounds is not None:
-        line += f"; {show_percent_range(*bounds)} whatever the unscored claims are"
+        unscored = sum(result.unscored.values())
+        claims = pluralize(unscored, "claim")
+        line += f"; {claims} unscored: {describe_bounds(*bounds, unscored)}"
     yield line
     aside = {flag: result.unscored[flag] for flag in SET_ASIDE if flag in result.unscored}
     if aside:
@@ -193,7 +198,7 @@ def to_factcheck_run_document(
     return {
         "format": FORMAT,
         **document,
-        "agreement": result.agreement or UNKNOWN_AGREEMENT,
+        "agreement": result.agreement or UNCHECKED,
         "factual_precision": result.factual_precision,
         "precision_unflagged": result.precision_unflagged,
         "bounds": None if result.bounds is None else list(result.bounds),

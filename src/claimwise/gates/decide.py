@@ -41,9 +41,12 @@ from claimwise.gates.counts import Floats, GateCounts, ItemRow, forget_unknown
 from claimwise.gates.gather import Gathered, SliceReadings
 from claimwise.gates.planning import MOST_ITEMS, find_detectable, is_wrong, plan_change, plan_rate
 from claimwise.gates.readings import CalibratedReading, CountedReading, Range, RateReading
+from claimwise.gates.rules import describe_margin
 from claimwise.gates.values import Gate, GateDecision, Outcome, SliceDecision
 from claimwise.metrics.counting import SliceKey
 from claimwise.metrics.intervals import simultaneous_confidence
+from claimwise.report.changes import show_change_range
+from claimwise.report.format import pluralize, show_difference, show_exact_percent
 from claimwise.types.results import Better
 
 _ADVICE: Final = {"claim": "let people label some of these claims (claimwise rounds create)"}
@@ -130,8 +133,8 @@ def find_slide(gathered: Gathered) -> list[SliceDecision]:
         drop = -kindest if rule.better == "higher" else kindest
         if drop > rule.gate.tolerance:
             reason = (
-                f"slow slide: worse than {gathered.baseline_id} by at least {drop:.3f}; "
-                f"{rule.gate.tolerance:g} is allowed"
+                f"slow slide: worse than {gathered.baseline_id} by at least "
+                f"{show_difference(drop)} points ({describe_margin(rule.gate.tolerance)} allowed)"
             )
             found.append(msgspec.structs.replace(decided, outcome="fail", reason=reason))
     return found
@@ -246,7 +249,8 @@ def _decide_absolute(
             more = plan_rate(reading.table, rule.better, limit, sure)
         reason = _explain(gathered, key, total, more)
     else:
-        reason = _explain_open(reading.told, bounds, f"limit {limit:g}")
+        shown = f"{show_difference(bounds[0])}–{show_difference(bounds[1])}%"
+        reason = _explain_open(reading.told, shown, f"limit {show_exact_percent(limit)}")
     return SliceDecision(
         slice=named,
         outcome=outcome,
@@ -356,8 +360,8 @@ def _explain_change(
         return told + _name_reading(change)
     if not change.told:
         return _explain(gathered, key, total, more)
-    margin = f"margin {rule.gate.tolerance:g}"
-    return _explain_open(change.told, bounds, margin)
+    shown = f"{show_change_range(*bounds)} points"
+    return _explain_open(change.told, shown, f"margin {describe_margin(rule.gate.tolerance)}")
 
 
 def _choose_change(
@@ -406,11 +410,11 @@ def _name_reading(reading: RateReading | ChangeReading) -> str:
     return f" ({reading.told})" if reading.told else ""
 
 
-def _explain_open(told: str, bounds: Range, line: str) -> str:
+def _explain_open(told: str, shown: str, line: str) -> str:
     """Say why a reading that is no count of items leaves a slice open, and what would help."""
     return (
-        f"{told}: {bounds[0]:.3f} to {bounds[1]:.3f} doesn't settle it ({line}); let people label "
-        "more claims (claimwise rounds create)"
+        f"{told}: {shown} doesn't settle it ({line}); let people label more claims "
+        "(claimwise rounds create)"
     )
 
 
@@ -428,9 +432,9 @@ def _explain(gathered: Gathered, key: SliceKey, total: ItemRow, more: int | None
         told.append(_ADVICE.get(gathered.rule.metric.unit, "let people label them"))
     if told:
         return "; ".join(told)
-    if unscored == 1:
-        return "the one that is unscored could decide it: score it"
-    return f"the {unscored:,} unscored could decide it: score them"
+    them = "it" if unscored == 1 else "them"
+    unit = pluralize(unscored, f"unscored {gathered.rule.metric.unit}")
+    return f"{unit} could decide this: score {them}"
 
 
 def _count(items: int, kind: str = "") -> str:
@@ -438,7 +442,7 @@ def _count(items: int, kind: str = "") -> str:
 
 
 def _count_labels(labels: int) -> str:
-    return f"{labels:,} {'label' if labels == 1 else 'labels'} of a judge"
+    return f"{labels:,} {'label' if labels == 1 else 'labels'} by a judge"
 
 
 def _round_up(count: int) -> int:
@@ -449,8 +453,8 @@ def _round_up(count: int) -> int:
 
 def _describe_rate(outcome: Outcome, low: float, high: float, limit: float, better: Better) -> str:
     if (outcome == "pass") == (better == "higher"):
-        return f"at least {low:.3f} (limit {limit:g})"
-    return f"at most {high:.3f} (limit {limit:g})"
+        return f"at least {show_difference(low)}% (limit {show_exact_percent(limit)})"
+    return f"at most {show_difference(high)}% (limit {show_exact_percent(limit)})"
 
 
 def _describe_change(
@@ -458,10 +462,10 @@ def _describe_change(
 ) -> str:
     worst, best = (-low, -high) if better == "higher" else (high, low)
     if outcome == "fail":
-        return f"clearly worse, by at least {best:.3f}"
-    if best > 0:
-        return f"worse, but by at most {worst:.3f}; {margin:g} is allowed"
-    return f"worse by at most {max(0.0, worst):.3f}; {margin:g} is allowed"
+        return f"clearly worse, by at least {show_difference(best)} points"
+    but = "worse, but by" if best > 0 else "worse by"
+    most = show_difference(max(0.0, worst))
+    return f"{but} at most {most} points ({describe_margin(margin)} allowed)"
 
 
 def _badness(found: SliceDecision, better: Better) -> tuple[object, ...]:

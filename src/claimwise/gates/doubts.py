@@ -9,7 +9,7 @@ from typing import Final
 from claimwise.calibration.values import Calibration
 from claimwise.gates.counts import ItemRow
 from claimwise.gates.tables import Counted, RuleCountReader
-from claimwise.gates.trust import Trust, describe_calibration_status
+from claimwise.gates.trust import Doubt, Trust, describe_calibration_status, describe_doubts
 from claimwise.metrics import find_metric, load_metrics
 from claimwise.metrics.counting import SliceKey, list_items
 from claimwise.metrics.histogram import Histogram
@@ -38,7 +38,12 @@ class Doubts:
         }
         self._agreements = _measure_agreements(reader, labelers)
         self._trust = self._read_trust(labelers, views)
-        self.reasons: dict[SliceKey, str] = {}
+        self._doubts: dict[SliceKey, list[Doubt]] = defaultdict(list)
+
+    @property
+    def reasons(self) -> dict[SliceKey, str]:
+        """Why judges' labels of each slice do not count, in words."""
+        return {key: describe_doubts(doubts) for key, doubts in self._doubts.items()}
 
     def mark(self, run_id: str, counted: Counted) -> None:
         """Mark the units of a run that only a judge has judged."""
@@ -46,14 +51,16 @@ class Doubts:
             self._mark_clusters(key, rows, self.deciders[run_id])
             for labeler, labels in sorted(self.deciders[run_id].items()):
                 for item in [item for item in rows if item in labels]:
-                    why = self._find(labeler, item, key)
-                    if why is None:
+                    doubt = self._find(labeler, item, key)
+                    if doubt is None:
                         continue
                     row = rows[item]
                     rows[item] = row._replace(untrusted=row.untrusted + labels[item])
-                    known = self.reasons.get(key, "")
-                    if why and why not in known:
-                        self.reasons[key] = f"{known}; {why}" if known else why
+                    self._note(key, doubt)
+
+    def _note(self, key: SliceKey, doubt: Doubt) -> None:
+        if doubt.why and doubt not in self._doubts[key]:
+            self._doubts[key].append(doubt)
 
     def find_calibrations(self, judge: str, items: Sequence[str]) -> list[Calibration]:
         """Return the calibrations that hold for all of these items and find a judge trusted.
@@ -73,13 +80,14 @@ class Doubts:
             return
         for cluster in rows.keys() - self._reader.items:
             rows[cluster] = rows[cluster]._replace(untrusted=rows[cluster].units)
-            self.reasons[key] = (
+            told = (
                 f"{self._reader.rule.metric.name} counts by something other than items, so which "
                 f"of it {', '.join(sorted(deciders))} judged is unknown"
             )
+            self._doubts[key] = [Doubt(told)]
 
-    def _find(self, labeler: str, item_id: str, key: SliceKey) -> str | None:
-        """Return the reason for an item, or None when the labels count as they are.
+    def _find(self, labeler: str, item_id: str, key: SliceKey) -> Doubt | None:
+        """Return the doubt about an item, or None when the labels count as they are.
 
         Agreement as such never is enough: a judge that always says “supported” agrees with people
         on whatever share of the claims is. It takes a calibration that holds for such items, and
@@ -87,19 +95,20 @@ class Doubts:
         slice then has a reading with that error.
         """
         if labeler in self._foreign:
-            return f"{labeler} judged only one of the two runs"
+            return Doubt(f"{labeler} judged only one of the two runs")
         if self._gate.min_agreement == 0:
             return None
         known = self._trust.find(labeler, item_id) if self._trust else None
         if known is not None and known[0] == "trusted":
             name = self._reader.rule.member or self._reader.rule.metric.name
-            return "" if self._readable else f"nobody has measured how far {labeler} errs in {name}"
+            why = "" if self._readable else f"nobody has measured how far {labeler} errs in {name}"
+            return Doubt(why)
         if known is not None:
             return describe_calibration_status(labeler, *known)
         if self._gate.calibration == "require":
-            return f"{labeler}: no calibration for such items (claimwise calibrate)"
+            return Doubt(f"{labeler}: no calibration for such items (claimwise calibrate)")
         place = labeler, self._reader.take_item_part(key)
-        return _describe_agreement(labeler, self._agreements.get(place))
+        return Doubt(_describe_agreement(labeler, self._agreements.get(place)))
 
     def _read_trust(self, labelers: set[str], views: Sequence[str]) -> Trust | None:
         """Return the calibrations that decide; None where the gate is to ignore them."""

@@ -16,15 +16,17 @@ from rich.table import Table
 from rich.text import Text
 
 from claimwise.gates.values import GateDecision, GateEvent, GateReport, Outcome, SliceDecision
+from claimwise.report.changes import show_change_range
 from claimwise.report.columns import Writer
 from claimwise.report.format import (
-    MISSING,
     clean,
     clean_value,
     plural_of,
     pluralize,
-    show_confidence,
     show_count,
+    show_exact_percent,
+    show_percent,
+    show_percent_range,
     show_rate,
 )
 from claimwise.report.markdown import escape, write_table
@@ -38,7 +40,7 @@ _SIGNS: Final[dict[Outcome, str]] = {"pass": "✓", "fail": "✗", "inconclusive
 _STYLES: Final[dict[Outcome, str]] = {
     "pass": "green", "fail": "bold red", "inconclusive": "yellow"
 }  # fmt: skip
-_TEXT: Final = (0, 1, 2, 3, 7)  # columns of text, set left; the others are counts
+_TEXT: Final = (0, 1, 3, 7)  # columns of text, set left; the others are counts
 # What XML 1.0 can't hold even escaped.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -67,9 +69,8 @@ def describe_slice(found: SliceDecision, unit: str) -> str:
     figures = [pluralize(found.items, "item"), pluralize(found.units, unit)]
     if found.unscored:
         figures.append(f"{show_count(found.unscored)} unscored")
-    return (
-        f"{_show_value(found)} {_show_bounds(found)}; {clean(found.reason)} ({', '.join(figures)})"
-    )
+    shown = _show_value(found) + (f" ({_show_bounds(found)})" if found.low is not None else "")
+    return f"{shown}; {clean(found.reason)} ({', '.join(figures)})"
 
 
 def describe_report(report: GateReport) -> str:
@@ -90,15 +91,14 @@ def describe_report(report: GateReport) -> str:
 
 def _show_value(found: SliceDecision) -> str:
     if found.baseline_rate is None or found.change is None:
-        return show_rate(found.rate)
-    return f"{show_rate(found.baseline_rate)} → {show_rate(found.rate)}"
+        return show_percent(found.rate)
+    return f"{show_percent(found.baseline_rate)} → {show_percent(found.rate)}"
 
 
 def _show_bounds(found: SliceDecision) -> str:
-    if found.low is None or found.high is None:
-        return MISSING
-    sign = "+" if found.change is not None else ""
-    return f"[{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
+    if found.change is None or found.low is None:
+        return show_percent_range(found.low, found.high)
+    return f"{show_change_range(found.low, found.high)} points"
 
 
 def explain_bounds(decision: GateDecision) -> str:
@@ -106,10 +106,11 @@ def explain_bounds(decision: GateDecision) -> str:
     low, high = "low", "high"
     passing, failing = (low, high) if decision.better == "higher" else (high, low)
     what = "change" if decision.baseline_id else "rate"
+    passes = show_exact_percent(decision.pass_confidence)
+    fails = show_exact_percent(decision.fail_confidence)
     return (
-        f"To pass, the {passing} bound of the {what} counts, at "
-        f"{show_confidence(decision.pass_confidence)} confidence; to fail, the {failing} bound, at "
-        f"{show_confidence(decision.fail_confidence)}{_describe_spending(decision)}."
+        f"To pass, the {passing} end of the {what}'s range counts, at {passes} confidence; to "
+        f"fail, the {failing} end, at {fails}{_describe_spending(decision)}."
         + (f" {decision.power}" if decision.power else "")
     )
 
@@ -125,7 +126,7 @@ def _describe_spending(decision: GateDecision) -> str:
             f"{gate.looks_per_year:,.0f} looks)"
         )
     over = f"all groups and {gate.looks:,} looks" if gate.spares else "all groups"
-    return f" ({show_confidence(gate.confidence)} for {over} together)"
+    return f" ({show_exact_percent(gate.confidence)} for {over} together)"
 
 
 def describe_twin(decision: GateDecision) -> str | None:
@@ -139,15 +140,15 @@ def describe_twin(decision: GateDecision) -> str | None:
         return f"Also: {name} is not measured; it needs {kind} items with an action."
     extreme = "always" if twin.member == "over_refusal" else "never"
     return (
-        f"Also: {name} is {show_rate(twin.rate)} [{twin.low:.3f}, {twin.high:.3f}] on "
+        f"Also: {name} is {show_rate(twin.rate, twin.low, twin.high)} on "
         f"{pluralize(twin.units, decision.unit)}. It has no gate, and a system that {extreme} "
-        "abstains would pass this one."
+        "declines would pass this one."
     )
 
 
 def _headers(decision: GateDecision) -> list[str]:
     what = "change" if decision.baseline_id else "rate"
-    return ["", "group", what, "bounds", "items", plural_of(decision.unit), "unscored", "why"]
+    return ["", "group", what, "range", "items", plural_of(decision.unit), "unscored", "why"]
 
 
 def _cells(found: SliceDecision) -> list[str]:
@@ -234,7 +235,7 @@ def list_history_cells(event: GateEvent) -> list[str]:
 
 def _describe_kept(found: dict[str, Any]) -> str:
     named = ", ".join(f"{name}={value}" for name, value in found["slice"].items()) or "overall"
-    return f"{named} {show_rate(found['rate'])}: {found['reason']}"
+    return f"{named} {show_percent(found['rate'])}: {found['reason']}"
 
 
 def gates_to_document(report: GateReport) -> dict[str, Any]:

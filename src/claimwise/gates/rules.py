@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from claimwise.errors import ConfigError
 from claimwise.gates.values import Gate
 from claimwise.metrics import Metric, find_metric
+from claimwise.report.format import show_exact_percent
 from claimwise.types.results import Better, Weights
 
 
@@ -37,12 +38,18 @@ class GateRule:
         """Say the rule in words."""
         gate = self.gate
         if gate.relative:
-            told = f"not worse than {gate.baseline}, margin {gate.tolerance:g}"
+            told = f"not worse than {gate.baseline}, margin {describe_margin(gate.tolerance)}"
         else:
-            told = f"at least {gate.min:g}" if gate.min is not None else f"at most {gate.max:g}"
+            most = "at most" if gate.min is None else "at least"
+            told = f"{most} {show_exact_percent(gate.limit)}"
         where = ", ".join(f"{name}={value}" for name, value in gate.where.items())
         by = " × ".join(self.by)
         return told + (f" in every {by}" if by else "") + (f" where {where}" if where else "")
+
+
+def describe_margin(margin: float) -> str:
+    """Write the drop that a gate allows: ``5 points``."""
+    return f"{100 * margin:.6g} {'point' if round(100 * margin, 6) == 1 else 'points'}"
 
 
 def resolve_gate(gate: Gate, metrics: dict[str, Metric], labels: str) -> GateRule:

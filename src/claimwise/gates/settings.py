@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from claimwise.config import FILE_NAME, Project
-from claimwise.errors import ConfigError
+from claimwise.errors import ConfigError, describe_unknown
 from claimwise.gates.values import Gate
 
 MOST_LOOKS = 100_000
+_UNKNOWN_KEY: Final = re.compile(
+    r"Object contains unknown field `(?P<key>.*)` - at `\$\[(?P<gate>\d+)\]`"
+)
 
 
 def read_gates(project: Project) -> tuple[Gate, ...]:
@@ -24,8 +29,17 @@ def read_gates(project: Project) -> tuple[Gate, ...]:
     try:
         gates = msgspec.convert(project.config.gates, tuple[Gate, ...])
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: [[gates]] {error}; docs/gates.md lists the keys") from error
+        raise ConfigError(f"{path}: {_describe_invalid(str(error))}") from error
     return _name_gates(path, gates)
+
+
+def _describe_invalid(message: str) -> str:
+    """Say what is wrong with the gates as they were written; the converter counts from 0."""
+    unknown = _UNKNOWN_KEY.fullmatch(message)
+    if unknown is None:
+        return f"[[gates]] {message}; docs/gates.md lists the keys"
+    told = describe_unknown("key", unknown["key"], Gate.__struct_fields__)
+    return f"[[gates]] {int(unknown['gate']) + 1}: {told}"
 
 
 def _name_gates(path: Path, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:

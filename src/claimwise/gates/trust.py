@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from claimwise.calibration.queries import name_calibrated_slice, read_slices
 from claimwise.calibration.status import read_calibration_statuses
 from claimwise.calibration.values import Calibration, CalibrationStatus
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
+
+
+class Doubt(NamedTuple):
+    """Why a judge's labels do not count as they are; where, and by what, if that is known."""
+
+    why: str
+    place: str = ""
+    detail: str = ""
 
 
 class Trust:
@@ -43,15 +52,30 @@ class Trust:
 
 def describe_calibration_status(
     labeler: str, standing: CalibrationStatus, found: Calibration
-) -> str:
-    """Say why a calibration gives no trust."""
-    where = "" if not found.slice else f" in {name_calibrated_slice(found.slice)}"
-    made = found.made_at.date().isoformat()
+) -> Doubt:
+    """Say why a calibration gives no trust, and where."""
+    where = name_calibrated_slice(found.slice) if found.slice else ""
     if standing == "expired":
         ended = found.expires_at.date().isoformat()
-        return f"{labeler}: its calibration of {made}{where} expired on {ended}"
+        return Doubt(f"{labeler}: its calibration expired on {ended}", where)
     status = "not trusted" if standing == "not trusted" else "not known to be trusted"
-    return f"{labeler} is {status}{where} (calibration of {made}): {found.reason}"
+    return Doubt(f"{labeler} is {status}", where, found.reason)
+
+
+def describe_doubts(doubts: Sequence[Doubt]) -> str:
+    """Say why labels do not count; a reason that holds in several places is told once."""
+    told = []
+    for why in dict.fromkeys(doubt.why for doubt in doubts):
+        same = [doubt for doubt in doubts if doubt.why == why]
+        places = ", ".join(doubt.place for doubt in same if doubt.place)
+        details = [doubt.detail for doubt in same if doubt.detail]
+        text = f"{why} in {places}" if places else why
+        if len(details) == 1:
+            text += f": {details[0]}"
+        elif details:
+            text += " (claimwise calibrate says why)"
+        told.append(text)
+    return "; ".join(told)
 
 
 def find_judgements(views: Sequence[str]) -> tuple[Judgement, ...]:

@@ -61,8 +61,8 @@ def refuse_repeats(
     if equal:
         raise refuse_trace(
             trace,
-            f"the question of item {equal[0]}",
-            f"a new question; --as {equal[0]} files the incident under that item",
+            f"item {equal[0]} asks this question already; --as {equal[0]} files the incident under "
+            "that item",
         )
     near = find_near(trace.question, questions)
     if not near:
@@ -71,10 +71,10 @@ def refuse_repeats(
     if not choice.force:
         raise refuse_trace(
             trace,
-            f"nearly the question of {listed}",
-            f"a new question; --as {near[0]} files it there if it is the same, --force goes on",
+            f"almost the same question is asked by {listed}; --as {near[0]} files the incident "
+            "there if it is the same, --force makes a new item",
         )
-    return [*copied, f"nearly the question of {listed}"]
+    return [*copied, f"almost the same question is asked by {listed}"]
 
 
 def _compare_known(trace: Trace, known: Item) -> list[str]:
@@ -90,6 +90,6 @@ def _compare_known(trace: Trace, known: Item) -> list[str]:
     )
 
 
-def refuse_trace(trace: Trace, found: str, expected: str) -> InputError:
+def refuse_trace(trace: Trace, found: str, expected: str = "") -> InputError:
     """Return the error for a trace that can't be promoted."""
     return refuse(Path(trace.place), found, expected)

@@ -88,7 +88,7 @@ def command(
     claimwise promote prod-may/q117 --as refund-window
 
     TRACE is a JSON file (- reads standard input) with question, answer and contexts, or a trace of
-    OpenTelemetry, Langfuse, Phoenix, MLflow, LangSmith or another tool that "claimwise plugins"
+    OpenTelemetry, Langfuse, Phoenix, MLflow, LangSmith or another tool that `claimwise plugins`
     lists. ANSWER is RUN/ITEM or RUN/ITEM/SAMPLE in the store. The item records where it came from,
     and the annotation queue asks people for its gold spans. A question that another item already
     asks is refused.
@@ -125,8 +125,8 @@ def _find(
     if answer is None:
         raise refuse(
             path,
-            f"neither a file nor an answer of {store.place}",
-            "a trace's JSON file, or RUN/ITEM or RUN/ITEM/SAMPLE",
+            f"neither a file nor an answer in {store.place}; name a trace's JSON file, or an "
+            "answer as RUN/ITEM or RUN/ITEM/SAMPLE",
         )
     return make_trace(answer), answer
 

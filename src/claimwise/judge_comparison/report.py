@@ -18,10 +18,11 @@ from claimwise.metrics.claim_differences import LEVEL
 from claimwise.report.format import (
     MISSING,
     pluralize,
-    show_number,
     show_percent,
     show_percent_range,
     show_points,
+    show_ranged_number,
+    show_rate,
 )
 
 SCHEMA: Final = "claimwise.judges-compare/1"
@@ -103,17 +104,12 @@ def _list_findings(found: JudgeComparison) -> Iterator[str]:
 
 def _show(figure: Figure) -> str:
     """Write a share with its range: ``86% (80–90%)``."""
-    return _join(figure, show_percent(figure.value), show_percent_range(figure.low, figure.high))
+    return show_rate(figure.value, figure.low, figure.high)
 
 
 def _show_number(figure: Figure) -> str:
-    """Write another figure with its range: ``0.54 (0.42 to 0.63)``."""
-    span = f"{show_number(figure.low)} to {show_number(figure.high)}"
-    return _join(figure, show_number(figure.value), span)
-
-
-def _join(figure: Figure, value: str, span: str) -> str:
-    return value if figure.value is None or figure.low is None else f"{value} ({span})"
+    """Write another figure with its range: ``0.54 (0.42–0.63)``."""
+    return show_ranged_number(figure.value, figure.low, figure.high)
 
 
 def _print_agreement(found: JudgeComparison) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 INSTALL_OPEN = "pip install 'claimwise[open-judges]'"
 INSTALL_ENCODER = "pip install 'claimwise[encoder]'"
-_UNKNOWN = "agreement unknown: published weights were not run here; measure yours"
+_UNKNOWN = "not measured by us: claimwise bench-verifier"
 _ENCODER_FILES = ("encoder.int8.onnx", "tokenizer.json")
 _CARD_FILE = "card.json"
 
@@ -117,22 +117,22 @@ def _find_missing_network() -> str | None:
 
 
 EMBEDDED = Plugin(
-    description="the full tier: linked evidence and the encoder (extra: encoder)",
+    description="finds the evidence and reads it with a small model (extra: encoder)",
     load=_load_tier("embedded"),
     find_missing=_find_missing_encoder,
     measure_size=_measure_files,
-    card="run: claimwise verifiers embedded",
+    card="claimwise verifiers embedded",
 )
 LEXICAL = Plugin(
-    description="words, numbers, dates, names and negation; the base install alone",
+    description="compares words, numbers, dates, names and negation; needs no extra",
     load=_load_tier("lexical"),
     measure_size=lambda: _measure_files(*_ENCODER_FILES),
-    card="run: claimwise verifiers lexical",
+    card="claimwise verifiers lexical",
 )
 OVERLAP = Plugin(
     description="the baseline: the share of the claim's words that the sources hold",
     load=_load_overlap,
-    card="run: claimwise verifiers overlap",
+    card="claimwise verifiers overlap",
 )
 
 NLI = Plugin(

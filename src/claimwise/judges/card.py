@@ -50,6 +50,6 @@ def describe_card_agreement(name: str) -> str | None:
     if macro.balanced_accuracy is None or band is None:
         return None
     return (
-        f"balanced accuracy {macro.balanced_accuracy:.2f} [{band[0]:.2f}, {band[1]:.2f}] against "
-        f"people, mean of {macro.sets} sets that it was not fitted on"
+        f"balanced accuracy {macro.balanced_accuracy:.0%} ({100 * band[0]:.0f}–{band[1]:.0%}) "
+        f"against people, mean of {macro.sets} sets that it was not fitted on"
     )

@@ -26,8 +26,8 @@ _MISBOUND = 0.1
 _UNLIKELY = 0.2
 # The same words for every answer: a run shows them once, with the number of answers.
 _FALLBACK = (
-    "some claims, or their sources, are not English: the encoder reads English only, so these were "
-    "judged by the lexical tier, which is less exact and whose accuracy was measured on English"
+    "some claims, or their sources, are not English: the encoder reads English only, so these got "
+    "the lexical judge, which is less exact and whose accuracy was measured on English"
 )
 
 
@@ -71,8 +71,8 @@ class EmbeddedVerifier:
             return self.agreement
         lexical = f"{describe_card_agreement('lexical')}, all English"
         if fallen == len(judged):
-            return f"by its lexical tier: {lexical}"
-        return f"{self.agreement}; {fallen} of {len(judged)} claims by its lexical tier: {lexical}"
+            return f"by the lexical judge: {lexical}"
+        return f"{self.agreement}; {fallen} of {len(judged)} claims by the lexical judge: {lexical}"
 
     @property
     def _tier(self) -> Tier:

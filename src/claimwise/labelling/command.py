@@ -31,6 +31,7 @@ from claimwise.labelling.rounds import (
     read_progress,
 )
 from claimwise.labelling.values import Progress, Round
+from claimwise.report.format import pluralize, show_percent
 from claimwise.store import Store
 from claimwise.types.rows import Judgement
 
@@ -47,10 +48,13 @@ def command() -> None:
     metavar="NAME",
     help="Judge whose verdicts define the strata (default: the one with most verdicts).",
 )
-@click.option("--size", type=click.IntRange(1), help="Number of claims (default: all).")
+@click.option(
+    "--size", type=click.IntRange(1), metavar="N", help="Number of claims (default: all)."
+)
 @click.option(
     "--overlap",
     type=NumberRange(0, 1),
+    metavar="SHARE",
     default=0.1,
     show_default=True,
     help="Share of claims that several people label.",
@@ -58,6 +62,7 @@ def command() -> None:
 @click.option(
     "--overlap-labels",
     type=click.IntRange(2, 20),
+    metavar="N",
     default=2,
     show_default=True,
     help="Number of people who label those.",
@@ -65,6 +70,7 @@ def command() -> None:
 @click.option(
     "--floor",
     type=click.IntRange(1),
+    metavar="N",
     default=DEFAULT_FLOOR,
     show_default=True,
     help="Fewest claims per stratum.",
@@ -78,6 +84,7 @@ def command() -> None:
 @click.option(
     "--seed",
     type=click.IntRange(0),
+    metavar="N",
     default=0,
     show_default=True,
     help="Seed of the sample; the same seed draws the same claims.",
@@ -189,19 +196,25 @@ def _print_round(one: Round, progress: Progress, strata: list[Stratum]) -> None:
     click.echo(
         make_printable(
             f"run {one.run_id}, {one.judgement}, guide {one.guide_version}, seed {one.seed}, "
-            f"strata by {one.strata_by or 'nobody: nothing judged the run'}"
+            f"{f'strata by {one.strata_by}' if one.strata_by else 'no strata: no judge yet'}"
         )
     )
+    counts = {
+        "done": progress.done,
+        "in hand": progress.leased,
+        "skipped by everyone": progress.skipped,
+    }
+    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     click.echo(
-        f"{progress.tasks:,} claims want {progress.slots:,} labels: {progress.done:,} done, "
-        f"{progress.leased:,} in hand, {progress.skipped:,} passed on and labelled by nobody"
+        f"{pluralize(progress.slots, 'label')} wanted on {pluralize(progress.tasks, 'claim')}: "
+        f"{told or 'none done yet'}"
     )
     for labeler, count in progress.by_labeler.items():
         click.echo(make_printable(f"  {labeler}: {count:,}"))
     click.echo()
     print_table(
         ("stratum", "claims", "drawn", "chance"),
-        [(*stratum, f"{stratum.chosen / stratum.claims:.3f}") for stratum in strata],
+        [(*stratum, show_percent(stratum.chosen / stratum.claims)) for stratum in strata],
         right=("claims", "drawn", "chance"),
     )
 

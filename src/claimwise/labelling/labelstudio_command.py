@@ -17,6 +17,7 @@ from claimwise.command.options import (
 from claimwise.errors import make_printable
 from claimwise.labelling.labelstudio import export_round, export_run_tasks, import_annotations
 from claimwise.labelling.rounds import find_round
+from claimwise.report.format import pluralize
 from claimwise.types.rows import Judgement
 
 
@@ -89,10 +90,11 @@ def import_command(file: Path, run_id: str, labelers: tuple[str, ...], store: st
     names = _read_names(labelers)
     with open_project_store(current_project(), store) as opened:
         done = import_annotations(opened, file, run_id, names)
-    click.echo(
-        f"{done.read:,} labels read: {done.added:,} added, {done.read - done.added:,} known "
-        f"already; {done.cancelled:,} annotations were cancelled and are left out"
-    )
+    counts = {"added": done.added, "there already": done.read - done.added}
+    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    click.echo(f"{pluralize(done.read, 'label')} read{f': {told}' if told else ''}")
+    if done.cancelled:
+        click.echo(f"{pluralize(done.cancelled, 'cancelled annotation')} left out")
     for given, kept in done.renamed.items():
         told = f"{given} was imported as {kept} before, and stays {kept}"
         click.echo(f"warning: {make_printable(told)}", err=True)

@@ -15,10 +15,10 @@ from claimwise.readers.choose import ChosenReader, choose_reader
 from claimwise.readers.documents import STDIN
 from claimwise.types.traces import Dropped, Recognised, Trace
 
-_UNKNOWN = "a format that no reader of answers knows"
-_KNOWN = (
-    "questions, answers and contexts, as --map question=ask,answer=reply,contexts=docs names them, "
-    "or --reader NAME out of `claimwise plugins`"
+_UNKNOWN = (
+    "not in a format that claimwise can read; name the columns of a table (--map "
+    "question=ask,answer=reply,contexts=docs), or choose a reader (--reader NAME; `claimwise "
+    "plugins` lists them)"
 )
 _NO_ANSWER = "no answer in the file"
 NO_QUESTION = "(unknown)"
@@ -102,9 +102,9 @@ def _choose_readers(
         elif path.is_dir():
             yield from _choose_in_folder(path, found)
         elif not path.exists():
-            found.problems.append(_tell(path, "no such file", ""))
+            found.problems.append(_tell(path, "no such file"))
         else:
-            found.problems.append(_tell(path, _UNKNOWN, _KNOWN))
+            found.problems.append(_tell(path, _UNKNOWN))
 
 
 def _choose_in_folder(folder: Path, found: ReadAnswers) -> Iterator[tuple[Path, ChosenReader]]:
@@ -114,12 +114,12 @@ def _choose_in_folder(folder: Path, found: ReadAnswers) -> Iterator[tuple[Path, 
             continue
         chosen = choose_reader(path, "traces")
         if chosen is None:
-            found.dropped["files of a format that no reader of answers knows"] += 1
+            found.dropped["files in a format that claimwise can't read"] += 1
         else:
             yield path, chosen
 
 
-def _tell(path: Path, wrong: str, expected: str) -> Problem:
+def _tell(path: Path, wrong: str, expected: str = "") -> Problem:
     return Problem(path=str(path), line=None, field=None, found=wrong, expected=expected)
 
 
@@ -147,7 +147,7 @@ def stream_answers(
     """
     chosen = choose_reader(path, "traces", reader)
     if chosen is None:
-        raise refuse(path, _UNKNOWN, _KNOWN)
+        raise refuse(path, _UNKNOWN)
     return _stream_file(path, chosen, options, found)
 
 

@@ -67,7 +67,7 @@ def describe_shared(
     if 2 * shared <= len(asked):
         return None
     return (
-        f"{shared:,} of {len(asked):,} items share a document with others, and intervals take them "
-        "for independent. If a document makes them right or wrong together, use --cluster "
+        f"{shared:,} of {len(asked):,} items share a document with others, but ranges treat them "
+        "as independent. If a document makes them right or wrong together, use --cluster "
         'document, or cluster = "document" in [metrics] of claimwise.toml'
     )

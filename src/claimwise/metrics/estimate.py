@@ -38,6 +38,7 @@ from claimwise.metrics.weights import (
     read_weights,
     weigh_items,
 )
+from claimwise.report.format import show_rate
 from claimwise.store import Store
 from claimwise.store.runs import list_run_ids
 from claimwise.types.results import Better, Estimate, MetricTable, Settings
@@ -181,10 +182,7 @@ class _Weigher(NamedTuple):
         plain = one.micro, one.low, one.high
         note = f"Weighted by {weighed.weighting.column}."  # one footnote for all slices
         if not set(one.slice) - {self.metric.series}:
-            note = (
-                f"{weighed.weighting.start_sentence()}; unweighted {plain[0]:.3f} "
-                f"[{plain[1]:.3f}, {plain[2]:.3f}]."
-            )
+            note = f"{weighed.weighting.start_sentence()}; unweighted {show_rate(*plain)}."
         return replace(
             one,
             **figures,
@@ -230,7 +228,9 @@ def check_settings(settings: Settings) -> None:
 def check_confidence(confidence: float) -> None:
     """Refuse a level of confidence that no interval can have."""
     if not 0.5 < confidence <= 0.9999:
-        raise MetricError(f"confidence must be above 0.5 and at most 0.9999, not {confidence}")
+        raise MetricError(
+            f"confidence must be above 0.5 and at most 0.9999, such as 0.95, not {confidence}"
+        )
 
 
 def _estimate_all(

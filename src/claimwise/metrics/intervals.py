@@ -362,7 +362,7 @@ def warnings_for(
     carriers = {"numerator": hits, "complement": misses, None: FEW_INFORMATIVE}[bad]
     found = []
     if h.items < FEW_ITEMS:
-        found.append(f"Fewer than {FEW_ITEMS} items ({h.items}): the interval is rough.")
+        found.append(f"Fewer than {FEW_ITEMS} items ({h.items}): the range is rough.")
     if carriers < FEW_INFORMATIVE:
         found.append(
             f"Fewer than {FEW_INFORMATIVE} items with a bad outcome ({carriers}): "

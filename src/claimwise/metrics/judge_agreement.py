@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from claimwise.metrics.catalogue import find_metric, load_metrics
 from claimwise.metrics.counting import SliceCounts
 from claimwise.metrics.estimate import estimate_counts
+from claimwise.report.format import pluralize, show_rate
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 from claimwise.types.results import Estimate, JudgeNote, Settings
@@ -21,9 +22,9 @@ def measure_agreement(store: Store, labeler: str) -> str | None:
     found = find_agreements(store).get(labeler)
     if found is None or found.micro is None:
         return None
-    band = "" if found.low is None else f" [{found.low:.2f}, {found.high:.2f}]"
+    share = show_rate(found.micro, found.low, found.high)
     where = f" in {found.run_id}" if found.run_id else ""
-    return f"agrees with people on {found.micro:.2f}{band} of {found.claims} claims{where}"
+    return f"agrees with people on {share} of {pluralize(found.claims, 'claim')}{where}"
 
 
 def find_agreements(store: Store, confidence: float = 0.95) -> dict[str, Estimate]:

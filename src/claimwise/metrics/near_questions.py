@@ -88,6 +88,6 @@ def describe_near_questions(
     shown = next(item for item in sorted(groups) if item != groups[item])
     return (
         f"{len(groups):,} of {len(questions):,} items ask nearly what another item asks, such as "
-        f"{groups[shown]} and {shown}, and intervals take them for independent. Give them a common "
+        f"{groups[shown]} and {shown}, but ranges treat them as independent. Give them a common "
         "cluster_id, or keep one of each"
     )

@@ -83,7 +83,7 @@ def close_command(
     """Close an alarm and record what you found; evidence starts again from zero.
 
     Without --new-baseline, later days are still compared with the days before the change, which is
-    right if you fixed the problem. ALARM is an id from "claimwise alarms list", or the beginning of
+    right if you fixed the problem. ALARM is an id from `claimwise alarms list`, or the beginning of
     one.
     """
     with open_project_store(current_project(), store) as opened:

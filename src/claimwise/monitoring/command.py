@@ -98,7 +98,7 @@ def command(
 ) -> None:
     """Read every finished day of live traffic once, and raise alarms.
 
-    Run it daily, after "claimwise traffic judge". Each day is read once, a day after its end
+    Run it daily, after `claimwise traffic judge`. Each day is read once, a day after its end
     (wait_days), so running it more often changes nothing. Alarms cover supported claims, unscored
     claims, refusals, the mix of inputs, changes of the judge, and missing data. While nothing
     changes, each of them raises a false alarm about once in twenty years, however often you look.

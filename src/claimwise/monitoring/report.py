@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from claimwise.monitoring.explain import describe_alarm, explain_alarm
@@ -26,16 +27,16 @@ _DAILY_COLUMNS = ("rate", "judge_rate", "unscored", "refusals")
 
 
 def list_days(points: Sequence[MonitorPoint]) -> list[tuple[str, ...]]:
-    """Return a line per system and day: the last two weeks."""
+    """Return a line per system and day: the last two weeks of each system."""
     by_day: dict[tuple[str, datetime], dict[str, MonitorPoint]] = {}
     for point in points:
         if point.slice == WHOLE and point.system and not point.evidence.mark:
             by_day.setdefault((point.system, point.window_from), {})[point.signal] = point
-    lines = []
+    lines: dict[str, list[tuple[str, ...]]] = {}
     for (system, start), found in sorted(by_day.items()):
         if VOLUME not in found:
             continue
-        lines.append(
+        lines.setdefault(system, []).append(
             (
                 system,
                 f"{start:%Y-%m-%d}",
@@ -45,7 +46,7 @@ def list_days(points: Sequence[MonitorPoint]) -> list[tuple[str, ...]]:
                 _show_evidence(list(found.values())),
             )
         )
-    return lines[-_SHOWN_DAYS:]
+    return [line for those in lines.values() for line in those[-_SHOWN_DAYS:]]
 
 
 def _show_value(point: MonitorPoint | None) -> str:
@@ -65,21 +66,39 @@ def _show_evidence(points: Sequence[MonitorPoint]) -> str:
 
 
 def list_weeks(points: Sequence[MonitorPoint]) -> list[tuple[str, ...]]:
-    """Return a line per system, week and version."""
-    return [
-        (
-            point.system,
-            f"{point.window_from:%G-W%V}",
-            point.slice.removeprefix("version=") or "all",
-            f"{point.evidence.answers:,}",
-            f"{point.evidence.labels:,}",
-            show_percent(point.value),
-            show_percent_range(point.evidence.low, point.evidence.high),
-            point.evidence.basis.replace("_", " "),
-        )
-        for point in points
-        if point.signal == WEEKLY and not point.evidence.mark
-    ]
+    """Return a line per system, week and version; weeks in a row without answers share one."""
+    weekly = [point for point in points if point.signal == WEEKLY and not point.evidence.mark]
+    weekly.sort(key=lambda point: (point.system, point.window_from, point.slice))
+    lines: list[tuple[str, ...]] = []
+    for (_, is_empty), those in groupby(
+        weekly, key=lambda point: (point.system, not point.evidence.answers)
+    ):
+        found = list(those)
+        lines.extend([_write_gap(found)] if is_empty else map(_write_week, found))
+    return lines
+
+
+def _write_gap(points: Sequence[MonitorPoint]) -> tuple[str, ...]:
+    system, first, *rest = _write_week(points[0])
+    last = _name_week(points[-1])
+    return (system, first if first == last else f"{first} to {last}", *rest)
+
+
+def _write_week(point: MonitorPoint) -> tuple[str, ...]:
+    return (
+        point.system,
+        _name_week(point),
+        point.slice.removeprefix("version=") or "all",
+        f"{point.evidence.answers:,}",
+        f"{point.evidence.labels:,}",
+        show_percent(point.value),
+        show_percent_range(point.evidence.low, point.evidence.high),
+        point.evidence.basis.replace("_", " "),
+    )
+
+
+def _name_week(point: MonitorPoint) -> str:
+    return f"{point.window_from:%G-W%V}"
 
 
 def to_watch_document(

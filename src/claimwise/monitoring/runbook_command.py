@@ -23,7 +23,7 @@ from claimwise.monitoring.settings import read_settings
 @click.command("runbook", short_help="Explain an alarm and what to do.")
 @click.argument("alarm_id", metavar="ALARM")
 @click.option(
-    "--claims", "limit", type=click.IntRange(0, 200), default=10, show_default=True,
+    "--claims", "limit", type=click.IntRange(0, 200), metavar="N", default=10, show_default=True,
     help="Number of claims to list, worst first.",
 )  # fmt: skip
 @click.option(
@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Explain an alarm, list the claims behind it, and propose a gate for next time.
 
-    ALARM is an id from "claimwise alarms list", or the beginning of one. Incidents become
+    ALARM is an id from `claimwise alarms list`, or the beginning of one. Incidents become
     items of the test set; the proposed gates are tried on them before you copy them into
     claimwise.toml.
     """

@@ -219,7 +219,7 @@ def _doubt(judged: ClaimVerdict, sure: float) -> ClaimVerdict:
         confidence=None,
         span=None,
         conflicts=(),
-        reason=f"a passage may support it, but the probability is {judged.scores.supports:.2f}",
+        reason=f"a passage may support it, but the probability is {judged.scores.supports:.0%}",
     )
 
 

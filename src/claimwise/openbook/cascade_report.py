@@ -14,8 +14,8 @@ from claimwise.checking.answer_counts import describe_judged, describe_skipped
 from claimwise.errors import make_printable
 from claimwise.openbook.report import describe_corpus, print_line, show_outcome, to_claim_document
 from claimwise.report.format import (
-    AGREEMENT_UNKNOWN,
     MISSING,
+    UNCHECKED,
     pluralize,
     show_percent,
     show_percent_range,
@@ -98,7 +98,7 @@ def describe_cascade(result: CascadeResult) -> list[str]:
         f"after the cascade: factual precision {show_percent(result.precision)}"
         f"{_between(result.bounds)}; {queued} for people",
         *(
-            make_printable(f"{stage.instrument}: {stage.agreement or AGREEMENT_UNKNOWN}")
+            make_printable(f"{stage.instrument}: {stage.agreement or UNCHECKED}")
             for stage in result.stages
             if stage.stage != "people"
         ),
@@ -115,7 +115,7 @@ def describe_cascade_run(result: CascadeRunResult) -> Iterator[str]:
     """Yield what a cascade did with a stored run, line by line."""
     yield describe_judged(result, "labelled", result.judged, result.seconds)
     yield from describe_skipped(result)
-    yield f"the run {result.run_id} by {result.labeler}, {result.agreement or AGREEMENT_UNKNOWN}:"
+    yield f"the run {result.run_id} by {result.labeler}, {result.agreement or UNCHECKED}:"
     for label in FACT_LABELS:
         if result.labels.get(label):
             yield f"  {label:<14}{result.labels[label]:>9,}"

@@ -49,6 +49,7 @@ from claimwise.openbook.answer import (
 from claimwise.openbook.report import describe_corpus, print_openbook, to_openbook_document
 from claimwise.openbook.run import OpenBookRun, OpenBookRunResult, openbook_run
 from claimwise.readers.documents import check_stdin, read_text
+from claimwise.report.format import pluralize
 from claimwise.store import Store
 from claimwise.store.lookup import find_run
 from claimwise.types.corpus import OpenBookResult, Retrieval
@@ -313,7 +314,8 @@ def _show_run(
     else:
         print_run(result)
         if judged.no_passage:
-            click.echo(f"of the unlinked, {judged.no_passage:,} have no passage in the corpus")
+            claims = pluralize(judged.no_passage, "unlinked claim")
+            click.echo(f"{claims} without a passage in the corpus")
         click.echo(make_printable(describe_corpus(judge.corpus.info)))
         print_rounds(result.settings, judged.flips)
     if client is not None:

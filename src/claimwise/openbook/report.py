@@ -11,10 +11,10 @@ from rich.text import Text
 
 from claimwise.errors import make_printable
 from claimwise.report.format import (
-    AGREEMENT_UNKNOWN,
+    UNCHECKED,
+    describe_bounds,
     pluralize,
     show_percent,
-    show_percent_range,
 )
 from claimwise.types.corpus import NO_PASSAGE, CorpusInfo, CorpusVerdict, OpenBookResult
 from claimwise.types.verdicts import Span
@@ -39,7 +39,9 @@ def print_openbook(result: OpenBookResult, console: Console) -> None:
         sign, style = _LOOKS[claim.outcome]
         judged = claim.judged
         word = show_outcome(claim)
-        sure = "" if judged.confidence is None else f" {judged.confidence:.2f}"
+        sure = (
+            "" if judged.confidence is None else f" (confidence {show_percent(judged.confidence)})"
+        )
         print_line(console, 0, f"{number:>3} {sign} {word}{sure}", judged.claim.wording, style)
         for line in describe_corpus_evidence(claim):
             print_line(console, 6, "", line)
@@ -94,21 +96,19 @@ def _show_span(span: Span) -> str:
 
 
 def describe_openbook(result: OpenBookResult) -> str:
-    """Return counts, rate, bounds and instrument in one line."""
+    """Return the rate, its bounds, the counts and the judge in one line."""
     found = ", ".join(
         f"{count} {outcome.replace('_', ' ')}" for outcome, count in result.counts.items() if count
     )
-    line = (
-        f"{found or 'no claim judged'}; factual precision {show_percent(result.factual_precision)}"
-    )
-    line += " (supported / (supported + contradicted))"
+    rate = show_percent(result.factual_precision)
+    parts = [f"factual precision {rate}: {found or 'no claim judged'}"]
     undecided = result.asked - result.decided
     if undecided and result.bounds is not None:
-        beside = f" ({result.unscored} not scored)" if result.unscored else ""
-        them = "the undecided claim is" if undecided == 1 else f"the {undecided:,} undecided are"
-        line += f"; {show_percent_range(*result.bounds)} whatever {them}{beside}"
-    agreement = result.agreement or AGREEMENT_UNKNOWN
-    return make_printable(f"{line}; judged by {result.verifier}, {agreement}")
+        beside = f", {result.unscored} of them not scored" if result.unscored else ""
+        bounds = describe_bounds(*result.bounds, undecided)
+        parts.append(f"{pluralize(undecided, 'claim')} undecided{beside} ({bounds})")
+    parts.append(f"judged by {result.verifier}, {result.agreement or UNCHECKED}")
+    return make_printable(" · ".join(parts))
 
 
 def describe_corpus(corpus: CorpusInfo) -> str:

@@ -28,6 +28,13 @@ def show_change_range(low: float | None, high: float | None) -> str:
     return MISSING if low is None or high is None else f"{show_points(low)} to {show_points(high)}"
 
 
+def show_ranged_change(value: float | None, bounds: tuple[float, float] | None) -> str:
+    """Write a change in percentage points with its range: ``+4.2 (+1.1 to +7.3)``."""
+    if value is None or bounds is None:
+        return show_change(value)
+    return f"{show_change(value)} ({show_change_range(*bounds)})"
+
+
 def list_ids(ids: Sequence[str]) -> str:
     """Write some ids, and how many more there are."""
     shown = ", ".join(clean(one) for one in ids[:_MOST_LISTED])

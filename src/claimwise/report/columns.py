@@ -155,7 +155,7 @@ class Writer:
         for column, width in shown:
             header = "\n".join(self._cut(line, width) for line in column.header.split("\n"))
             if column.forests:
-                header = f"0{'1':>{width - 1}}"
+                header = f"0%{'100%':>{width - 2}}"
             grid.add_column(
                 self.text(header),
                 width=width,

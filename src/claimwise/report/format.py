@@ -1,14 +1,16 @@
 """How figures and names are written, in one style for every format.
 
-Rates, intervals and differences have three decimals, design effects and correlations two; what
-is missing is a dash. A forest plot runs from 0 to 1 always, so that plots can be compared.
+People read shares in percent and changes in points; design effects and correlations have two
+decimals; what is missing is a dash. A forest plot runs from 0 to 1 always, so that plots can be
+compared.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,14 +19,17 @@ from claimwise.types.results import Estimate, JudgeSummary, MetricTable
 MISSING: Final = "—"
 NO_VALUE: Final = "(unknown)"
 EVERY: Final = "(all)"
-AGREEMENT_UNKNOWN: Final = "agreement unknown"
+UNCHECKED: Final = "not yet checked against people"
 REFERENCE: Final = "the reference"
 QUADRANT: Final = {
     "faithful": ("faithful_correct", "faithful_wrong"),
     "unfaithful": ("unfaithful_correct", "unfaithful_wrong"),
 }
 
-_COUNT_IN_BRACKETS = re.compile(r" \(\d[\d,]*\)")
+_COUNT_IN_BRACKETS = re.compile(r" \((?:about )?\d[\d,]*(?: of \d[\d,]*)?\)")
+_PLAIN_PERCENT: Final = 9.95  # this far from none and all a share has no decimals
+_NOISE: Final = 1e-7  # of sums of floating-point numbers
+_LEAST_PERCENT: Final = 0.05  # and this far one decimal tells it from them
 _LEADING_COUNT = re.compile(r"\A\d[\d,]* ")
 # Characters that steer a terminal or turn the direction of the text after them.
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -33,34 +38,44 @@ _JOINERS = frozenset("\u200c\u200d")  # Persian, Hindi and emoji are spelt with 
 _UNSEEN = re.compile(r'\A +| +\Z| {2,}|["\\]|[^ -~]')
 
 
-def show_rate(value: float | None) -> str:
-    """Write a rate: ``0.862``."""
-    return MISSING if value is None else f"{value:.3f}"
-
-
-def show_interval(low: float | None, high: float | None) -> str:
-    """Write an interval: ``[0.810, 0.902]``."""
-    return MISSING if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
-
-
 def show_percent(value: float | None) -> str:
     """Write a share for people: ``88%``; below 10% and above 90% with a decimal: ``97.4%``.
 
-    What is not quite none or all never reads as 0% or 100%.
+    What is not quite none or all never reads as 0% or 100%: it gets the decimals that it needs,
+    ``0.04%`` or ``99.97%``.
     """
     if value is None:
         return MISSING
-    if value in (0, 1):
-        return f"{value:.0%}"
-    percent = min(99.9, max(0.1, value * 100))
-    return f"{percent:.0f}%" if 9.95 <= percent <= 90.05 else f"{percent:.1f}%"
+    percent = 100 * value
+    rest = min(percent, 100 - percent)
+    if rest < _NOISE or rest >= _PLAIN_PERCENT:
+        return f"{percent:.0f}%"
+    return f"{percent:.{1 if rest >= _LEAST_PERCENT else math.ceil(-math.log10(rest))}f}%"
 
 
 def show_percent_range(low: float | None, high: float | None) -> str:
-    """Write a range of shares: ``82–92%``."""
+    """Write a range of shares: ``82–92%``.
+
+    Ends beside none and all are rounded outwards: what says ``0–5.1%`` holds whatever is near 0.
+    """
     if low is None or high is None:
         return MISSING
-    return f"{show_percent(low)[:-1]}–{show_percent(high)}"
+    least = _LEAST_PERCENT / 100
+    outer = (0.0 if low < least else low, 1.0 if high > 1 - least else high)
+    return f"{show_percent(outer[0])[:-1]}–{show_percent(outer[1])}"
+
+
+def show_rate(value: float | None, low: float | None, high: float | None) -> str:
+    """Write a rate with its range: ``88% (82–92%)``."""
+    if value is None or low is None or high is None:
+        return show_percent(value)
+    return f"{show_percent(value)} ({show_percent_range(low, high)})"
+
+
+def describe_bounds(low: float, high: float, unscored: int) -> str:
+    """Say what a share would be if everything unscored were bad, and good."""
+    it = "it is" if unscored == 1 else "they are"
+    return f"{show_percent_range(low, high)} whatever {it}"
 
 
 def show_points(value: float) -> str:
@@ -69,9 +84,30 @@ def show_points(value: float) -> str:
     return f"{rounded:+.1f}".replace("-", "−")
 
 
+def show_difference(value: float | None) -> str:
+    """Write the size of a difference in percentage points: ``9.1``."""
+    return MISSING if value is None else f"{100 * value:.1f}"
+
+
 def show_number(value: float | None) -> str:
-    """Write a design effect or a correlation: ``1.43``, and never ``-0.00``."""
-    return MISSING if value is None else f"{round(value, 2) + 0.0:.2f}"
+    """Write a design effect or a correlation: ``1.43``, ``−0.03``, and never ``−0.00``."""
+    return MISSING if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
+def show_ranged_number(value: float | None, low: float | None, high: float | None) -> str:
+    """Write a figure that is a share of nothing with its range: ``0.59 (0.33–0.75)``.
+
+    Beside a minus a dash would be hard to read: ``0.19 (−0.05 to 0.43)``.
+    """
+    if value is None or low is None or high is None:
+        return show_number(value)
+    dash = "–" if round(low, 2) >= 0 else " to "
+    return f"{show_number(value)} ({show_number(low)}{dash}{show_number(high)})"
+
+
+def show_precisely(value: float | None) -> str:
+    """Write a figure that is no share and whose third decimal counts: ``0.862``."""
+    return MISSING if value is None else f"{value:.3f}"
 
 
 def show_count(value: float) -> str:
@@ -79,9 +115,9 @@ def show_count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def show_confidence(confidence: float) -> str:
-    """Write a confidence: ``95%``, ``99.9%``."""
-    return f"{confidence * 100:.6g}%"
+def show_exact_percent(value: float) -> str:
+    """Write a share that somebody chose, with all of its digits: ``95%``, ``99.9%``, ``80.5%``."""
+    return f"{value * 100:.6g}%"
 
 
 def pluralize(count: float, word: str) -> str:
@@ -229,9 +265,8 @@ def agreement_text(instrument: JudgeSummary) -> str:
     if instrument.kind != "verifier":
         return REFERENCE
     if row is None or row.micro is None:
-        return AGREEMENT_UNKNOWN
-    interval = show_interval(row.low, row.high)
-    return f"{show_rate(row.micro)} {interval} on {pluralize(row.claims, 'claim')}"
+        return UNCHECKED
+    return f"{show_rate(row.micro, row.low, row.high)} of {pluralize(row.claims, 'claim')}"
 
 
 def generalize_warning(warning: str) -> str:
@@ -241,19 +276,19 @@ def generalize_warning(warning: str) -> str:
 
 
 class Notes:
-    """The warnings of all rows, each once, under a letter."""
+    """The warnings of the rows that are shown, each once, under a letter."""
 
-    def __init__(self, rows: Iterable[Estimate]) -> None:
-        texts = dict.fromkeys(generalize_warning(text) for row in rows for text in row.warnings)
-        self._marks = {text: _letters(number) for number, text in enumerate(texts)}
+    def __init__(self) -> None:
+        self._marks: dict[str, str] = {}
 
     def listed(self) -> list[tuple[str, str]]:
-        """Return letters and warnings, in the order in which readers meet them."""
+        """Return letters and warnings, in the order in which readers met them."""
         return [(mark, text) for text, mark in self._marks.items()]
 
     def marks(self, row: Estimate) -> str:
-        """Return the letters of a row's warnings."""
-        found = {self._marks[generalize_warning(text)] for text in row.warnings}
+        """Return the letters of a row's warnings; a new warning gets the next letter."""
+        texts = map(generalize_warning, row.warnings)
+        found = {self._marks.setdefault(text, _letters(len(self._marks))) for text in texts}
         return "".join(sorted(found))
 
 
@@ -291,10 +326,10 @@ def describe_forest(row: Estimate, reference: float | None = None) -> str:
     if row.micro is None:
         return "no rate"
     text = (
-        f"{show_rate(row.micro)}, interval {show_interval(row.low, row.high)}, simultaneous "
-        f"{show_interval(row.simultaneous_low, row.simultaneous_high)}"
+        f"{show_percent(row.micro)}, range {show_percent_range(row.low, row.high)}, adjusted "
+        f"{show_percent_range(row.simultaneous_low, row.simultaneous_high)}"
     )
-    return text if reference is None else f"{text}, overall {show_rate(reference)}"
+    return text if reference is None else f"{text}, overall {show_percent(reference)}"
 
 
 def _clip(value: float | None, default: float = 0.0) -> float:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from claimwise.report.format import clean, join_words, pluralize, show_percent, show_percent_range
+from claimwise.report.format import UNCHECKED, clean, join_words, pluralize, show_rate
 from claimwise.types.results import JudgeNote
-
-UNCHECKED = "not yet checked against people"
 
 
 def describe_judge(judge: JudgeNote, figures: Sequence[str] = ()) -> str:
@@ -30,10 +28,8 @@ def describe_agreement(judge: JudgeNote) -> str:
     row = judge.agreement
     if row is None or row.micro is None:
         return UNCHECKED
-    return (
-        f"agrees with people on {show_percent(row.micro)} "
-        f"({show_percent_range(row.low, row.high)}) of {pluralize(row.claims, 'claim')}"
-    )
+    share = show_rate(row.micro, row.low, row.high)
+    return f"agrees with people on {share} of {pluralize(row.claims, 'claim')}"
 
 
 def judge_to_document(judge: JudgeNote) -> dict[str, Any]:

@@ -8,11 +8,9 @@ from typing import Final
 
 from claimwise.report.format import clean
 
-# What Markdown or its tables could read as more than text. Underscores within words and the
-# brackets of our own intervals are left alone, so that the source stays readable.
-_SPECIAL = re.compile(
-    r"[\\`*|~$]|(?<!\w)_|_(?!\w)|\[(?!\d\.\d{3}, \d\.\d{3}\](?![(\[:]))|(?<=\w):(?=//)|(?<=www)\."
-)
+# What Markdown or its tables could read as more than text. Underscores within words are left
+# alone, so that the source stays readable.
+_SPECIAL = re.compile(r"[\\`*|~$\[]|(?<!\w)_|_(?!\w)|(?<=\w):(?=//)|(?<=www)\.")
 
 
 # At the start of a paragraph: a heading, a list, a line across.

@@ -261,7 +261,7 @@ def find_run_warnings(
         if contested.numerator:
             yield (
                 f"{_count(round(contested.numerator), 'claim')} on which people disagree and "
-                "nobody adjudicated: the latest label decides."
+                "nobody has adjudicated: the latest label decides."
             )
 
 

@@ -50,7 +50,7 @@ def render_html(report: Report, summary: Summary) -> str:
         method_note=summary_text.describe_method(summary.headline),
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
         worst=sentences.describe_worst(report),
-        notes=sentences.collect_notes(report.tables),
+        notes=form.Notes(),
         measured=[table for table in report.tables if form.is_measured(table)],
         unmeasured=sentences.describe_unmeasured(report.tables),
     )
@@ -104,16 +104,18 @@ def _read_template(name: str) -> str:
 
 def _filters() -> dict[str, Any]:
     return {
-        "rate": form.show_rate,
         "percent": form.show_percent,
+        "difference": form.show_difference,
         "number": form.show_number,
         "count": form.show_count,
         "clean": form.clean,
         "value": form.clean_value,
-        "interval": lambda row: form.show_interval(row.low, row.high),
-        "macro_interval": lambda row: form.show_interval(row.macro_low, row.macro_high),
-        "bounds": lambda row: form.show_interval(row.bound_low, row.bound_high),
-        "simultaneous": lambda row: form.show_interval(row.simultaneous_low, row.simultaneous_high),
+        "range": lambda row: form.show_percent_range(row.low, row.high),
+        "macro_range": lambda row: form.show_percent_range(row.macro_low, row.macro_high),
+        "bounds": lambda row: form.show_percent_range(row.bound_low, row.bound_high),
+        "adjusted": lambda row: form.show_percent_range(
+            row.simultaneous_low, row.simultaneous_high
+        ),
         # Plots are drawn 0 to 100 wide, whatever their size on the page.
         "place": lambda share: f"{share * 100:.2f}",
     }

@@ -23,8 +23,10 @@ from claimwise.report.format import (
     plural_of,
     pluralize,
     show_count,
-    show_interval,
+    show_difference,
     show_number,
+    show_percent,
+    show_percent_range,
     show_rate,
     slice_cell,
     slice_columns,
@@ -32,7 +34,6 @@ from claimwise.report.format import (
 from claimwise.report.markdown import escape, write_bullets, write_table
 from claimwise.run_report.sentences import (
     READING,
-    collect_notes,
     describe_answers,
     describe_judge_summary,
     describe_labels,
@@ -47,6 +48,7 @@ from claimwise.run_report.sentences import (
     find_gaps,
     find_reference,
     is_clearly_worse,
+    name_kind,
     no_worst,
     reproduce,
 )
@@ -66,30 +68,31 @@ from claimwise.run_report.values import Report, Summary
 from claimwise.types.results import Estimate, JudgeNote, MetricTable
 
 _Figure = tuple[str, Callable[[Estimate], str]]
-_PLAIN: Final[_Figure] = ("interval", lambda row: show_interval(row.low, row.high))
+_PLAIN: Final[_Figure] = ("range", lambda row: show_percent_range(row.low, row.high))
 _TOGETHER: Final[_Figure] = (
-    "adjusted", lambda row: show_interval(row.simultaneous_low, row.simultaneous_high)
-)  # fmt: skip
+    "adjusted range",
+    lambda row: show_percent_range(row.simultaneous_low, row.simultaneous_high),
+)
 _PRECISION: Final[tuple[_Figure, ...]] = (
     ("design effect", lambda row: show_number(row.design_effect)),
     ("ICC", lambda row: show_number(row.icc)),
-    ("detectable difference", lambda row: show_rate(row.detectable_difference)),
+    ("detectable points", lambda row: show_difference(row.detectable_difference)),
 )
 
 
 def _figures(table: MetricTable, notes: Notes, *, of_slices: bool) -> list[_Figure]:
     """Return the columns of a row's figures, what matters most first."""
     return [
-        ("micro", lambda row: show_rate(row.micro)),
+        ("rate", lambda row: show_percent(row.micro)),
         *((_TOGETHER, _PLAIN) if of_slices else (_PLAIN,)),
         ("items", lambda row: show_count(row.items)),
         (plural_of(table.unit), lambda row: show_count(row.claims)),
         ("asked", lambda row: show_count(row.asked)),
         ("scored", lambda row: show_count(row.scored)),
         ("unscored", lambda row: show_count(row.unscored)),
-        ("bounds", lambda row: show_interval(row.bound_low, row.bound_high)),
-        ("macro", lambda row: show_rate(row.macro)),
-        ("macro interval", lambda row: show_interval(row.macro_low, row.macro_high)),
+        ("bounds", lambda row: show_percent_range(row.bound_low, row.bound_high)),
+        ("macro", lambda row: show_percent(row.macro)),
+        ("macro range", lambda row: show_percent_range(row.macro_low, row.macro_high)),
         *_PRECISION,
         ("notes", notes.marks),
     ]
@@ -97,7 +100,7 @@ def _figures(table: MetricTable, notes: Notes, *, of_slices: bool) -> list[_Figu
 
 def render_markdown(report: Report) -> str:
     """Write a report as Markdown."""
-    notes = collect_notes(report.tables)
+    notes = Notes()
     parts = [
         f"# Report on run {escape(clean(report.run.get('run_id')))}",
         write_bullets(f"{name}: {escape(value)}" for name, value in describe_report_run(report)),
@@ -152,7 +155,7 @@ def render_tables_markdown(
     judges: Sequence[JudgeNote] = (),
 ) -> str:
     """Write metrics of one run or several as Markdown, each run's one rate first."""
-    notes = collect_notes(tables)
+    notes = Notes()
     parts = []
     for run_id, group in groupby(tables, key=lambda table: table.run_id):
         of_run = list(group)
@@ -180,7 +183,7 @@ def _render_worst(report: Report) -> list[str]:
     ]
     if len(found) > 1:
         parts.append(write_table(
-            ["metric", "worst micro", "adjusted", "group", "overall", "difference"],
+            ["metric", "worst rate", "adjusted range", "group", "overall", "difference"],
             [
                 [w.metric, w.rate, w.interval, w.where, w.overall, w.judgement]
                 for w in found[1:]
@@ -195,7 +198,8 @@ def _render_gaps(report: Report) -> list[str]:
     rows = [
         [
             gap.title, show_count(gap.row.asked), show_count(gap.row.unscored),
-            show_rate(gap.row.micro), show_interval(gap.row.bound_low, gap.row.bound_high),
+            show_percent(gap.row.micro),
+            show_percent_range(gap.row.bound_low, gap.row.bound_high),
         ]
         for gap in gaps
     ]  # fmt: skip
@@ -205,15 +209,15 @@ def _render_gaps(report: Report) -> list[str]:
         write_bullets(
             [*map(escape, lines), *(f"**Warning:** {escape(w)}" for w in report.warnings)]
         ),
-        write_table(["metric", "asked", "unscored", "micro", "bounds"], rows) if rows else "",
+        write_table(["metric", "asked", "unscored", "rate", "bounds"], rows) if rows else "",
     ]
 
 
 def _render_instruments(report: Report) -> list[str]:
     rows = [
         [
-            row.labeler, row.kind, describe_judge_summary(row), show_count(row.deciding_labels),
-            agreement_text(row),
+            row.labeler, name_kind(row), describe_judge_summary(row),
+            show_count(row.deciding_labels), agreement_text(row),
         ]
         for row in report.instruments
     ]  # fmt: skip
@@ -276,8 +280,8 @@ def _describe_cell(table: MetricTable, member: str) -> str:
     note = table.notes.get(member, "")
     if row is None:
         return f"{MISSING} {note}"
-    interval = show_interval(row.low, row.high)
-    return f"{show_rate(row.micro)} {interval}, {pluralize(row.numerator, table.unit)}: {note}"
+    share = show_rate(row.micro, row.low, row.high)
+    return f"{share}, {pluralize(row.numerator, table.unit)}: {note}"
 
 
 def _render_slices(table: MetricTable, notes: Notes) -> str:
@@ -297,7 +301,7 @@ def _render_slices(table: MetricTable, notes: Notes) -> str:
 def _render_side_by_side(table: MetricTable) -> str:
     """Write each slice on one row, with all members of the series."""
     names, members = slice_columns(table), members_of(table)
-    headers = [*names, *(f"{member}, adjusted" for member in members), "unscored"]
+    headers = [*names, *(f"{member}, adjusted range" for member in members), "unscored"]
     rows = []
     for one, pair in pair_slices(table):
         found = [row.unscored for row in pair.values()]
@@ -313,11 +317,11 @@ def _render_side_by_side(table: MetricTable) -> str:
 def _describe_member(row: Estimate | None) -> str:
     if row is None or row.micro is None:
         return MISSING
-    interval = show_interval(row.simultaneous_low, row.simultaneous_high)
     bounds = ""
     if row.unscored and row.better is not None:
-        bounds = f", bounds {show_interval(row.bound_low, row.bound_high)}"
-    return f"{show_rate(row.micro)} {interval}, {pluralize(row.items, 'item')}{bounds}"
+        bounds = f", bounds {show_percent_range(row.bound_low, row.bound_high)}"
+    share = show_rate(row.micro, row.simultaneous_low, row.simultaneous_high)
+    return f"{share}, {pluralize(row.items, 'item')}{bounds}"
 
 
 def _render_notes(notes: Notes) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+from typing import Final
+
 import click
 
 from claimwise.calibration.basis import estimate_on_basis, find_basis
@@ -23,8 +26,10 @@ from claimwise.run_report import print_tables, render_tables_markdown, tables_to
 from claimwise.run_report.build import list_table_judges
 from claimwise.run_report.golden_changes import describe_golden_changes
 
+_NAMES: Final = 21  # cells of the column of names
 
-@click.command("metrics", short_help="Calculate rates with intervals, worst group first.")
+
+@click.command("metrics", short_help="Calculate rates with ranges, worst group first.")
 @click.option(
     "--run",
     "runs",
@@ -49,7 +54,7 @@ def command(
 ) -> None:
     """Calculate metrics of a run, overall and by group, worst group first.
 
-    Intervals treat items, not claims, as independent. Claims without a verdict are counted beside
+    Ranges treat items, not claims, as independent. Claims without a verdict are counted beside
     the rate, never in it.
     """
     project = current_project()
@@ -103,7 +108,15 @@ def _list_metrics(metrics: dict[str, Metric], form: str) -> None:
             }
         )
         return
+    width = console().width
     for metric in metrics.values():
         needs = f" (needs {join_words(metric.needs)})" if metric.needs else ""
         package = f" ({metric.package})" if metric.package else ""
-        click.echo(f"{metric.name:<20} {metric.meaning}{needs}{package}")
+        click.echo(
+            fill(
+                f"{metric.name:<20} {metric.meaning}{needs}{package}",
+                max(_NAMES + 20, width),
+                subsequent_indent=" " * _NAMES,
+                break_on_hyphens=False,
+            )
+        )

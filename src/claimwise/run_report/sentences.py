@@ -12,7 +12,6 @@ from claimwise.calibration.headline import METRIC_OF, Headline
 from claimwise.calibration.probability_text import describe_probabilities
 from claimwise.report.format import (
     MISSING,
-    Notes,
     clean,
     count_compared,
     is_measured,
@@ -21,11 +20,12 @@ from claimwise.report.format import (
     name_in_words,
     overall_of,
     pluralize,
-    show_confidence,
     show_count,
-    show_interval,
+    show_difference,
+    show_exact_percent,
     show_number,
     show_percent,
+    show_percent_range,
     show_rate,
     slice_name,
 )
@@ -41,6 +41,7 @@ _RUN_FIELDS: Final = {
     "started_at": "started",
 }
 
+_KINDS: Final = {"human": "person", "verifier": "judge"}
 _REASONS: Final = {"no_label": "not judged", "": "no verdict"}
 _LABEL_POLICIES: Final = {
     "default": "Each rate counts people's labels or a judge's, never both.",
@@ -49,13 +50,13 @@ _LABEL_POLICIES: Final = {
 }
 
 READING: Final = (
-    "Micro is the rate over all claims, macro the mean of the items' own rates. Bounds say where "
-    "the rate would lie if everything unscored counted against it, or for it. Groups come worst "
-    "first, and their intervals are adjusted for all groups of the table: they hold together. The "
-    "worst group of a metric is the one most clearly worse than average."
+    "A rate counts every claim once (micro); macro is the mean of the items' own rates. Bounds say "
+    "where the rate would lie if everything unscored counted against it, or for it. Groups come "
+    "worst first, and their ranges are adjusted for all groups of the table: they hold together. "
+    "The worst group of a metric is the one most clearly worse than average."
 )
 READING_PLOTS: Final = (
-    "Plots run from 0 to 1. Thin line: adjusted interval; thick line: plain interval; vertical "
+    "Plots run from 0% to 100%. Thin line: adjusted range; thick line: plain range; vertical "
     "line: overall rate."
 )
 
@@ -63,13 +64,13 @@ READING_PLOTS: Final = (
 def describe_report_run(report: Report) -> list[tuple[str, str]]:
     """List what is known of the run, by name."""
     run = dict(report.run)
-    if run.get("started_at"):
-        run["started_at"] = f"{run['started_at']} UTC"  # stores keep all times in UTC
-    known = [(name, clean(run.get(key))) for key, name in _RUN_FIELDS.items()]
+    if started := run.get("started_at"):
+        run["started_at"] = f"{started[:19]} UTC"  # stores keep all times in UTC
+    known = [(name, clean(run[key])) for key, name in _RUN_FIELDS.items() if run.get(key)]
     others = [
         (clean(key), clean(value))
         for key, value in report.run.items()
-        if key not in _RUN_FIELDS and key != "run_id"
+        if key not in _RUN_FIELDS and key != "run_id" and value
     ]
     return known + others
 
@@ -78,9 +79,9 @@ def describe_settings(settings: Settings) -> str:
     """Say in one line how the figures were made."""
     method = settings.method
     if method.startswith("bootstrap"):
-        method += f" ({pluralize(settings.resamples, 'resample')}, seed {settings.seed})"
-    confidence = show_confidence(settings.confidence)
-    return f"{confidence} intervals over items, {method}. {describe_policy(settings)}"
+        method += f", {pluralize(settings.resamples, 'resample')}, seed {settings.seed}"
+    confidence = show_exact_percent(settings.confidence)
+    return f"{confidence} ranges over items ({method}). {describe_policy(settings)}"
 
 
 def describe_policy(settings: Settings) -> str:
@@ -107,8 +108,7 @@ class WorstText:
 
     def __str__(self) -> str:
         return (
-            f"{self.metric} {self.rate} {self.interval} in {self.where} ({self.basis}); "
-            f"overall {self.overall}"
+            f"{self.metric} {self.rate} ({self.interval}) in {self.where}; overall {self.overall}"
         )
 
 
@@ -127,35 +127,36 @@ def _describe_one(worst: Worst, table: MetricTable, headline: Headline) -> Worst
     member = member_of(row, table.series)
     compared = pluralize(count_compared(table), "comparison")
     basis = (
-        f"adjusted for {compared}; {pluralize(row.items, 'item')}, "
-        f"{pluralize(row.claims, table.unit)}"
+        f"{pluralize(row.items, 'item')}, {pluralize(row.claims, table.unit)}; adjusted for "
+        f"{compared}"
     )
+    told = [_explain(worst, table), *_explain_basis(worst, headline)]
     return WorstText(
         row=row,
         stands_out=worst.stands_out,
         metric=name_in_words(member or table.title),
-        rate=show_rate(row.micro),
-        interval=show_interval(row.simultaneous_low, row.simultaneous_high),
+        rate=show_percent(row.micro),
+        interval=show_percent_range(row.simultaneous_low, row.simultaneous_high),
         where=slice_name(row, table.series),
         basis=basis,
-        overall=show_rate(worst.overall),
+        overall=show_percent(worst.overall),
         reference=worst.overall,
         judgement="clear" if worst.stands_out else "possibly chance",
-        explanation=" ".join([_explain(worst, table), *_explain_basis(worst, headline)]),
+        explanation=" ".join([*told, f"Measured on {basis}."]),
     )
 
 
 def _explain(worst: Worst, table: MetricTable) -> str:
     """Say whether a worst slice differs from the whole by more than chance."""
     if worst.stands_out:
-        return "Clearly worse than overall: the interval excludes the overall rate."
-    start = "Possibly chance: the interval holds the overall rate"
+        return "Clearly worse than overall: the range excludes the overall rate."
+    start = "Possibly chance: the range includes the overall rate"
     clear = _find_standouts(table, worst)
     if not clear:
         return f"{start}, and no other group is clearly worse."
     names = "; ".join(
-        f"{slice_name(row, table.series)} {show_rate(row.micro)} "
-        f"{show_interval(row.simultaneous_low, row.simultaneous_high)}"
+        f"{slice_name(row, table.series)} "
+        f"{show_rate(row.micro, row.simultaneous_low, row.simultaneous_high)}"
         for row in clear
     )
     return f"{start}. Clearly worse: {names}."
@@ -246,9 +247,9 @@ def describe_unscored_claims(report: Report) -> str:
     count = sum(row.numerator for row in report.unscored)
     asked = max(row.asked for row in report.unscored)
     reasons = ", ".join(
-        f"{slice_reason(row)} {show_count(row.numerator)}" for row in report.unscored
+        f"{show_count(row.numerator)} {slice_reason(row)}" for row in report.unscored
     )
-    return f"{show_count(count)} of {pluralize(asked, 'claim')} without a verdict: {reasons}."
+    return f"{show_count(count)} of {pluralize(asked, 'claim')} without a verdict ({reasons})."
 
 
 def slice_reason(row: Estimate) -> str:
@@ -289,27 +290,37 @@ def _explain_unmeasured(table: MetricTable) -> str:
 
 
 def describe_counts(row: Estimate, unit: str, *, bounds: bool = True) -> str:
-    """Say what a rate rests on, and what is missing from it."""
-    text = (
-        f"{pluralize(row.items, 'item')}, {pluralize(row.claims, unit)}; asked "
-        f"{show_count(row.asked)}, scored {show_count(row.scored)}, unscored "
-        f"{show_count(row.unscored)}"
-    )
-    if not row.unscored or not bounds:
+    """Say what a rate rests on, and what is missing from it; what adds nothing is left out."""
+    text = f"{pluralize(row.items, 'item')}, {pluralize(row.claims, unit)}"
+    if row.scored != row.claims:  # such as claims that are neither true nor false
+        text += f" of {show_count(row.scored)} scored"
+    if not row.unscored:
         return text
-    return f"{text}, bounds {show_interval(row.bound_low, row.bound_high)}"
+    text += f"; {show_count(row.unscored)} unscored"
+    shown = show_percent_range(row.bound_low, row.bound_high)
+    return f"{text}, bounds {shown}" if bounds else text
 
 
 def describe_precision(row: Estimate) -> str:
-    """Say how far claims cluster, and how small a difference could be seen."""
-    return (
-        f"design effect {show_number(row.design_effect)}, ICC {show_number(row.icc)}, "
-        f"smallest detectable difference {show_rate(row.detectable_difference)}"
-    )
+    """Say the mean of items, how far claims cluster, and how small a difference could be seen."""
+    parts = [f"macro {show_rate(row.macro, row.macro_low, row.macro_high)}"]
+    if row.design_effect is not None:
+        parts.append(f"design effect {show_number(row.design_effect)}")
+    if row.icc is not None:
+        parts.append(f"ICC {show_number(row.icc)}")
+    if row.detectable_difference is not None:
+        seen = show_difference(row.detectable_difference)
+        parts.append(f"smallest detectable difference {seen} points")
+    return ", ".join(parts)
+
+
+def name_kind(instrument: JudgeSummary) -> str:
+    """Say whether a labeler is a person or a judge."""
+    return _KINDS.get(instrument.kind, clean(instrument.kind))
 
 
 def describe_judge_summary(instrument: JudgeSummary) -> str:
-    """Say what an instrument is made of; people are made of nothing that we keep."""
+    """Say what a judge is made of; people are made of nothing that we keep."""
     parts = [
         instrument.model and clean(instrument.model),
         instrument.prompt_ver and f"prompt {clean(instrument.prompt_ver)}",
@@ -320,14 +331,15 @@ def describe_judge_summary(instrument: JudgeSummary) -> str:
 
 def describe_slices(table: MetricTable) -> str:
     """Say how many groups follow, and in which order where there is a better and a worse."""
-    count = pluralize(count_compared(table), "group")
-    return f"{count}, worst first" if any(row.better for row in table.slices) else count
+    count = count_compared(table)
+    ranked = count > 1 and any(row.better for row in table.slices)
+    return f"{pluralize(count, 'group')}{', worst first' if ranked else ''}"
 
 
 def describe_slice_bounds(rows: Sequence[Estimate]) -> str:
     """Say what the unscored could make of slices that have some; nothing where none has."""
     parts = [
-        f"{slice_name(row)} {show_interval(row.bound_low, row.bound_high)}"
+        f"{slice_name(row)} {show_percent_range(row.bound_low, row.bound_high)}"
         for row in rows
         if row.unscored
     ]
@@ -351,23 +363,18 @@ def describe_labels(table: MetricTable, headline: Headline | None = None) -> str
         return "By people."
     judges = [clean(judge) for judge in table.judges]
     who = join_words(["people", *judges]) if table.people else f"{join_words(judges)} alone"
-    told = f"By {who}; intervals leave out the judge's own error."
+    told = f"By {who}; ranges leave out the judge's own error."
     corrects = headline and headline.basis == "corrected"
     if not headline or not corrects or METRIC_OF[headline.judgement] != table.metric:
         return told
-    band = show_interval(headline.low, headline.high)
-    return f"{told} Corrected by people's labels it is {show_rate(headline.rate)} {band}."
+    rate = show_rate(headline.rate, headline.low, headline.high)
+    return f"{told} Corrected by people's labels it is {rate}."
 
 
 def find_reference(table: MetricTable, row: Estimate) -> float | None:
     """Return the overall rate that a slice is compared with."""
     whole = overall_of(table, member_of(row, table.series))
     return whole.micro if whole else None
-
-
-def collect_notes(tables: Sequence[MetricTable]) -> Notes:
-    """Gather the warnings of all rows that are shown."""
-    return Notes(row for table in tables for row in (*table.overall, *table.slices))
 
 
 def reproduce(report: Report) -> list[tuple[str, str]]:
@@ -401,7 +408,7 @@ def _settings_options(settings: Settings) -> str:
 
 
 def describe_trust(report: Report) -> list[str]:
-    """Say how each instrument of a report stands, and what its rates are when corrected."""
+    """Say how far each judge of a report can be trusted, and what its corrected rates are."""
     lines = [
         f"{clean(one.labeler)}, by its calibration: {clean(one.calibration)}."
         for one in report.instruments

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from claimwise.calibration.basis import RunBasis, find_basis
@@ -57,7 +58,7 @@ def summarize_project(
         ClaimwiseError: there is no such run, column or kind of labels.
     """
     gates, problem = _apply_gates(store, project, run_id)
-    return build_summary(
+    summary = build_summary(
         store,
         run_id,
         metrics=load_metrics(project.metrics_folder, project.citations),
@@ -68,6 +69,9 @@ def summarize_project(
         baseline=baseline,
         most_claims=most_claims or WORST_CLAIMS,
     )
+    # A URL may hold a password: its user has it at hand, or in the environment.
+    other = "://" not in store.place and Path(store.place) != Path(project.store_place)
+    return replace(summary, store=store.place if other else None, writable=store.writable)
 
 
 def _apply_gates(

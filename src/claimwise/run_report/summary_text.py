@@ -15,8 +15,8 @@ from claimwise.report.format import (
     clean_value,
     name_in_words,
     pluralize,
-    show_confidence,
     show_count,
+    show_exact_percent,
     show_percent,
     show_percent_range,
     show_points,
@@ -100,7 +100,7 @@ def _name_labels(headline: Headline) -> str:
 
 def describe_method(headline: Headline) -> str:
     """Say how the headline's range came about."""
-    sure = show_confidence(headline.confidence)
+    sure = show_exact_percent(headline.confidence)
     if headline.basis == "people":
         return (
             f"The range holds the rate that people would find in other answers of this kind, with "
@@ -290,7 +290,12 @@ def name_headline(headline: Headline) -> str:
 def name_commands(summary: Summary) -> list[str]:
     """List the commands that show the rest."""
     run = "" if summary.latest else f" --run {shlex.quote(summary.run.get('run_id') or 'RUN')}"
-    return [f"claimwise claims{run}", f"claimwise report{run} --full"]
+    options = f"{run}{_name_store(summary)}"
+    return [f"claimwise claims{options}", f"claimwise report{options} --full"]
+
+
+def _name_store(summary: Summary) -> str:
+    return f" --store {shlex.quote(summary.store)}" if summary.store else ""
 
 
 def describe_facts(summary: Summary) -> list[tuple[str, str]]:
@@ -310,7 +315,9 @@ def describe_rest(summary: Summary) -> list[tuple[str, str]]:
     found += [("Warning", clean(warning)) for warning in summary.warnings]
     if summary.judges:
         found.append(("Judge", describe_judge(summary.judges[0])))
-    found.append(("Next", describe_next(summary.headline, summary.run.get("run_id"))))
+    step = describe_next(summary.headline, summary.run.get("run_id"))
+    if step and summary.writable:
+        found.append(("Next", f"{step}{_name_store(summary)}"))
     return [(name, text) for name, text in found if text]
 
 

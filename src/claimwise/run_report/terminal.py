@@ -29,8 +29,10 @@ from claimwise.report.format import (
     pluralize,
     share_cells,
     show_count,
-    show_interval,
+    show_difference,
     show_number,
+    show_percent,
+    show_percent_range,
     show_rate,
     slice_cell,
     slice_columns,
@@ -40,7 +42,6 @@ from claimwise.run_report.sentences import (
     READING,
     READING_PLOTS,
     WorstText,
-    collect_notes,
     describe_answers,
     describe_counts,
     describe_judge_summary,
@@ -58,6 +59,7 @@ from claimwise.run_report.sentences import (
     find_gaps,
     find_reference,
     is_clearly_worse,
+    name_kind,
     no_worst,
     reproduce,
 )
@@ -66,6 +68,7 @@ from claimwise.run_report.values import Report, Summary
 from claimwise.types.results import Estimate, JudgeNote, MetricTable
 
 MOST_SLICES: Final = 10  # of a metric in a report; `claimwise metrics` prints them all
+_SHARE: Final = len("88.8% (88.8–88.8%)")  # so that the plots of metrics stand in one column
 _WIDE: Final = 120
 _ROOMY: Final = 100  # wide enough for a column of bounds beside the plots
 
@@ -73,7 +76,7 @@ _ROOMY: Final = 100  # wide enough for a column of bounds beside the plots
 def print_report(report: Report, console: Console) -> None:
     """Print a report: the worst slice first, then what was not scored, who judged, the metrics."""
     writer = Writer(console)
-    notes = collect_notes(report.tables)
+    notes = Notes()
     _print_header(writer, report)
     _print_worst(writer, report)
     _print_gaps(writer, report)
@@ -104,10 +107,12 @@ def print_tables(
 ) -> None:
     """Print metrics of one run or several with all of their slices, each run's one rate first."""
     writer = Writer(console)
-    notes = collect_notes(tables)
-    for run_id, group in groupby(tables, key=lambda table: table.run_id):
+    notes = Notes()
+    for number, (run_id, group) in enumerate(groupby(tables, key=lambda table: table.run_id)):
         of_run = list(group)
         headline = (headlines or {}).get(run_id)
+        if number:
+            writer.skip()
         writer.say(f"Run {clean(run_id)}", "bold")
         if headline is not None:
             _print_headline(writer, describe_headline(headline, judges, of_run, run_id))
@@ -115,7 +120,6 @@ def print_tables(
         for table in filter(is_measured, of_run):
             _print_metric(writer, table, notes, most=None, headline=headline)
         _print_unmeasured(writer, of_run)
-        writer.skip()
     _print_notes(writer, notes)
 
 
@@ -150,11 +154,11 @@ def _print_worst(writer: Writer, report: Report) -> None:
 
 def _worst_columns(found: Sequence[WorstText]) -> list[Column]:
     styles = ["bold red" if worst.stands_out else "" for worst in found]
-    judgements = ["clear" if worst.stands_out else "chance?" for worst in found]
+    judgements = [worst.judgement for worst in found]
     return [
         Column(header="metric", cells=[worst.metric for worst in found]),
-        Column(header="micro", cells=[worst.rate for worst in found], right=True, styles=styles),
-        Column(header="adjusted", cells=[worst.interval for worst in found]),
+        Column(header="rate", cells=[worst.rate for worst in found], right=True, styles=styles),
+        Column(header="adjusted range", cells=[worst.interval for worst in found]),
         Column(header="overall", cells=[worst.overall for worst in found], right=True),
         Column(header="group", cells=[worst.where for worst in found], least=8),
         Column(header="difference", cells=judgements),
@@ -176,9 +180,9 @@ def _print_gaps(writer: Writer, report: Report) -> None:
             Column(header="", cells=[title for title, _ in gaps], least=8),
             Column(header="asked", cells=[show_count(row.asked) for _, row in gaps], right=True),
             Column(header="unscored", cells=[show_count(r.unscored) for _, r in gaps], right=True),
-            Column(header="micro", cells=[show_rate(row.micro) for _, row in gaps], right=True),
+            Column(header="rate", cells=[show_percent(row.micro) for _, row in gaps], right=True),
             Column(header="bounds",
-                   cells=[show_interval(row.bound_low, row.bound_high) for _, row in gaps]),
+                   cells=[show_percent_range(row.bound_low, row.bound_high) for _, row in gaps]),
         ])  # fmt: skip
 
 
@@ -191,8 +195,9 @@ def _print_instruments(writer: Writer, report: Report) -> None:
     rows = report.instruments
     writer.put_columns([
         Column(header="labeler", cells=[clean(row.labeler) for row in rows], least=16),
-        Column(header="kind", cells=[clean(row.kind) for row in rows]),
-        Column(header="decides", cells=[show_count(r.deciding_labels) for r in rows], right=True),
+        Column(header="kind", cells=[name_kind(row) for row in rows]),
+        Column(header="deciding\nlabels", right=True,
+               cells=[show_count(row.deciding_labels) for row in rows]),
         Column(header="agreement with people", cells=[agreement_text(row) for row in rows]),
     ])  # fmt: skip
     for row in rows:
@@ -226,16 +231,16 @@ def _print_metric(
 ) -> None:
     writer.skip()
     writer.say(clean(table.title), "bold")
-    writer.say(describe_meaning(table), "dim", indent=2)
-    whose = describe_labels(table, headline)
-    if whose:
-        writer.say(whose, indent=2)
     if table.metric == "quadrant":
         _print_quadrant(writer, table, notes)
     elif is_division(table):
         _print_division(writer, table, notes)
     else:
         _print_overall(writer, table, notes)
+    whose = describe_labels(table, headline)
+    if whose:
+        writer.say(whose, indent=2)
+    writer.say(describe_meaning(table), "dim", indent=2)
     # In a report a share of the whole needs no rows of its own for every slice.
     if table.slices and not (is_division(table) and most is not None):
         _print_slices(writer, table, notes, most)
@@ -266,20 +271,19 @@ def _set_block(writer: Writer, table: MetricTable, member: str | None, notes: No
     if member is not None:
         better = f" ({row.better} is better)" if row and row.better else ""
         lines.append(writer.text(f"{clean(member)}{better}", "bold"))
-    if member in table.notes:
-        lines.append(writer.text(clean(table.notes[member])))
+    note = [writer.text(clean(table.notes[member]))] if member in table.notes else []
     if row is None or row.micro is None:
-        return Text("\n").join([*lines, writer.text(f"{MISSING} not measured")])
-    room = _half(writer) - len("micro 0.000 [0.000, 0.000] ") if is_pair(table) else FOREST_WIDTH
+        return Text("\n").join([*lines, writer.text(f"{MISSING} not measured"), *note])
+    rate = f"{show_rate(row.micro, row.low, row.high):<{_SHARE}} "
+    marks = writer.text(f" {notes.marks(row)}", "dim")
+    room = _half(writer) - len(rate) - len(marks) if is_pair(table) else FOREST_WIDTH
     forest = writer.draw_forest(forest_of(row), max(1, min(FOREST_WIDTH, room)))
-    micro = writer.text(f"micro {show_rate(row.micro)} {show_interval(row.low, row.high)} ", "bold")
-    macro = f"macro {show_rate(row.macro)} {show_interval(row.macro_low, row.macro_high)}"
     return Text("\n").join([
         *lines,
-        micro + forest,
-        writer.text(macro),
+        writer.text(rate, "bold") + forest + marks,
+        *note,
         writer.text(describe_counts(row, table.unit)),
-        writer.text(f"{describe_precision(row)} {notes.marks(row)}", "dim"),
+        writer.text(describe_precision(row), "dim"),
     ])  # fmt: skip
 
 
@@ -315,7 +319,7 @@ def _print_quadrant(writer: Writer, table: MetricTable, notes: Notes) -> None:
     writer.skip()
     rows = table.overall
     names = [clean(row.slice.get(table.series or "")) for row in rows]
-    macro = Column(header="macro", cells=[show_rate(row.macro) for row in rows], right=True)
+    macro = Column(header="macro", cells=[show_percent(row.macro) for row in rows], right=True)
     writer.put_columns([
         Column(header=clean(table.series), cells=names, least=8),
         macro, *_precision_columns(rows), _mark_column(rows, notes),
@@ -328,8 +332,9 @@ def _set_cell(writer: Writer, table: MetricTable, member: str) -> Text:
     note = writer.text(clean(table.notes.get(member, "")), "dim")
     if row is None:
         return writer.text(f"{MISSING}\n") + note
-    figures = f" {show_interval(row.low, row.high)}\n{pluralize(row.numerator, table.unit)}\n"
-    return writer.text(show_rate(row.micro), "bold") + writer.text(figures) + note
+    share = show_rate(row.micro, row.low, row.high)
+    counted = writer.text(f"\n{pluralize(row.numerator, table.unit)}\n")
+    return writer.text(share, "bold") + counted + note
 
 
 def _print_slices(writer: Writer, table: MetricTable, notes: Notes, most: int | None) -> None:
@@ -399,15 +404,10 @@ def _pair_columns(
         rows = [pair.get(member) for _, pair in pairs]
         plots = [forest_of(row, find_reference(table, row)) if row else None for row in rows]
         columns += [
-            Column(header="micro", right=True,
-                   cells=[show_rate(row.micro) if row else MISSING for row in rows]),
-            Column(
-                header=clean(member).replace("_", "\n"),
-                cells=[
-                    show_interval(row.simultaneous_low, row.simultaneous_high) if row else MISSING
-                    for row in rows
-                ],
-            ),
+            Column(header=clean(member).replace("_", "\n").replace(":", ":\n"), right=True,
+                   cells=[show_percent(row.micro) if row else MISSING for row in rows]),
+            Column(header="adjusted\nrange",
+                   cells=[_show_adjusted(row) if row else MISSING for row in rows]),
             Column(forests=plots),
             Column(header="items", right=True,
                    cells=[show_count(row.items) if row else MISSING for row in rows]),
@@ -419,33 +419,36 @@ def _pair_columns(
 def _rate_columns(
     rows: Sequence[Estimate], *, simultaneous: bool = True, styles: Sequence[str] = ()
 ) -> tuple[Column, Column, Column]:
-    intervals = [
-        show_interval(row.simultaneous_low, row.simultaneous_high)
-        if simultaneous
-        else show_interval(row.low, row.high)
+    ranges = [
+        _show_adjusted(row) if simultaneous else show_percent_range(row.low, row.high)
         for row in rows
     ]
-    header = "simultaneous" if simultaneous else "interval"
+    rates = [show_percent(row.micro) for row in rows]
     return (
-        Column(header="micro", cells=[show_rate(r.micro) for r in rows], right=True, styles=styles),
-        Column(header=header, cells=intervals),
-        Column(header="macro", cells=[show_rate(row.macro) for row in rows], right=True),
+        Column(header="rate", cells=rates, right=True, styles=styles),
+        Column(header="adjusted\nrange" if simultaneous else "range", cells=ranges),
+        Column(header="macro", cells=[show_percent(row.macro) for row in rows], right=True),
     )
 
 
+def _show_adjusted(row: Estimate) -> str:
+    return show_percent_range(row.simultaneous_low, row.simultaneous_high)
+
+
 def _precision_columns(rows: Sequence[Estimate]) -> list[Column]:
-    differences = [show_rate(row.detectable_difference) for row in rows]
+    differences = [show_difference(row.detectable_difference) for row in rows]
     return [
         Column(header="design\neffect", right=True,
                cells=[show_number(row.design_effect) for row in rows]),
         Column(header="ICC", cells=[show_number(row.icc) for row in rows], right=True),
-        Column(header="detect-\nable", cells=differences, right=True),
+        Column(header="detectable\npoints", cells=differences, right=True),
     ]  # fmt: skip
 
 
 def _bound_column(rows: Sequence[Estimate]) -> Column:
     """Return what the unscored could make of each rate; nothing where there are none."""
-    cells = [show_interval(row.bound_low, row.bound_high) if row.unscored else "" for row in rows]
+    bounds = [show_percent_range(row.bound_low, row.bound_high) for row in rows]
+    cells = [shown if row.unscored else "" for shown, row in zip(bounds, rows, strict=True)]
     return Column(header="bounds", cells=cells)
 
 

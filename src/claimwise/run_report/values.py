@@ -79,6 +79,8 @@ class Summary:
     judges: tuple[JudgeNote, ...]  # the headline's own first, then by claims
     warnings: tuple[str, ...] = ()
     compared: int = 0  # groups that were large enough to compare
+    store: str | None = None  # what commands name with --store, if it isn't the project's
+    writable: bool = True  # whether people can label there
 
     @property
     def unsupported(self) -> int:

@@ -12,11 +12,11 @@ from msgspec import Struct
 from claimwise.checking.check import check
 from claimwise.judges.judge import Verifier, load_verifier, read_judge_name
 from claimwise.report.findings import Finding, describe_findings
+from claimwise.report.format import UNCHECKED
 from claimwise.types.verdicts import CheckResult, ClaimVerdict
 
 NAME = "claimwise_faithfulness"
 NO_CONTEXTS, NO_ANSWER, NO_CLAIMS = "no_contexts", "no_answer", "no_claims"
-UNCHECKED = "not yet checked against people"
 # The keys under which evaluation rows hold what was retrieved, in any tool.
 CONTEXT_KEYS = ("retrieved_contexts", "contexts", "context", "retrieval_context", "documents")
 QUESTION_KEYS = ("question", "query", "input", "user_input", "prompt")

@@ -16,7 +16,7 @@ _SEARCHED = (
     "r.run_id || ' ' || r.system || ' ' || coalesce(r.model, '') || ' ' || "
     "coalesce(r.prompt_ver, '') || ' ' || r.corpus_ver"
 )
-NO_RUNS = "no runs yet; import one with `claimwise import FILE…`"
+NO_RUNS = "no runs yet; start with `claimwise measure FILE` or `claimwise import FILE…`"
 
 
 def find_latest_run(store: Store) -> str:

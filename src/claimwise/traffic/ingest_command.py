@@ -112,11 +112,14 @@ def to_document(result: IngestResult, found: ReadAnswers) -> dict[str, Any]:
 
 def _print_result(result: IngestResult, found: ReadAnswers) -> None:
     received = result.count("sampled", "left_out", "unreadable")
-    told = [f"{result.stored:,} stored"]
+    told = [f"{result.stored:,} stored"] if result.stored else []
     told += [f"{result.left_out:,} left out by sampling"] if result.left_out else []
     unreadable = result.count("unreadable")
     told += [f"{unreadable:,} unreadable"] if unreadable else []
-    click.echo(f"{pluralize(received, 'new answer')} received: {', '.join(told)}")
+    counts = f": {', '.join(told)}" if told else ""
+    click.echo(
+        f"{pluralize(received, 'new answer') if received else 'no new answers'} received{counts}"
+    )
     if result.backfilled:
         click.echo(f"{result.backfilled:,} that had been left out before are stored now")
     if duplicates := result.count("duplicate"):

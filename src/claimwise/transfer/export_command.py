@@ -11,6 +11,7 @@ from claimwise.calibration.status import CalibrationStatuses, read_calibration_s
 from claimwise.command.options import current_project, open_project_store, resolve_run, store_option
 from claimwise.errors import ClaimwiseError, StoreError, make_printable
 from claimwise.readers import FORMATS
+from claimwise.report.format import pluralize
 from claimwise.store import Store
 from claimwise.transfer import export_run, export_store
 from claimwise.transfer.export_run import TARGETS
@@ -60,8 +61,13 @@ def command(
             written = result.files
             for note in result.notes:
                 click.echo(f"note: {make_printable(note)}", err=True)
+    empty = 0
     for path, count in written:
-        click.echo(f"{path}  {count:,}")
+        empty += not count
+        if count:
+            click.echo(f"{path}  {count:,}")
+    if empty:
+        click.echo(f"{pluralize(empty, 'file')} without rows")
 
 
 def _export_all(

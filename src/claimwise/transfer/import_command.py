@@ -299,12 +299,12 @@ def _print_sheets(done: SheetImport, *, dry_run: bool) -> None:
 def _print_counts(counts: Sequence[LoadCount], *, dry_run: bool) -> None:
     verb = "would add" if dry_run else "added"
     for count in counts:
-        parts = [f"{verb} {count.added:,}"]
+        parts = [f"{verb} {count.added:,}"] if count.added else []
         if count.updated:
             parts.append(f"changed {count.updated:,}")
         if count.unchanged:
             parts.append(f"{count.unchanged:,} there already")
-        click.echo(f"{count.kind:<20} {', '.join(parts)}")
+        click.echo(f"{count.kind:<20} {', '.join(parts) or f'{verb} nothing'}")
 
 
 def _print_warnings(warnings: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from claimwise.judges.card import describe_card_agreement, load_card
 from claimwise.report.findings import Finding, describe_findings
+from claimwise.report.format import UNCHECKED
 from claimwise.store import Store
 from claimwise.store.files import SqlFolder
 from claimwise.store.lookup import find_run
@@ -30,7 +31,6 @@ _ITEMS_AT_ONCE = 200
 # The code that `claimwise metrics unscored_reasons` has for claims that nobody tried to judge.
 NO_LABEL = "no_label"
 _TURN = re.compile(r"(.+)#(\d{1,9})", re.DOTALL)
-UNCHECKED = "not yet checked against people"
 
 Meta = dict[str, Any]
 AnnotatorKind = Literal["HUMAN", "LLM", "CODE"]

@@ -94,16 +94,16 @@ def decide_scored(
     if scored.support is not None and scores.supports >= threshold:
         span = windows.find_span(claim.wording, scored.support)
         source = windows.sources[scored.support.source]
-        reason = f"the model finds support with probability {scores.supports:.2f}"
+        reason = f"the model finds support with probability {scores.supports:.0%}"
         if is_stale(source, as_of):
             reason += f", but {explain_stale(source)}"
             return _tell(claim, "stale", scores, scores.supports, reason, span)
         return _tell(claim, "supported", scores, scores.supports, reason, span)
     if scored.against is not None and scores.contradicts >= 0.5:
         span = windows.find_span(claim.wording, scored.against)
-        reason = f"the model finds a contradiction with probability {scores.contradicts:.2f}"
+        reason = f"the model finds a contradiction with probability {scores.contradicts:.0%}"
         return _tell(claim, "contradicted", scores, scores.contradicts, reason, span)
-    reason = f"no passage supports it: the highest probability of support is {scores.supports:.2f}"
+    reason = f"no passage supports it: the highest probability of support is {scores.supports:.0%}"
     return _tell(claim, "unlinked", scores, scores.neither, reason, None)
 
 

@@ -1,5 +1,5 @@
--- Which labeler an annotation of another tool belongs to: imported again under any name, it stays that
--- person's.
+-- The labeler that an annotation from another tool belongs to. If it is imported again under another name,
+-- it keeps this labeler.
 create table imported_annotations (
     run_id text not null,
     item_id text not null,

@@ -24,7 +24,7 @@ create index claim_index_by_labeler on claim_index (labeler, claim_rank) where l
 create index claim_index_by_reason on claim_index (unscored, claim_rank) where unscored is not null;
 create index claim_index_by_dispute on claim_index (claim_rank) where dispute > 0;
 
--- SQLite: words in its full-text index; a trigger per row, which names the claim to look at again.
+-- SQLite: the words are in a full-text index, and a trigger per row names the claim to update.
 /*sqlite
 create virtual table claim_words using fts5 (
     claim_text, question, tokenize = 'unicode61 remove_diacritics 0', columnsize = 0
@@ -139,8 +139,8 @@ create trigger claim_index_failure_out after delete on unscored_claims begin
 end;
 */
 
--- PostgreSQL: words as a tsvector beside the index, since a row's other columns change with every label;
--- a trigger per statement, which looks at all of its claims at once. Punctuation counts as space, as in
+-- PostgreSQL: the words are in a table of their own, because the other columns of a row change with every
+-- label, and a trigger per statement updates all of its claims at once. Punctuation counts as space, as in
 -- SQLite; otherwise an address or a tag would be one word.
 /*postgresql
 create table claim_words (

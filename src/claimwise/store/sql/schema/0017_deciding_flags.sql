@@ -9,11 +9,11 @@ alter table closed_book_labels add column decides boolean not null default true;
 -- Every metric first checks if any item belongs to a conversation.
 create index eval_items_by_cluster on eval_items (cluster_id) where cluster_id is not null;
 
--- Holds a row while many rows are written at once, inside that transaction: triggers then leave flags and
--- index alone, and the transaction sees to both before it ends (store/bulk.py).
+-- Has a row while many rows are written at once, within that transaction: the triggers then skip flags and
+-- index, and the transaction updates both before it ends (store/bulk.py).
 create table bulk_load (started_at timestamp not null);
 
--- SQLite: first the flags of the claim to be looked at again, then its row of the index.
+-- SQLite: first the flags of the claim to update, then its row of the index.
 /*sqlite
 drop trigger claim_index_refreshed;
 drop trigger claim_index_gone;
@@ -85,7 +85,7 @@ when new.claim_type <> 'non_factual' and not exists (select 1 from bulk_load) be
     insert into claim_index (run_id, item_id, claim_id, judgement, claim_rank, unscored, dispute)
     values (new.run_id, new.item_id, new.claim_id, 'grounded', 23000, 'not_judged', 0);
 end;
--- Asked here as well: a trigger that does nothing still takes its time, a million times.
+-- The condition is repeated here: a trigger that does nothing still takes time, a million times over.
 drop trigger claim_index_label_in;
 create trigger claim_index_label_in after insert on labels
 when not exists (select 1 from bulk_load) begin
@@ -98,7 +98,7 @@ when not exists (select 1 from bulk_load) begin
     insert into claim_index_refresh
     values (new.run_id, new.item_id, new.claim_id, 'closed_book', 'kept');
 end;
--- A flag that follows from other columns changes nothing else.
+-- These columns leave out the flag: it follows from them, and its change changes nothing else.
 drop trigger claim_index_label_changed;
 create trigger claim_index_label_changed
 after update of run_id, item_id, claim_id, verdict, source_id, labeler, labeled_at, label_kind, confidence
@@ -115,10 +115,10 @@ on closed_book_labels begin
 end;
 */
 
--- PostgreSQL: likewise for all claims of a statement. Its triggers can't both see all rows and leave out a
--- column. Flags are written inside a trigger, which distinguishes them from a change by hand.
+-- PostgreSQL: the same for all claims of a statement at once. A trigger that sees all changed rows can't be
+-- limited to some columns, so these skip updates that a trigger makes: those are the flags.
 /*postgresql
--- What metrics count of a run, in the order of its items: a tenth of the tables.
+-- What metrics read of a run, in the order of its items: a tenth of the size of the tables.
 create index labels_by_verdict on labels (run_id, item_id, verdict) where decides;
 create index claims_by_type on claims (run_id, item_id, claim_type);
 

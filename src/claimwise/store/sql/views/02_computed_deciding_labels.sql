@@ -1,6 +1,6 @@
--- What deciding_labels must contain, by comparing labels: adjudicated before human before verifier (the
+-- What deciding_labels must contain, by comparing labels: adjudicated, then human, then verifier (the
 -- kinds sort that way by their names), then the latest, then by the labeler's name.
--- A label decides if there is no better one; claims with one label cost one key look-up.
+-- A label decides if there is no better one; claims with one label cost one key lookup.
 select l.*
 from candidate_labels as l
 where not exists (
