@@ -26,6 +26,7 @@ from claimwise.config import Config, Project
 from claimwise.metrics import load_metrics
 from claimwise.report.format import name_in_words, show_percent, show_percent_range
 from claimwise.run_report import build_report, sentences
+from claimwise.run_report.build import measure_run
 from claimwise.run_report.summary import summarize_project
 from claimwise.run_report.values import Report, Summary
 from claimwise.store import Store, open_store
@@ -276,13 +277,13 @@ def test_runs_that_are_still_being_measured_say_so(
 
     def build_slowly(*arguments: Any, **more: Any) -> Report:
         assert go.wait(DEADLINE)
-        return build_report(*arguments, **more)
+        return measure_run(*arguments, **more)
 
     def summarize_slowly(*arguments: Any, **more: Any) -> Summary:
         assert go.wait(DEADLINE)
         return summarize_project(*arguments, **more)
 
-    monkeypatch.setattr("claimwise.app.runs.build_report", build_slowly)
+    monkeypatch.setattr("claimwise.app.runs.measure_run", build_slowly)
     monkeypatch.setattr("claimwise.app.summaries.summarize_project", summarize_slowly)
     pool = StorePool(lambda: open_store(place))
     monkeypatch.setitem(FigureStore.get.__kwdefaults__ or {}, "patience", 0.05)
@@ -322,8 +323,8 @@ def test_overview_waits_once_for_all_its_figures(
     pool = StorePool(lambda: open_store(place))
     assert show_dashboard(make_call(store, borrow=pool.borrow)).status == 200
     pool.close()
-    wanted = [("summary", "r", None), ("agreement", "r"), ("report", "r"), ("report", "older")]
-    assert asked == [wanted]
+    first = [("summary", "r", None), ("agreement", "r"), ("judges", "r")]
+    assert asked == [[*first, ("report", "r"), ("report", "older")]]
 
 
 def test_a_run_that_can_not_be_measured_says_why(store: Store, tmp_path: Path) -> None:

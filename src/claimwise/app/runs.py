@@ -22,9 +22,11 @@ from claimwise.config import Project
 from claimwise.gates.history import list_outcomes
 from claimwise.gates.values import Outcome
 from claimwise.metrics import load_metrics
+from claimwise.metrics.judge_agreement import find_agreements
 from claimwise.report import format as form
 from claimwise.report.judges import describe_agreement
-from claimwise.run_report import build_report, sentences, summary_text
+from claimwise.run_report import sentences, summary_text
+from claimwise.run_report.build import add_agreements, measure_run
 from claimwise.run_report.sentences import describe_trust
 from claimwise.run_report.values import Report
 from claimwise.store import Store
@@ -35,6 +37,7 @@ from claimwise.store.runs import (
     find_runs,
     list_systems,
 )
+from claimwise.types.results import Estimate
 
 MOST_RUNS: Final = 30
 DEFAULT_METRIC: Final = "faithfulness"
@@ -66,22 +69,40 @@ class RunRow(NamedTuple):
 
 def read_reports(call: Call, run_ids: Sequence[tuple[str, datetime | None]]) -> RunReports:
     """Return the reports of runs, measured now or a short while ago."""
-    wanted = [want_report(call.project, run_id) for run_id, _ in run_ids]
+    wanted = want_reports(call.project, [run_id for run_id, _ in run_ids])
     return gather_reports(run_ids, read_figures(call, wanted))
 
 
-def want_report(project: Project, run_id: str) -> Wanted:
-    """Return how to measure a run's report."""
+def want_reports(project: Project, run_ids: Sequence[str]) -> list[Wanted]:
+    """Return how to measure runs' reports, the first one first.
 
+    How far judges agree with people rests on the labels of all runs, so it is found once for all
+    the reports of a page.
+    """
+    return [
+        _want_agreements(project, run_ids[0]),
+        *(_want_report(project, run_id) for run_id in run_ids),
+    ]
+
+
+def _want_agreements(project: Project, run_id: str) -> Wanted:
+    def measure(store: Store) -> dict[str, Estimate]:
+        return find_agreements(store, project.settings.confidence)
+
+    return Wanted(("judges", run_id), run_id, measure)
+
+
+def _want_report(project: Project, run_id: str) -> Wanted:
     def measure(store: Store) -> Report:
-        return build_report(
-            store,
-            load_metrics(project.metrics_folder, project.citations),
-            run_id,
-            by=project.config.metrics.by,
-            settings=project.settings,
-            version=version("claimwise"),
-        )
+        with store.snapshot():
+            return measure_run(
+                store,
+                load_metrics(project.metrics_folder, project.citations),
+                run_id,
+                by=project.config.metrics.by,
+                settings=project.settings,
+                version=version("claimwise"),
+            )
 
     return Wanted(("report", run_id), run_id, measure)
 
@@ -89,13 +110,24 @@ def want_report(project: Project, run_id: str) -> Wanted:
 def gather_reports(
     run_ids: Sequence[tuple[str, datetime | None]], shown: ReadyFigures
 ) -> RunReports:
-    """Return the reports of runs from the figures that there are."""
-    found = [shown.kept.get(("report", run_id)) for run_id, _ in run_ids]
+    """Return the reports of runs from the figures that `want_reports` of these runs asks for."""
+    judges = shown.kept.get(("judges", run_ids[0][0]))
+    found = [
+        shown.kept.get(("report", run_id)) if judges and not judges.problem else judges
+        for run_id, _ in run_ids
+    ]
     runs = [
-        MeasuredRun(run_id, show_moment(started), kept.value if kept else None)
+        MeasuredRun(run_id, show_moment(started), _complete(kept, judges))
         for (run_id, started), kept in zip(run_ids, found, strict=True)
     ]
     return _gather([run_id for run_id, _ in run_ids], found, runs, shown)
+
+
+def _complete(report: Kept | None, judges: Kept | None) -> Report | None:
+    """Return a report that says how far its judges agree with people; None without either."""
+    if report is None or report.problem or judges is None:
+        return None
+    return add_agreements(report.value, judges.value)
 
 
 def _gather(
