@@ -124,7 +124,7 @@ def test_gates_explain_what_they_decide_and_keep_it(store: Store) -> None:
     call = ask(store, GATE)
     page = show_gates(call)
     told = read(page)
-    assert "enough: Faithfulness at least 0.9 in every query_type" in told
+    assert "enough: Faithfulness at least 90% in every query_type" in told
     assert "None yet: claimwise gate keeps what it decides." in told
     assert "/claims?run=new&verdict=unsupported&group=query_type%3Dmulti_hop" in links(page)
     assert list_outcomes(store, ["old", "new"]) == {}

@@ -149,7 +149,7 @@ def test_an_open_page_that_was_current_hears_of_new_labels(
 ) -> None:
     page = visit("/compare")
     page.evaluate("document.body.dataset.same = 'yes'")
-    flipped = page.locator("a[href='#flipped']")
+    flipped = page.get_by_role("link", name="claims flipped")
     expect(flipped).to_have_text("14 claims flipped")
     with running.open() as store:
         gone = (

@@ -35,6 +35,7 @@ from claimwise.store.runs import (
     ListedRun,
     find_previous_run,
     find_runs,
+    has_kinds,
     list_systems,
 )
 from claimwise.types.results import Estimate
@@ -44,6 +45,7 @@ DEFAULT_METRIC: Final = "faithfulness"
 PAGE: Final = 25
 _LONGEST_SEARCH: Final = 200
 _MOST_CLAIMS: Final = 20
+_KINDS: Final = {"runs": False, "traffic": True, "all": None}  # whether days of live traffic
 TABS: Final = ("summary", "groups", "claims", "metrics", "method")
 
 
@@ -158,18 +160,28 @@ def show_runs(call: Call) -> Response:
     systems = list_systems(call.store)
     asked = call.query.get("system", "")
     system = asked if asked in dict(systems) else None
+    traffic, others = has_kinds(call.store)
+    asked_kind = call.query.get("kind", "")
+    kind = asked_kind if asked_kind in _KINDS else next(iter(_KINDS))
     found, more = find_runs(
-        call.store, search=search, system=system, after=call.query.get("after"), limit=PAGE
+        call.store,
+        search=search,
+        system=system,
+        traffic=_KINDS[kind] if traffic and others else None,
+        after=call.query.get("after"),
+        limit=PAGE,
     )
     shown = read_figures(call, [want_headline(call.project, run.run_id) for run in found])
     rows = _list_rows(call.store, found, shown)
-    fields = {name: value for name, value in (("q", search), ("system", system)) if value}
+    chosen = (("q", search), ("system", system), ("kind", asked_kind and kind))
+    fields = {name: value for name, value in chosen if value}
     kept = [shown.kept.get(("headline", run.run_id)) for run in found]
     return call.render(
         "runs.html",
         rows=rows,
         systems=systems,
         system=system,
+        kinds=[(name, name == kind) for name in _KINDS] if traffic and others else [],
         search=search,
         is_first=not call.query.get("after"),
         next=f"/runs?{urlencode({**fields, 'after': found[-1].run_id})}" if more else None,
@@ -197,7 +209,7 @@ def _draw_trends(project: Project, rows: Sequence[RunRow]) -> list[tuple[str, An
     for row in rows:
         by_system.setdefault(row.run.system, []).append(row)
     return [
-        (system, panels.draw_headlines([(one.run.run_id, one.headline) for one in those], project))
+        (system, panels.draw_headlines([(one.run, one.headline) for one in those], project))
         for system, those in by_system.items()
         if sum(one.headline is not None for one in those) > 1
     ]
