@@ -189,12 +189,16 @@ def check_store(store: Store, people: Sequence[Labeler], plan: Plan) -> list[str
 
 
 def insert_bare(place: str, plan: Plan) -> list[float]:
-    """Return milliseconds of one row in one transaction, by as many threads at the same pace."""
+    """Return milliseconds of one row in one transaction, by as many threads at the same pace.
+
+    The labels are spread over the claims that people labelled: hundreds of labels of one claim are
+    compared with one another, and nobody gives as many.
+    """
     times: list[float] = []
     with open_store(place) as store:
         columns = [row[0] for row in _describe(store)]
-        first = store.query("select * from labels where label_kind = 'human' limit 1")[0]
-    row = dict(zip(columns, first, strict=True))
+        given = store.query("select * from labels where label_kind = 'human'")
+    rows = [dict(zip(columns, one, strict=True)) for one in given]
     sql = (
         f"insert into labels ({', '.join(columns)}) values ({', '.join(':' + c for c in columns)})"
     )
@@ -207,6 +211,7 @@ def insert_bare(place: str, plan: Plan) -> list[float]:
                 due += plan.pace.seconds
                 moment = datetime(1990, 1, 1, tzinfo=UTC).replace(tzinfo=None)
                 moment += timedelta(seconds=number * 10_000 + label)
+                row = rows[(number * plan.pace.labels + label) % len(rows)]
                 start = time.perf_counter()
                 store.execute_all([(sql, {**row, "labeled_at": moment})])
                 times.append((time.perf_counter() - start) * 1000)

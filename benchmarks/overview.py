@@ -2,10 +2,12 @@
 
 A store of 200 runs, 1,000,000 claims, a judge's labels of nearly all and a person's of some. The
 page is asked for until it says that its figures count all that is stored; that is the time to
-compute. Then it is asked for again and again, as the server makes it (check that nothing changed,
-read, fill the template), without HTTP. Rival: the same page without kept figures, which measures
-its summary each time. Asked: p95 under 300 ms on SQLite and on PostgreSQL (its default settings;
-ours in a temporary folder, or --postgres URL, an empty database).
+compute, and the time until its first screen is there is told apart. Then it is asked for again and
+again, as the server makes it (check that nothing changed, read, fill the template), without HTTP.
+Rivals: the same page without kept figures, which measures its summary each time; and computing its
+reports one by one, each with what it needs of other runs. Asked: p95 under 300 ms on SQLite and on
+PostgreSQL (its default settings; ours in a temporary folder, or --postgres URL, an empty database),
+the first screen within 5 seconds, and all of it computed sooner than the reports one by one.
 """
 
 from __future__ import annotations
@@ -25,13 +27,17 @@ from claimwise.accounts.values import Account
 from claimwise.app.dashboard import show_dashboard
 from claimwise.app.pool import StorePool
 from claimwise.app.requests import Call
+from claimwise.app.runs import MOST_RUNS
 from claimwise.config import Project
+from claimwise.metrics import load_metrics
+from claimwise.run_report import build_report
 from claimwise.run_report.summary import summarize_project
-from claimwise.store import open_store
+from claimwise.store import Store, open_store
 from support.claim_data import fill_claims
 from support.own_postgres import start_postgres
 
 MOST_MS = 300.0
+MOST_FIRST_S = 5.0
 ENGINES = ("sqlite", "postgresql")
 RUNS, QUICK_RUNS = 200, 20
 CLAIMS, QUICK_CLAIMS = 1_000_000, 10_000
@@ -60,11 +66,22 @@ def make_page(pool: StorePool) -> MadePage:
         return MadePage(text, 1000 * took[0], 1000 * took[1])
 
 
-def wait_computed(pool: StorePool) -> float:
-    """Ask for the page until its figures are all there; return how many seconds that took."""
+def wait_computed(pool: StorePool) -> tuple[float, float]:
+    """Ask for the page until its figures are all there; return the seconds to the first, to all."""
+    start, first = time.perf_counter(), 0.0
+    while 'data-figures="calculating"' in (text := make_page(pool).text):
+        if not first and "Calculating the newest run" not in text:
+            first = time.perf_counter() - start
+    took = time.perf_counter() - start
+    return first or took, took
+
+
+def compute_one_by_one(store: Store, runs: int) -> float:
+    """Build the report of each run on the page by itself; return how many seconds that took."""
+    newest = store.query(f"select run_id from runs order by started_at desc limit {runs}")
     start = time.perf_counter()
-    while 'data-figures="calculating"' in make_page(pool).text:
-        pass
+    for (run_id,) in newest:
+        build_report(store, load_metrics(), run_id, version="0")
     return time.perf_counter() - start
 
 
@@ -78,8 +95,9 @@ def measure(place: str, claims: int, runs: int) -> dict[str, Any]:
         start = time.perf_counter()
         summarize_project(store, Project(Path()), newest)
         rival = 1000 * (time.perf_counter() - start)
+        one_by_one = compute_one_by_one(store, min(runs, MOST_RUNS))
     pool = StorePool(lambda: open_store(place))
-    computed = wait_computed(pool)
+    first, computed = wait_computed(pool)
     pages = [make_page(pool) for _ in range(PAGES)]
     pool.close()
     times = [page.wall for page in pages]
@@ -89,7 +107,9 @@ def measure(place: str, claims: int, runs: int) -> dict[str, Any]:
         "p95_ms": round(float(np.percentile(times, 95)), 1),
         "p95_processor_ms": round(float(np.percentile([p.processor for p in pages], 95)), 1),
         "current": sum('data-figures="current"' in page.text for page in pages) / len(pages),
+        "first_screen_s": round(first, 1),
         "compute_s": round(computed, 1),
+        "one_by_one_s": round(one_by_one, 1),
         "rival_ms": round(rival, 1),
     }
 
@@ -112,7 +132,12 @@ def main() -> None:
             found[engine] = measure(place, claims, runs)
             told = ", ".join(f"{name} {value}" for name, value in found[engine].items())
             print(f"{engine}: {told}", flush=True)
-    found["holds"] = all(found[engine]["p95_ms"] <= MOST_MS for engine in engines)
+    found["holds"] = all(
+        one["p95_ms"] <= MOST_MS
+        and one["first_screen_s"] <= MOST_FIRST_S
+        and (given.quick or one["compute_s"] <= one["one_by_one_s"])
+        for one in (found[engine] for engine in engines)
+    )
     print(json.dumps(found))
 
 

@@ -119,6 +119,35 @@ def test_trend_says_its_scale_and_every_value_that_fits() -> None:
     assert len(list(read(many).iter("circle"))) == 30
 
 
+def test_trend_marks_new_versions_and_the_days_of_its_ends() -> None:
+    old, new = (("model", "m1"), ("prompt", "p1")), (("model", "m1"), ("prompt", "p2"))
+    chart = draw_trend(
+        [
+            Point("first", 0.84, when="2026-01-01", version=old),
+            Point("second", 0.87, when="2026-02-01", version=old),
+            Point("third", 0.87, when="2026-03-01", version=new),
+            Point("unknown", 0.87, when="2026-04-01"),
+        ],
+        title="rate",
+    )
+    root = read(chart)
+    [mark] = [e for e in root.iter("line") if e.attrib["class"] == "chart-version"]
+    places = [float(e.attrib["cx"]) for e in root.iter("circle")]
+    assert places[1] < float(mark.attrib["x1"]) < places[2]
+    assert "third: prompt p1 to p2" in [e.text for e in root.iter("title")]
+    texts = [e.text for e in root.iter("text")]
+    assert texts[-4:] == ["first", "unknown", "2026-01-01", "2026-04-01"]
+    check(chart)
+
+
+def test_groups_that_do_not_fit_keep_their_values() -> None:
+    name = "query_type=aggregation, stakes=medium"
+    chart = draw_changes([Point(name, 0.019, -0.855, 0.894)], title="changes")
+    texts = [element.text for element in read(chart).iter("text")]
+    assert "aggregation, medium" in texts
+    assert f"{name}: +1.9 (−85.5 to +89.4)" in [e.text for e in read(chart).iter("title")]
+
+
 def test_what_has_no_rate_is_not_drawn() -> None:
     chart = draw_trend([Point("none", None), Point("some", 0.5)], title="rate")
     assert len(list(read(chart).iter("circle"))) == 1

@@ -26,10 +26,13 @@ from claimwise.config import Config, Project
 from claimwise.metrics import load_metrics
 from claimwise.report.format import name_in_words, show_percent, show_percent_range
 from claimwise.run_report import build_report, sentences
+from claimwise.run_report.build import measure_run
 from claimwise.run_report.summary import summarize_project
 from claimwise.run_report.values import Report, Summary
 from claimwise.store import Store, open_store
+from claimwise.store.runs import list_run_ids
 from small_data import answer, item, label, run, source, to_rows
+from support.monitored_traffic import TrafficWriter
 from support.waiting import DEADLINE, wait_until
 
 NOW = datetime.fromisoformat("2026-11-15T12:00:00")
@@ -113,7 +116,9 @@ def test_overview_answers_can_we_ship_with_the_reports_own_figures(
     for link in ("/claims?run=candidate&amp;verdict=unsupported", "/gates?run=candidate",
                  "/claims?run=candidate&amp;verdict=contradicted",
                  "/compare?base=baseline&amp;new=candidate",
-                 "/claims?run=candidate&amp;verdict=unsupported&amp;group=query_type%3Daggregation",
+                 "/claims?run=candidate&amp;verdict=unsupported&amp;decided=people"
+                 "&amp;group=query_type%3Daggregation",
+                 "/claims?run=candidate&amp;verdict=unsupported&amp;decided=people",
                  ):  # fmt: skip
         assert f'href="{link}"' in body, link
 
@@ -122,8 +127,8 @@ def test_overview_answers_can_we_ship_with_the_reports_own_figures(
     ("limit", "told"),
     [
         (0.5, "✓ Ready to ship Enough: Faithfulness at least 50%"),
-        (0.97, "✗ Not ready to ship Gate enough: Faithfulness at least 97%; at most 9"),
-        (0.87, "? Can't tell yet: a gate needs more evidence Gate enough: Faithfulness at least"),
+        (0.97, "✗ Not ready to ship Gate enough: Faithfulness must be at least 97% and is at most"),
+        (0.87, "? Can't tell yet: a gate needs more evidence Gate enough: Faithfulness must be at"),
     ],
 )
 def test_gates_say_whether_a_run_can_be_shipped(demo_store: Store, limit: float, told: str) -> None:
@@ -212,7 +217,7 @@ def test_one_run_without_labels(store: Store) -> None:
     told = read(show_dashboard(make_call(store)))
     assert "Worst group Not measured: needs labels." in told
     assert "Nothing is judged yet. Run claimwise verify --run r" in told
-    assert "2 of 2; with them the rate could be 0–100%" in told
+    assert "2 of 2 ; with them the rate could be 0–100%" in told
     assert "Labeler agreement Not measured" in told
     assert "Nobody has labelled this run" in read(show_run(_at(make_call(store), "r", "method")))
     assert "2 claims asked, none scored" in read(show_run(_at(make_call(store), "r", "metrics")))
@@ -232,7 +237,7 @@ def test_a_run_whose_claims_are_all_unscored(store: Store) -> None:
     told = read(show_run(_at(make_call(store), "r", "method")))
     assert "1 of 1 claim without a verdict (1 timeout)" in told
     assert "Not scored: 1 claim (1 timeout)" in read(show_dashboard(make_call(store)))
-    assert "? not scored 1" in read(show_run(_at(make_call(store), "r", "claims")))
+    assert "1 ? not scored" in read(show_run(_at(make_call(store), "r", "claims")))
 
 
 def test_an_instrument_alone_is_of_unknown_agreement(store: Store) -> None:
@@ -268,6 +273,25 @@ def test_all_runs_are_found_page_by_page_and_by_their_words(store: Store) -> Non
 
 
 @pytest.mark.each_engine
+def test_days_of_live_traffic_do_not_hide_runs_that_somebody_made(store: Store) -> None:
+    """They are newer than any run, and one comes every day: the monitor is about them."""
+
+    def list_shown(**query: str) -> tuple[list[str], str]:
+        body = show_runs(make_call(store, query=query)).body.decode()
+        return re.findall(r'<th scope="row"><a href="/runs/([^"]+)"', body), body
+
+    TrafficWriter(store).add_days(0, 3)
+    days, body = list_shown()
+    assert len(days) == 3
+    assert 'name="kind"' not in body, "there is nothing to choose from"
+    fill(store, source(), item("q1"), run(started_at="2020-01-01T00:00:00Z"))
+    assert list_shown()[0] == list_run_ids(store)[:1] == ["r"]
+    assert list_shown(kind="traffic")[0] == days
+    assert list_shown(kind="all")[0] == [*days, "r"]
+    assert "Overview: s run r" in read(show_dashboard(make_call(store)))
+
+
+@pytest.mark.each_engine
 def test_runs_that_are_still_being_measured_say_so(
     store: Store, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,13 +300,13 @@ def test_runs_that_are_still_being_measured_say_so(
 
     def build_slowly(*arguments: Any, **more: Any) -> Report:
         assert go.wait(DEADLINE)
-        return build_report(*arguments, **more)
+        return measure_run(*arguments, **more)
 
     def summarize_slowly(*arguments: Any, **more: Any) -> Summary:
         assert go.wait(DEADLINE)
         return summarize_project(*arguments, **more)
 
-    monkeypatch.setattr("claimwise.app.runs.build_report", build_slowly)
+    monkeypatch.setattr("claimwise.app.runs.measure_run", build_slowly)
     monkeypatch.setattr("claimwise.app.summaries.summarize_project", summarize_slowly)
     pool = StorePool(lambda: open_store(place))
     monkeypatch.setitem(FigureStore.get.__kwdefaults__ or {}, "patience", 0.05)
@@ -322,8 +346,8 @@ def test_overview_waits_once_for_all_its_figures(
     pool = StorePool(lambda: open_store(place))
     assert show_dashboard(make_call(store, borrow=pool.borrow)).status == 200
     pool.close()
-    wanted = [("summary", "r", None), ("agreement", "r"), ("report", "r"), ("report", "older")]
-    assert asked == [wanted]
+    first = [("summary", "r", None), ("agreement", "r"), ("judges", "r")]
+    assert asked == [[*first, ("report", "r"), ("report", "older")]]
 
 
 def test_a_run_that_can_not_be_measured_says_why(store: Store, tmp_path: Path) -> None:

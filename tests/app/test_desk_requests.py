@@ -29,6 +29,7 @@ from small_data import label, load, run
 from support.app_server import Person, RunningApp, fill_path, run_app, utc_now
 from support.copies import Fill
 from support.desk_data import TOWER, fill_store, make_round
+from support.monitored_traffic import TrafficWriter
 
 
 def add_tower_round(store: Store) -> None:
@@ -202,9 +203,9 @@ def test_many_closed_rounds_are_shown_when_asked_for(place: str, tmp_path: Path)
         assert ["closed" in part.partition("</h3>")[0] for part in page.split("<h3>")[1:]] == [
             False, True, True, True, True, True,
         ]  # fmt: skip
-        assert page.count('class="did"') == 6
+        assert page.count('class="did stack"') == 6
         assert "2 older closed rounds" in page
-        assert ana.get("/label?all=1&older=1").text.count('class="did"') == 8
+        assert ana.get("/label?all=1&older=1").text.count('class="did stack"') == 8
 
 
 def test_labelers_do_not_adjudicate(tower: tuple[RunningApp, str]) -> None:
@@ -474,7 +475,11 @@ def test_golden_items_are_written_from_documents_and_their_spans_corrected(
 ) -> None:
     app, _ = tower
     cleo = app.enter("cleo", "adjudicator")
-    assert "No question is unanswerable" in cleo.get("/gold-spans").text
+    before = cleo.get("/gold-spans").text
+    assert "No question is unanswerable" in before
+    with app.open() as store:
+        TrafficWriter(store).add_days(0, 1)
+    assert cleo.get("/gold-spans").text == before, "live traffic is no golden set"
     assert "from the documents of v1" in cleo.get("/gold-spans/new").text
     span = {"source_id": "tower", "span_start": TOWER.index("Dogs"),
             "span_text": "Dogs may come in.", "required": True}  # fmt: skip

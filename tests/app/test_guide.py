@@ -72,8 +72,8 @@ def test_own_guide_comes_before_the_built_in_one(tmp_path: Path) -> None:
         write_own(tmp_path, version)
     assert read_guide("grounded", folder=tmp_path).version == "ours-10"
     assert read_guide("grounded", "ours-2", folder=tmp_path).version == "ours-2"
-    assert read_guide("closed_book", folder=tmp_path).version == "closed-book-1"
-    assert read_guide("grounded").version == "grounded-1"
+    assert read_guide("closed_book", folder=tmp_path).version == "closed-book-2"
+    assert read_guide("grounded").version == "grounded-2"
 
 
 def test_rules_end_where_the_next_heading_begins(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_name_of_a_built_in_guide_is_taken(tmp_path: Path) -> None:
 
 
 def test_unknown_version_names_the_known() -> None:
-    with pytest.raises(ConfigError, match="Known grounded guides: grounded-1"):
+    with pytest.raises(ConfigError, match="Known grounded guides: grounded-1, grounded-2"):
         read_guide("grounded", "grounded-99")
 
 

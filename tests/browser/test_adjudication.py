@@ -322,7 +322,7 @@ def test_pages_are_accessible_and_fit(desk_app: RunningApp, visit: Visit, disput
     look("action", f"/label/{rounds['action']}", "s", "Enter")
     look("closed", f"/label/{rounds['closed']}")
     look("guides", "/guide")
-    look("guide", "/guide/grounded-1")
+    look("guide", "/guide/grounded-2")
     look("adjudicate", "/adjudicate")
     look("disputes", f"/adjudicate/{disputed}")
     look("dispute", f"/adjudicate/{disputed}/{dispute}")

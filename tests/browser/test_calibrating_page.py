@@ -24,8 +24,8 @@ def test_a_button_calibrates(lend_tab: LendTab, own_demo: Path, tmp_path: Path) 
         page.goto(f"{app.url}/calibrations")
         page.get_by_role("button", name="Calibrate verifier:overlap-v0 (against sources)").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("verifier:overlap-v0: overall")
-        charts = page.get_by_role("img")
-        expect(charts).to_have_count(2)
+        expect(page.locator("svg.chart")).to_have_count(2)
+        assert page.locator("svg.chart a").count() > 3, "marks lead to their claims"
         for address in (page.url, f"{app.url}/calibrations"):
             page.goto(address)
             assert find_flaws(page) == []

@@ -16,7 +16,7 @@ from claimwise.accounts.queries import create_account
 from claimwise.app import agreement, dashboard, runs, summaries
 from claimwise.app.figures import FigureStore
 from claimwise.calibration.basis import find_basis
-from claimwise.run_report import build_report
+from claimwise.run_report.build import measure_run
 from claimwise.store import open_store
 from support.app_server import PASSWORD, RunningApp, run_app, utc_now
 from support.axe import find_flaws
@@ -149,7 +149,7 @@ def test_an_open_page_that_was_current_hears_of_new_labels(
 ) -> None:
     page = visit("/compare")
     page.evaluate("document.body.dataset.same = 'yes'")
-    flipped = page.locator("a[href='#flipped']")
+    flipped = page.get_by_role("link", name="claims flipped")
     expect(flipped).to_have_text("14 claims flipped")
     with running.open() as store:
         gone = (
@@ -193,7 +193,7 @@ def test_pages_update_by_themselves_when_new_figures_are_ready(
 
         return measure_late
 
-    monkeypatch.setattr(runs, "build_report", hold(build_report))
+    monkeypatch.setattr(runs, "measure_run", hold(measure_run))
     monkeypatch.setattr(summaries, "find_basis", hold(find_basis))
     for module in (dashboard, agreement):
         monkeypatch.setattr(module, "measure_people", hold(module.measure_people))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
 from browser.desk import log_in, wait_ready
 from browser.tabs import LendTab, Tab
@@ -42,6 +43,9 @@ MOST_SCRIPT = 120_000  # bytes
 FILES = {"/claims.csv", "/monitor/metrics"}  # downloads, for programs
 RUN = "candidate"
 TABS = ("groups", "claims", "metrics", "method")
+# Charts of agreement, of parts of a change, and for strangers lead to no claims.
+NO_CLAIMS = {"/agreement", "/agreement/{run_id:path}", "/drift", "/share/{token}"}
+KAPPAS = {"/calibrations/{calibration_id}": 2}
 
 
 def list_pages() -> list[str]:
@@ -125,6 +129,7 @@ def list_queries(store: Store) -> dict[str, str]:
         "/label-claim": f"?run={RUN}&item=agg-02&claim={claim_id}",
         "/compare": f"?base=baseline&new={RUN}",
         "/drift": f"?base=baseline&new={RUN}",
+        "/items": f"?run={RUN}&metric=quadrant&part=unfaithful_wrong",
     }
 
 
@@ -184,8 +189,19 @@ def load_page(tab: Tab, url: str) -> int:
     return answer.status
 
 
+def count_dead_marks(page: Page) -> int:
+    """Return how many rates of a page's charts lead nowhere."""
+    marks = page.locator("svg :is(circle, .chart-cell, .chart-cell-alarm)")
+    linked = page.locator("svg a :is(circle, .chart-cell, .chart-cell-alarm)")
+    patterns = page.locator("svg pattern circle")
+    return marks.count() - linked.count() - patterns.count()
+
+
 def test_every_page_is_light_and_accessible(lend_tab: LendTab, running: RunningApp) -> None:
-    """At most 10 requests and 120 kB of script; nothing that axe finds, wide, narrow or dark."""
+    """At most 10 requests and 120 kB of script; nothing that axe finds, wide, narrow or dark.
+
+    And every mark of a chart leads to what it counts.
+    """
     tab = lend_tab()
     log_in(tab.page.context, running, "maria")
     cookies = [(one["name"], one["value"]) for one in tab.page.context.cookies()]
@@ -207,6 +223,9 @@ def test_every_page_is_light_and_accessible(lend_tab: LendTab, running: RunningA
             "all => all.forEach((one) => one.open = true)"
         )
         found += find_flaws(tab.page)
+        dead = count_dead_marks(tab.page)
+        if route not in NO_CLAIMS and dead > KAPPAS.get(route, 0):
+            found.append(f"{dead} marks lead nowhere")
         if found:
             wrong[route] = found
         heaviest = max(heaviest, script)

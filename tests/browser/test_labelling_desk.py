@@ -77,7 +77,7 @@ def test_six_claims_by_keyboard_alone(desk_app: RunningApp, visit: Visit) -> Non
     assert (
         labels["All trains stop beside the tower."].covered_text == "trains stop beside the tower."
     )
-    assert {one.guide_version for one in labels.values()} == {"grounded-1"}
+    assert {one.guide_version for one in labels.values()} == {"grounded-2"}
 
 
 def test_next_claim_shows_before_the_last_one_is_saved(desk_app: RunningApp, visit: Visit) -> None:

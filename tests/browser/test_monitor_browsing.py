@@ -64,7 +64,7 @@ def test_a_week_leads_to_its_claims_and_an_alarm_to_incidents_and_a_gate(
     assert page.locator("svg.weeks a circle").count() == 7
     page.locator("svg.weeks a[aria-label^='2026-W42']").click()
     expect(page.locator("#week")).to_contain_text("Claims of 2026-W42")
-    page.locator(".worst .verdict").first.click()
+    page.locator(".worst-claims .verdict").first.click()
     expect(page.locator(".answer-claims .chosen")).to_be_visible()
     page.go_back()
     page.get_by_role("link", name="Supported claims of bot fell").first.click()

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Any, get_args
 
 import pytest
 
 from claimwise.claims import browse
-from claimwise.claims.browse import ClaimFilter, ClaimPage, find_claims, list_groups, list_reasons
+from claimwise.claims.browse import (
+    ClaimFilter,
+    ClaimPage,
+    Deciders,
+    SaidFilter,
+    find_claims,
+    list_groups,
+    list_reasons,
+)
 from claimwise.claims.queries import list_claims
 from claimwise.errors import MetricError
+from claimwise.labelling.draw import draw_round
+from claimwise.labelling.guide import read_guide
+from claimwise.labelling.queue import add_guide
 from claimwise.store import Store
 from small_data import Record, answer, claim, closed_label, item, label, load, run, source
 
@@ -52,6 +64,8 @@ FILTERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
      {"where": {"channel": "web", "stakes": "low"}}),
     ({"source_id": "doc"}, {"where": {"source_id": "doc"}}),
     ({"labeler": "ana"}, {"where": {"labeler": "ana"}}),
+    ({"decided_by": "people"}, {"where": {"label_kind": "human"}}),
+    ({"decided_by": "judges"}, {"where": {"label_kind": "verifier"}}),
     ({"dispute": "any"}, {"disputed": True}),
     ({"search": "TOWER"}, {"search": "tower"}),
     ({"search": "allowed", "verdicts": ("stale",)}, {"search": "allowed", "verdicts": ["stale"]}),
@@ -124,7 +138,12 @@ def test_counting_ends_where_it_would_take_long(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(store, *museum())
-    for name, value in (("_FEW", -1), ("_MOST_COUNTED", 3), ("_MOST_WALKED", 4)):
+    for name, value in (
+        ("_FEW", -1),
+        ("_MOST_COUNTED", 3),
+        ("_MOST_WALKED", 2),
+        ("_MOST_IN_RUN", 4),
+    ):
         monkeypatch.setattr(browse, name, value)
     everything = find_claims(store, ClaimFilter(run_id="r"), limit=1)
     assert (everything.found, everything.more_found) == (3, True)
@@ -141,3 +160,83 @@ def test_unknown_verdicts_and_columns_are_named(store: Store) -> None:
         find_claims(store, ClaimFilter(verdicts=("wrong",)), limit=1)
     with pytest.raises(MetricError, match="column 'colour'"):
         find_claims(store, ClaimFilter(groups=(("colour", "red"),)), limit=1)
+
+
+SAID = "verifier:v1"
+SAYING: list[tuple[SaidFilter, list[tuple[str, str]]]] = [
+    (SaidFilter(labeler="ana"), [("q1", "Dogs welcome"), ("q1", "Free entry")]),
+    (SaidFilter(labeler=SAID, verdicts=("overreach",)), [("q1", "Free entry")]),
+    (SaidFilter(labeler=SAID, verdicts=("supported", "stale")),
+     [("q1", "Old tower"), ("q2", "Old tower")]),
+    (SaidFilter(labeler="ana", verdicts=("overreach",)), []),
+    (SaidFilter(labeler=SAID, verdicts=("unscored",)),
+     [("q1", "Dogs welcome"), ("q1", "Cats welcome"), ("q2", "Free entry"),
+      ("q2", "Dogs welcome"), ("q2", "Cats welcome")]),
+    (SaidFilter(labeler=SAID, verdicts=("unscored", "overreach")),
+     [("q1", "Dogs welcome"), ("q1", "Free entry"), ("q1", "Cats welcome"), ("q2", "Free entry"),
+      ("q2", "Dogs welcome"), ("q2", "Cats welcome")]),
+    # Support scores: 0.3 of “contradicted”, 0.9 of “supported”, 0.5 of “overreach”, 0.4 of q2's.
+    (SaidFilter(labeler=SAID, scores=(0.3, 0.4)), [("q1", "Tall tower")]),
+    (SaidFilter(labeler=SAID, scores=(0.4, 0.5)), [("q2", "Tall tower"), ("q2", "Old tower")]),
+    (SaidFilter(labeler=SAID, scores=(0.5, 1.0)), [("q1", "Free entry"), ("q1", "Old tower")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("few", [browse._FEW, -1], ids=["sorted", "walked"])
+def test_claims_are_found_by_what_someone_said_of_them(
+    store: Store, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever decides: “Free entry” is supported, because ana's label comes first."""
+    monkeypatch.setattr(browse, "_FEW", few)
+    load(store, *museum())
+    for said, expected in SAYING:
+        page = find_claims(store, ClaimFilter(run_id="r", said=said), limit=100)
+        assert sorted((c.item_id, c.claim_text) for c in page.claims) == sorted(expected), said
+    both = ClaimFilter(
+        verdicts=("supported",), said=SaidFilter(labeler=SAID, verdicts=("overreach",)),
+        decided_by="people",
+    )  # fmt: skip
+    assert names(find_claims(store, both, limit=9)) == [("r", "q1", "Free entry")]
+
+
+def test_claims_are_found_that_no_person_labelled(store: Store) -> None:
+    load(store, *museum())
+    found = {
+        kind: set(names(find_claims(store, ClaimFilter(run_id="r", decided_by=kind), limit=99)))
+        for kind in (None, *get_args(Deciders))
+    }
+    assert found["people"] | found["no_people"] == found[None]
+    assert not found["people"] & found["no_people"]
+    assert found["judges"] < found["no_people"], "nobody labelled the others"
+
+
+def test_a_later_label_of_the_same_person_replaces_what_they_said(store: Store) -> None:
+    load(store, *museum())
+    later = {"labeler": SAID, "labeled_at": "2026-01-03T00:00:00Z"}
+    load(store, label("q1", "Free entry", "unlinked", **later))
+    for verdict, found in (("overreach", 0), ("unlinked", 1)):
+        said = SaidFilter(labeler=SAID, verdicts=(verdict,))
+        page = find_claims(store, ClaimFilter(run_id="r", search="entry", said=said), limit=9)
+        assert page.found == found
+    closed = SaidFilter(labeler="ana", verdicts=("false",))
+    page = find_claims(store, ClaimFilter(judgement="closed_book", said=closed), limit=9)
+    assert [c.claim_text for c in page.claims] == ["Tall tower"]
+    with pytest.raises(MetricError, match="verdict 'wrong'"):
+        find_claims(store, ClaimFilter(said=SaidFilter(labeler="a", verdicts=("wrong",))), limit=1)
+
+
+def test_the_claims_of_a_round_are_found(store: Store) -> None:
+    load(store, *museum())
+    now = datetime(2026, 2, 1)  # noqa: DTZ001 - times of the store have no zone
+    guide = read_guide("grounded")
+    add_guide(store, guide.version, guide.text, now)
+    drawn = draw_round(
+        store, "r", "grounded", title="A round", size=5, overlap=0.0, created_by="ada",
+        guide_version=guide.version, now=now,
+    )  # fmt: skip
+    tasks = "select item_id, claim_id from annotation_tasks where round_id = :round_id"
+    asked = store.query(tasks, {"round_id": drawn.round_id})
+    page = find_claims(store, ClaimFilter(round_id=drawn.round_id), limit=9)
+    assert sorted((c.item_id, c.claim_id) for c in page.claims) == sorted(asked)
+    assert len(asked) == page.found == 5
+    assert find_claims(store, ClaimFilter(round_id="none"), limit=9).claims == []

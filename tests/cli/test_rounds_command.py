@@ -51,7 +51,7 @@ def test_progress_names_the_labelers(say: Say) -> None:
         assert task is not None
         save_label(store, task.task_id, "an\x1ba", type(UNLINKED)(verdict="true"), NOW)
     out = say("rounds", "show", round_id)[1]
-    assert "closed_book, guide closed-book-1" in out
+    assert "closed_book, guide closed-book-2" in out
     assert r"an\x1ba: 1" in out
 
 

@@ -111,6 +111,7 @@ def test_no_search_breaks_the_query(store: Store, text: str) -> None:
 def test_claims_of_an_old_store_are_indexed(
     new_place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also those with several labels, whose flags are written while the store is migrated."""
     with monkeypatch.context() as old:
         known = migrations.list_migrations()[:11]
         views = [view for view in list_views(kept=False) if view[0] != "indexed_claims"]
@@ -120,10 +121,12 @@ def test_claims_of_an_old_store_are_indexed(
             load(
                 store, *tower(),
                 label("q", TALL, "unlinked", labeler="ana", labeled_at=DAY.format(1)),
+                label("q", OLD, "supported", labeler="verifier:v1", labeled_at=DAY.format(1)),
+                label("q", OLD, "unlinked", labeler="ana", labeled_at=DAY.format(1)),
                 closed_label("q", TALL, "true", labeler="ana", labeled_at=DAY.format(2)),
             )  # fmt: skip
     with open_store(new_place) as store:
         assert look(store) == [
-            (TALL, "unlinked", None, 0), (OLD, None, "not_judged", 0), (TALL, "true", None, 0),
+            (TALL, "unlinked", None, 0), (OLD, "unlinked", None, 2), (TALL, "true", None, 0),
         ]  # fmt: skip
         assert search(store, "tower 139") == [TALL, TALL], "for both ways of judging"

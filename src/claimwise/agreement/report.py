@@ -65,7 +65,7 @@ def describe_pair_basis(agreement: Agreement) -> Iterator[str]:
     """Say whose labels there are, and how many claims have several."""
     figures = agreement.overall
     several = pluralize(agreement.several_labels, "claim")
-    people = ", ".join(f"{clean(name)} {count:,}" for name, count in agreement.labelers.items())
+    people = ", ".join(f"{clean(name)}: {count:,}" for name, count in agreement.labelers.items())
     guides = ", ".join(clean(name) for name in agreement.guides)
     more = agreement.one_label
     single = f"; {show_count(more)} more {'has' if more == 1 else 'have'} only one" if more else ""
@@ -74,7 +74,7 @@ def describe_pair_basis(agreement: Agreement) -> Iterator[str]:
         f"({pluralize(figures.items, 'item')}){single}."
     )
     if people:
-        yield f"Labels: {people}. Guide: {guides}."
+        yield f"Labels by {people}. Guide: {guides}."
     if len(agreement.runs) > 1:
         yield "Claims count separately in each run; an item is one cluster across the runs."
     yield (

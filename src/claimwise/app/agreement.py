@@ -22,6 +22,7 @@ from claimwise.agreement.rules import make_rule_finder
 from claimwise.agreement.values import Agreement, DisputedClaim, VerdictPair
 from claimwise.app.charts import Point, draw_forest
 from claimwise.app.figures import Wanted, read_figures
+from claimwise.app.links import link_claim
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.errors import MetricError
 from claimwise.labelling.guide import find_guide, show_rules
@@ -40,6 +41,7 @@ class _Dispute(NamedTuple):
 
     item_id: str
     claim_text: str
+    link: str
     said: list[str]
     decided: str | None
     adjudicate: str | None  # where to decide it
@@ -49,6 +51,7 @@ class _Pair(NamedTuple):
     """Two verdicts that were given to the same claims."""
 
     name: str
+    anchor: str
     claim_count: int
     rules: list[dict[str, str]]
     guide_version: str | None
@@ -62,6 +65,7 @@ class _Cell(NamedTuple):
     text: str
     heat: int
     agrees: bool
+    link: str | None  # to the claims on which people differ this way
 
 
 def choose_agreement(call: Call) -> Response:
@@ -176,9 +180,13 @@ def _show_matrix(agreement: Agreement) -> list[list[_Cell]]:
     most = max((matrix[a][b] for a in size for b in size if a < b), default=0)
 
     def make(one: int, other: int) -> _Cell:
-        count = matrix[min(one, other)][max(one, other)]
-        differs = one != other and most > 0
-        return _Cell(show_count(count), ceil(5 * count / most) if differs else 0, one == other)
+        low, high = sorted((one, other))
+        count = matrix[low][high]
+        differs = one != other and count > 0
+        heat = ceil(5 * count / most) if differs else 0
+        return _Cell(
+            show_count(count), heat, one == other, f"#pair-{low}-{high}" if differs else None
+        )
 
     return [[make(one, other) for other in size] for one in size]
 
@@ -187,8 +195,11 @@ def _show_pair(call: Call, pair: VerdictPair) -> _Pair:
     versions = [claim.guide_version for claim in pair.claims if claim.guide_version]
     version = max(set(versions), key=versions.count) if versions else None
     guide = find_guide(call.store, version, call.project.folder) if version else None
+    choices = next(named for named in CHOICES.values() if pair.one in named)
+    low, high = sorted((choices.index(pair.one), choices.index(pair.other)))
     return _Pair(
         name=name_pair(pair),
+        anchor=f"pair-{low}-{high}",
         claim_count=len(pair.claims),
         rules=show_rules(guide, pair.one, pair.other),
         guide_version=version,
@@ -202,6 +213,7 @@ def _show_claim(claim: DisputedClaim) -> _Dispute:
     return _Dispute(
         item_id=claim.item_id,
         claim_text=claim.claim_text,
+        link=link_claim(claim.run_id, claim.item_id, None, claim.claim_id),
         said=[f"{name_in_words(verdict)} ×{count}" for verdict, count in given.most_common()],
         decided=name_in_words(claim.decided) if claim.decided else None,
         adjudicate=f"/adjudicate/{quote(claim.round_id, safe='')}" if claim.round_id else None,

@@ -9,7 +9,7 @@ from claimwise.app.claims import look_of
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.calibration.queries import list_calibrations
 from claimwise.calibration.values import CalibrationStatus
-from claimwise.claims.answers import AnswerKey, read_answer
+from claimwise.claims.answers import AnswerKey, find_sample, read_answer
 from claimwise.claims.values import UNSCORED
 from claimwise.incidents.one_click import promote_answer
 from claimwise.incidents.queries import read_stored_answer
@@ -27,6 +27,9 @@ _SEVERITY: Final = (
 def show_answer(call: Call) -> Response:
     """Show an answer with its claims marked, its sources, and the history of verdicts."""
     run_id, key = _read_key(call.query)
+    claim_id = call.query.get("claim")
+    if claim_id and "sample" not in call.query:
+        key = key._replace(sample=find_sample(call.store, run_id, key.item_id, claim_id))
     view = read_answer(call.store, run_id, *key)
     if view is None:
         raise Refusal(404, "There is no such answer; find it by its claims.")
@@ -35,7 +38,7 @@ def show_answer(call: Call) -> Response:
         "answer.html",
         view=view,
         facts=view.facts,
-        chosen=call.query.get("claim"),
+        chosen=claim_id,
         made=call.query.get("made") == "1",
         kept=kept,
         standings=_list_standings(call),

@@ -8,13 +8,20 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from claimwise.accounts.queries import Event, list_accounts, list_event_kinds, list_events
-from claimwise.app.links import link_claim
+from claimwise.app.links import link_answer_of, link_claim
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
-from claimwise.labelling.names import name_rounds, name_tasks
+from claimwise.labelling.names import (
+    NamedPlace,
+    name_items,
+    name_places,
+    name_rounds,
+    name_tasks,
+)
 from claimwise.report import format as form
 from claimwise.store import Store
 
 _PAGE = 50
+_PLACED = ("label", "answer label")  # subjects that say where a claim or an answer is
 
 
 class Subject(NamedTuple):
@@ -57,7 +64,22 @@ def _name_subjects(store: Store, events: Sequence[Event]) -> dict[str, Subject]:
     for task_id, task in name_tasks(store, ids).items():
         link = link_claim(task.run_id, task.item_id, task.sample, task.claim_id)
         found[task_id] = Subject(f"“{task.claim_text}” in {task.round_title}", link)
+    unnamed = [event for event in events if event.subject and event.subject not in found]
+    for item_id, question in name_items(store, {str(one.subject) for one in unnamed}).items():
+        found[item_id] = Subject(f"“{question}”", f"/gold-spans/items/{quote(item_id, safe='')}")
+    judges = {str(one.subject) for one in unnamed if one.event == "calibrated"}
+    found.update({name: Subject(name, "/calibrations") for name in judges})
+    places = {str(one.subject) for one in unnamed if one.event in _PLACED}
+    found.update({one: _show_place(named) for one, named in name_places(store, places).items()})
     return found
+
+
+def _show_place(named: NamedPlace) -> Subject:
+    if named.claim_id is None:
+        link = link_answer_of(named.run_id, named.item_id, named.sample)
+        return Subject(f"answer to “{named.text}” in {named.run_id}", link)
+    link = link_claim(named.run_id, named.item_id, named.sample, named.claim_id)
+    return Subject(f"“{named.text}” in {named.run_id}", link)
 
 
 def _read_place(call: Call) -> Event | None:

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from claimwise.app.charts import ConfidenceBin, Point, draw_forest, draw_reliability
+from claimwise.app.links import link_claims, link_group
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.calibration.calibrate import calibrate_verifier
 from claimwise.calibration.correction_text import show_coefficient, show_share
@@ -47,6 +48,7 @@ class _Row(NamedTuple):
     kappa: str
     people: str
     claims: str
+    claims_link: str
     reason: str
 
 
@@ -162,6 +164,7 @@ def _row(call: Call, one: Calibration) -> _Row:
         kappa=show_coefficient(one.kappa),
         people=show_coefficient(one.people.kappa),
         claims=show_count(one.claims),
+        claims_link=_link(one),
         reason=clean(one.reason),
     )
 
@@ -174,10 +177,11 @@ def _draw(one: Calibration) -> dict[str, Any]:
     """Return the charts of a calibration, and the tables that they are pictures of."""
     bins = [
         ConfidenceBin(
-            bin_.mean_score, bin_.observed.value, bin_.observed.low, bin_.observed.high, bin_.claims
+            bin_.mean_score, bin_.observed.value, bin_.observed.low, bin_.observed.high,
+            bin_.claims, _link(one, score=f"{bin_.low:.1f}-{bin_.high:.1f}"),
         )
         for bin_ in one.bins
-    ]
+    ]  # fmt: skip
     people = one.people
     kappas = [
         _to_point("people among themselves", people.kappa),
@@ -186,14 +190,32 @@ def _draw(one: Calibration) -> dict[str, Any]:
     return {
         "reliability": draw_reliability(bins, title="Confidence vs. accuracy") if bins else None,
         "bins": tabulate_bins(one),
+        "bin_links": [[None, bin_.link] for bin_ in bins],
         "kappas": draw_forest(kappas, title="Kappa on the same claims", ends=("0", "1"))
         if people.claims
         else None,
         "people": describe_people(one),
         "figures": tabulate_figures(one),
         "verdicts": tabulate_verdicts(one),
+        "verdict_links": [
+            [None, _link(one, said=row.verdict), _link(one, verdict=row.verdict)]
+            for row in one.verdicts
+        ],
         "matrix": tabulate_matrix(one),
-    }
+        "matrix_links": [
+            [None, *(_link(one, said=said, verdict=told) if count else None
+                     for told, count in given.items())]
+            for said, given in one.matrix.items()
+        ],
+    }  # fmt: skip
+
+
+def _link(one: Calibration, **chosen: str) -> str:
+    """Return a link to the claims of a calibration, which people and the judge labelled."""
+    basis = "closed_book" if one.judgement == "closed_book" else None
+    run_id = one.runs[0] if len(one.runs) == 1 else ""
+    fields = {"by": one.labeler, "decided": "people", "basis": basis, **chosen}
+    return link_group(run_id, one.slice, **fields) or link_claims(run=run_id, **fields)
 
 
 def _to_point(name: str, figure: Any) -> Point:

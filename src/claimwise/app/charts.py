@@ -10,7 +10,9 @@ is a picture of a table that stands beside it: what does not fit is left to the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from math import ceil, floor, sqrt
 from typing import Final, NamedTuple
 
@@ -24,6 +26,9 @@ WIDTH: Final = 360
 _LETTER: Final = 6.8
 _DIGIT: Final = 6.4
 _MOST_LETTERS: Final = 60
+_GROUP_COLUMN: Final = re.compile(
+    r"(?:(?<=, )|^)[a-z_]+="
+)  # as in “query_type=lookup, stakes=high”
 _COLUMN: Final = 40.0  # as wide as a dot with its figure beside it
 
 Place = Callable[[float], float]  # where a share lies along an axis
@@ -41,6 +46,8 @@ class Point(NamedTuple):
     alarm: bool = False
     link: str | None = None  # to what the rate counts
     said: str = ""  # the figures in words, where they are no rates in percent
+    when: str = ""  # the day, at the ends of a trend
+    version: tuple[tuple[str, str], ...] = ()  # of what was measured: part and value
 
 
 class ChartPart(NamedTuple):
@@ -78,6 +85,7 @@ class ConfidenceBin(NamedTuple):
     low: float | None
     high: float | None
     claims: int
+    link: str | None = None
 
 
 def draw_trend(points: Sequence[Point], *, title: str, limits: Sequence[Point] = ()) -> Markup:
@@ -85,7 +93,8 @@ def draw_trend(points: Sequence[Point], *, title: str, limits: Sequence[Point] =
 
     Points stand at equal distances: what matters is their order, and runs come in bursts. The
     scale runs between the tenths that enclose everything drawn, and says so. A point without a
-    rate leaves its place empty. ``limits`` are lines across, as a gate's.
+    rate leaves its place empty. ``limits`` are lines across, as a gate's. A dotted line stands
+    where the version changed from one point to the next.
     """
     left, right, top, bottom = 30.0, WIDTH - 4.0, 10.0, 150.0
     low, high = _enclose([*points, *limits])
@@ -99,12 +108,36 @@ def draw_trend(points: Sequence[Point], *, title: str, limits: Sequence[Point] =
     step = (room - _COLUMN if crowded else room) / max(1, len(points))
     drawn = [_draw_scale(left, right, rise, (low, (low + high) / 2, high))]
     drawn += [_draw_limit(one, left, right, rise) for one in limits if one.value is not None]
+    drawn += [
+        _draw_change(told, left + step * number, top, bottom)
+        for number, told in list_version_changes(points)
+    ]
     for number, point in enumerate(points):
         named = not crowded or number == len(points) - 1
         place = (left + step * (number + 0.5), step, top, bottom)
         drawn.append(_draw_upright(point, place, rise, named=named))
     drawn.append(_draw_ends(points, left, right, bottom + 16))
-    return _wrap(title, _describe_points([*points, *limits]), bottom + 20, drawn)
+    low_end = bottom + (36 if any(point.when for point in points) else 20)
+    return _wrap(title, _describe_points([*points, *limits]), low_end, drawn)
+
+
+def list_version_changes(points: Sequence[Point]) -> list[tuple[int, str]]:
+    """Return the points before which the version changed, by number, and what changed."""
+    found = []
+    for number, (one, other) in enumerate(pairwise(points), start=1):
+        before = dict(one.version)
+        told = [
+            f"{name} {before.get(name, 'none')} to {value}"
+            for name, value in other.version
+            if before.get(name, "none") != value
+        ]
+        if one.version and told:
+            found.append((number, f"{other.name}: {', '.join(told)}"))
+    return found
+
+
+def _draw_change(told: str, x: float, top: float, bottom: float) -> Markup:
+    return _link(told, None, [_line("chart-version", x, top, x, bottom)])
 
 
 def _draw_limit(limit: Point, left: float, right: float, rise: Place) -> Markup:
@@ -163,14 +196,13 @@ def _draw_ends(points: Sequence[Point], left: float, right: float, y: float) -> 
     if not points:
         return Markup()
     if len(points) == 1:
-        return _text((left + right) / 2, y, _shorten(points[0].name, 50), "middle")
-    room = 22
-    return _join(
-        [
-            _text(left, y, _shorten(points[0].name, room), "start"),
-            _text(right, y, _shorten(points[-1].name, room), "end"),
-        ]
-    )
+        ends = [((left + right) / 2, "middle", points[0])]
+    else:
+        ends = [(left, "start", points[0]), (right, "end", points[-1])]
+    room = 44 if len(points) == 1 else 22
+    names = [_text(x, y, _shorten(point.name, room), anchor) for x, anchor, point in ends]
+    days = [_text(x, y + 16, point.when, anchor) for x, anchor, point in ends if point.when]
+    return _join([*names, *days])
 
 
 def draw_forest(
@@ -461,7 +493,7 @@ def draw_reliability(bins: Sequence[ConfidenceBin], *, title: str) -> Markup:
         if one.observed is None:
             continue
         point = Point(f"confidence {one.confidence:.2f}", one.observed, one.low, one.high,
-                      f"{one.claims:,} claims")  # fmt: skip
+                      f"{one.claims:,} claims", link=one.link)  # fmt: skip
         x = across(one.confidence)
         parts = []
         if one.low is not None and one.high is not None:
@@ -567,6 +599,8 @@ def _describe_points(points: Sequence[Point]) -> str:
 
 
 def _shorten(words: str, room: int) -> str:
-    """Cut a name to what fits; the table has it whole."""
+    """Cut a name to what fits; the table has it whole. Of a group, the values matter most."""
     room = max(4, min(room, _MOST_LETTERS))
+    if len(words) > room:
+        words = _GROUP_COLUMN.sub("", words)
     return words if len(words) <= room else f"{words[: room - 1]}…"

@@ -9,14 +9,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from claimwise.app.links import GROUP_FIELDS, UNSUPPORTED_WORD, link_claims
+from claimwise.app.links import GROUP_FIELDS, UNSUPPORTED_WORD, link_claims, read_group
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.claims.browse import (
     ClaimFilter,
     ClaimPage,
+    Deciders,
     Dispute,
     ListedClaim,
     ListPlace,
+    SaidFilter,
     find_claims,
     list_groups,
     list_reasons,
@@ -33,12 +35,20 @@ PAGE: Final = 50
 _CSV_PAGE: Final = 1_000
 _MOST_OPTIONS: Final = 200
 _LONGEST_SEARCH: Final = 500
+_NO_CHOICE: Final = "This link asks for something that claims can't be chosen by."
 # What a link may say, in the order of the form.
 _FIELDS: Final = (
-    "run", "q", "verdict", "group", "group2", "group3", "disputed", "judge", "source", "reason",
-    "basis",
+    "run", "q", "verdict", "group", "group2", "group3", "disputed", "judge", "decided", "by",
+    "said", "score", "round", "source", "reason", "basis",
 )  # fmt: skip
+_SAYING: Final = ("by", "said", "score")
 _PLACE = re.compile(r"([0-9]{1,6})-([0-9]{1,9})")
+_SCORES = re.compile(r"([01](?:\.[0-9]{1,4})?)-([01](?:\.[0-9]{1,4})?)")
+_DECIDERS: Final[dict[Deciders, str]] = {
+    "people": "Decided by people",
+    "judges": "Decided by judges",
+    "no_people": "Not labelled by people",
+}
 _VERDICTS: Final = {
     "grounded": ("contradicted", "overreach", "unlinked", "stale", "supported"),
     "closed_book": ("false", "unverifiable", "true", "non_factual"),
@@ -92,7 +102,7 @@ def show_claims(call: Call) -> Response:
         wanted=wanted,
         page=page,
         counted=_describe_count(page),
-        chips=_list_chips(fields),
+        chips=_list_chips(fields, _read_round_title(call.store, fields.get("round"))),
         download=f"/claims.csv?{urlencode(fields)}",
         place=lambda place: f"{place.rank}-{place.number}",
         options=_list_options(call.store, wanted, fields),
@@ -120,12 +130,19 @@ def download_claims(call: Call) -> Response:
 
 
 def _read_fields(call: Call) -> dict[str, str]:
-    """Return what the link says, without what is empty; an empty run means all runs."""
-    return {
+    """Return what the link says, without what is empty; an empty run means all runs.
+
+    What was said is nothing to choose by as long as nobody is named who said it.
+    """
+    fields = {
         name: value[:_LONGEST_SEARCH]
         for name in _FIELDS
         if (value := call.query.get(name, "").strip()) or name == "run"
     }
+    if "by" not in fields:
+        for name in _SAYING:
+            fields.pop(name, None)
+    return fields
 
 
 def _read_filter(store: Store, fields: Mapping[str, str]) -> ClaimFilter:
@@ -133,19 +150,39 @@ def _read_filter(store: Store, fields: Mapping[str, str]) -> ClaimFilter:
     if run_id and not store.query("select 1 from runs where run_id = :run", {"run": run_id}):
         raise Refusal(404, "There is no such run; choose one from the list of claims or runs.")
     basis = fields.get("basis") or (choose_judgement(store, run_id) if run_id else "grounded")
-    dispute = fields.get("disputed")
+    dispute, decided = fields.get("disputed"), fields.get("decided")
     if dispute not in (None, *_DISPUTES) or basis not in _VERDICTS:
-        raise Refusal(400, "This link asks for something that claims can't be chosen by.")
+        raise Refusal(400, _NO_CHOICE)
+    if decided not in (None, *_DECIDERS):
+        raise Refusal(400, _NO_CHOICE)
     return ClaimFilter(
         run_id=run_id,
         judgement="closed_book" if basis == "closed_book" else "grounded",
         verdicts=_read_verdicts(fields.get("verdict", "")),
-        groups=tuple(_read_group(fields[name]) for name in GROUP_FIELDS if name in fields),
+        groups=tuple(read_group(fields[name]) for name in GROUP_FIELDS if name in fields),
         source_id=fields.get("source"),
         labeler=fields.get("judge"),
+        decided_by=decided,
+        said=_read_said(fields),
+        round_id=fields.get("round"),
         dispute=dispute,
         reason=fields.get("reason"),
         search=fields.get("q"),
+    )
+
+
+def _read_said(fields: Mapping[str, str]) -> SaidFilter | None:
+    """Return what someone must have said of a claim; None where the link names nobody."""
+    if "by" not in fields:
+        return None
+    scores = None
+    if "score" in fields:
+        found = _SCORES.fullmatch(fields["score"])
+        if found is None:
+            raise Refusal(400, _NO_CHOICE)
+        scores = (float(found[1]), float(found[2]))
+    return SaidFilter(
+        labeler=fields["by"], verdicts=_read_verdicts(fields.get("said", "")), scores=scores
     )
 
 
@@ -153,11 +190,6 @@ def _read_verdicts(text: str) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     found = [UNSUPPORTED if name == UNSUPPORTED_WORD else (name,) for name in names]
     return tuple(dict.fromkeys(verdict for part in found for verdict in part))
-
-
-def _read_group(text: str) -> tuple[str, str | None]:
-    name, _, value = text.partition("=")
-    return name, value or None
 
 
 def _read_place(call: Call, name: str) -> ListPlace | None:
@@ -193,8 +225,8 @@ def _list_options(store: Store, wanted: ClaimFilter, fields: Mapping[str, str]) 
     reasons += [(name, name.replace("_", " ")) for name in list_reasons(store)]
     disputes = [("", "Disputed or not"), *_DISPUTES.items()]
     options = {
-        "run": runs, "verdict": verdicts, "group": groups, "judge": judges, "reason": reasons,
-        "disputed": disputes,
+        "run": runs, "verdict": verdicts, "group": groups, "judge": judges, "by": judges,
+        "said": verdicts, "reason": reasons, "disputed": disputes,
     }  # fmt: skip
     return {name: _cut_options(offered, fields.get(name)) for name, offered in options.items()}
 
@@ -206,24 +238,56 @@ def _cut_options(offered: list[tuple[str, str]], chosen: str | None) -> list[tup
     return shown
 
 
-def _list_chips(fields: Mapping[str, str]) -> list[Chip]:
+def _list_chips(fields: Mapping[str, str], round_title: str | None) -> list[Chip]:
     chips = []
-    titles = {"q": "“{}”", "source": "Source: {}", "judge": "Decided by: {}",
-              "reason": "Not scored: {}", "basis": "Basis: {}"}  # fmt: skip
     for name, value in fields.items():
-        if name == "run":
+        if name in ("run", "said", "score"):
             continue
-        text = titles.get(name, "{}").format(form.clean(value))
-        if name == "disputed":
-            text = _DISPUTES.get(value, text)  # type: ignore[call-overload]
-        elif name in GROUP_FIELDS:
-            text = " = ".join(form.clean(part) or "none" for part in value.split("=", 1))
-        elif name in ("verdict", "reason", "basis"):
-            text = text.replace(UNSUPPORTED_WORD, "not supported")
-            text = text.replace(UNSCORED, "not scored").replace("_", " ").replace(",", ", ")
-        rest = {other: kept for other, kept in fields.items() if other != name}
+        text = _describe_saying(fields) if name == "by" else _describe_choice(name, value)
+        if name == "round":
+            text = f"In the round “{form.clean(round_title or value)}”"
+        gone = _SAYING if name == "by" else (name,)
+        rest = {other: kept for other, kept in fields.items() if other not in gone}
         chips.append(Chip(text, link_claims(**rest)))
     return chips
+
+
+_CHIPS: Final = {
+    "q": "“{}”", "source": "Source: {}", "judge": "Decided by: {}", "reason": "Not scored: {}",
+    "basis": "Basis: {}",
+}  # fmt: skip
+
+
+def _describe_choice(name: str, value: str) -> str:
+    """Say one filter in words."""
+    text = _CHIPS.get(name, "{}").format(form.clean(value))
+    for field, known in (("disputed", _DISPUTES), ("decided", _DECIDERS)):
+        if name == field:
+            return dict(known).get(value, text)  # type: ignore[call-overload,no-any-return]
+    if name in GROUP_FIELDS:
+        return " = ".join(form.clean(part) or "none" for part in value.split("=", 1))
+    return _name_verdicts(text) if name in ("verdict", "reason", "basis") else text
+
+
+def _describe_saying(fields: Mapping[str, str]) -> str:
+    """Say who must have said what, as “judge:x said overreach, score 0.1 to 0.2”."""
+    said = _name_verdicts(fields.get("said", ""))
+    text = f"{form.clean(fields['by'])} {f'said {said}' if said else 'gave a verdict'}"
+    low, _, high = fields.get("score", "").partition("-")
+    return f"{text}, score {low} to {high}" if high else text
+
+
+def _name_verdicts(text: str) -> str:
+    text = text.replace(UNSUPPORTED_WORD, "not supported")
+    return text.replace(UNSCORED, "not scored").replace("_", " ").replace(",", ", ")
+
+
+def _read_round_title(store: Store, round_id: str | None) -> str | None:
+    if round_id is None:
+        return None
+    sql = "select title from annotation_rounds where round_id = :round_id"
+    found = store.query(sql, {"round_id": round_id})
+    return found[0][0] if found else None
 
 
 def _describe_count(page: ClaimPage) -> str:

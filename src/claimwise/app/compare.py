@@ -13,7 +13,7 @@ from claimwise.app import panels
 from claimwise.app.charts import FlowBand, Point, draw_changes, draw_flow
 from claimwise.app.claims import look_of
 from claimwise.app.figures import Kept, ReadyFigures, Wanted, read_figures
-from claimwise.app.links import link_group
+from claimwise.app.rate_links import link_rate
 from claimwise.app.requests import Call, PageRoute, Response
 from claimwise.app.run_choice import choose_pair
 from claimwise.calibration.headline import METRIC_OF
@@ -124,6 +124,7 @@ def _show_comparison(call: Call, found: ComparedRuns, base: str, new: str) -> di
         "changes": _draw_metrics(measured, new),
         "groups": _draw_groups(lead, new) if lead else None,
         "group_rows": _list_groups(lead, new) if lead else [],
+        "link_rate": lambda metric, row: _link_rate(new, metric, row),
         "lead": lead,
         "flow_chart": _draw_flow(flow, base, new),
         "flow_names": after,
@@ -145,12 +146,18 @@ def _find_lead(comparison: Comparison, measured: Sequence[MetricChange]) -> Metr
 
 def _draw_metrics(measured: Sequence[MetricChange], new: str) -> Markup:
     points = [
-        _to_point(words.name_rate(metric, row), row, panels.link_rate(new, metric.metric))
+        _to_point(words.name_rate(metric, row), row, _link_rate(new, metric, row))
         for metric in measured
         for row in metric.overall
         if row.better is not None
     ]
     return draw_changes(points, title="How the rates moved")
+
+
+def _link_rate(new: str, metric: MetricChange, row: Change) -> str:
+    """Return where the new run's side of a row leads."""
+    group = {name: value for name, value in row.slice.items() if name != metric.series}
+    return link_rate(new, metric.metric, row.slice.get(metric.series or ""), group)
 
 
 def _draw_groups(metric: MetricChange, new: str) -> Markup | None:
@@ -159,13 +166,13 @@ def _draw_groups(metric: MetricChange, new: str) -> Markup | None:
     return draw_changes(points, title="Change by group, worst first") if points else None
 
 
-def _list_groups(metric: MetricChange, new: str) -> list[tuple[str, Change, str | None]]:
+def _list_groups(metric: MetricChange, new: str) -> list[tuple[str, Change, str]]:
     """Return the groups of a metric that are large enough to say something, worst change first."""
     return [
         (
             name_slice(row.slice, without=metric.series),
             row,
-            link_group(new, row.slice, panels.verdict_of(metric.metric)),
+            _link_rate(new, metric, row),
         )
         for row in metric.slices
         if row.change is not None and row.items >= _LEAST_ITEMS

@@ -20,7 +20,7 @@ from claimwise.app.runs import (
     choose_metric,
     gather_reports,
     group_by_system,
-    want_report,
+    want_reports,
 )
 from claimwise.app.summaries import answer_ship, want_summary
 from claimwise.calibration.queries import list_calibrations, name_calibrated_slice
@@ -167,7 +167,7 @@ def read_overview(
     since = baseline or (runs[1].run_id if len(runs) > 1 else None)
     first = want_summary(call.project, newest, baseline=baseline, since=since)
     people = want_agreement(call.project, newest)
-    reports = [want_report(call.project, run.run_id) for run in runs]
+    reports = want_reports(call.project, [run.run_id for run in runs])
     shown = read_figures(call, [first, people, *reports], spent=spent)
     kept = shown.kept.get(first.key)
     times = [one.made_at for one in shown.kept.values() if one.problem is None]

@@ -8,7 +8,7 @@ import msgspec
 
 from claimwise.app.figures import read_figures
 from claimwise.app.links import link_claims, link_group
-from claimwise.app.panels import verdict_of
+from claimwise.app.rate_links import link_rate
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.app.run_choice import choose_run
 from claimwise.app.summaries import answer_ship, want_summary
@@ -66,14 +66,16 @@ def show_event(call: Call) -> Response:
     return call.render("gate_event.html", event=event, decision=decision, **_HELPERS)
 
 
-def link_slice(decision: GateDecision, found: SliceDecision) -> str | None:
-    """Return where the claims of a gate's slice are; None where no list can show them."""
-    chosen = {**decision.gate.where, **found.slice}
+def link_slice(decision: GateDecision, found: SliceDecision) -> str:
+    """Return where the claims, or else the items, of a gate's slice are."""
+    group = {**decision.gate.where, **found.slice}
     member = decision.gate.member
-    verdict = member if member in VERDICT_NAMES else verdict_of(decision.gate.metric)
-    if not chosen:
-        return link_claims(run=decision.run_id, verdict=verdict)
-    return link_group(decision.run_id, chosen, verdict)
+    listed = None
+    if member in VERDICT_NAMES and group:
+        listed = link_group(decision.run_id, group, verdict=member)
+    elif member in VERDICT_NAMES:
+        listed = link_claims(run=decision.run_id, verdict=member)
+    return listed or link_rate(decision.run_id, decision.gate.metric, member, group)
 
 
 def _find_problem(call: Call) -> str | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from claimwise.app.requests import Call, PageRoute, Refusal, Response
 from claimwise.labelling.guide import (
     GuideVersion,
     find_guide,
-    list_guides,
     markdown_to_html,
     read_guide,
 )
@@ -17,15 +17,19 @@ from claimwise.types.rows import Judgement
 
 
 def show_guides(call: Call) -> Response:
-    """List the versions: those in files, and those that labels carry."""
+    """List the versions: the newest of each kind first, and every other one that labels name."""
     stored = [row[0] for row in call.store.query("select guide_version from guide_versions")]
-    listed = {guide.version: guide for guide in list_guides(call.project.folder)}
+    listed = {one.version: one for one in _list_current(call.project.folder)}
+    newest = set(listed)
     for version in stored:
         found = find_guide(call.store, version, call.project.folder)
         if found is not None:
             listed[version] = found
-    newest = {read_guide(kind, folder=call.project.folder).version for kind in _KINDS}
     return call.render("guides.html", guides=list(listed.values()), stored=stored, newest=newest)
+
+
+def _list_current(folder: Path | None) -> list[GuideVersion]:
+    return [read_guide(kind, folder=folder) for kind in _KINDS]
 
 
 def show_guide(call: Call) -> Response:

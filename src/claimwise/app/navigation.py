@@ -54,7 +54,7 @@ NAV: Final = (
     NavSection(
         "Runs",
         (
-            NavLink("/runs", "All runs", "adjudicator"),
+            NavLink("/runs", "All runs", "adjudicator", ("/items",)),
             NavLink("/compare", "Compare", "adjudicator"),
             NavLink("/drift", "Drift", "adjudicator"),
         ),

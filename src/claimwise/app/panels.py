@@ -5,10 +5,9 @@ Every figure is a report's own; nothing is computed here but where it is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
-from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -20,8 +19,10 @@ from claimwise.app.charts import (
     draw_forest,
     draw_quadrant,
     draw_trend,
+    list_version_changes,
 )
-from claimwise.app.links import UNSUPPORTED_WORD, link_claims, link_group
+from claimwise.app.links import link_claims
+from claimwise.app.rate_links import choose_verdict, link_headline, link_row, link_unscored
 from claimwise.calibration.headline import METRIC_OF, Headline
 from claimwise.config import Project
 from claimwise.errors import ConfigError
@@ -32,11 +33,13 @@ from claimwise.run_report import sentences
 from claimwise.run_report.build import rank_slice
 from claimwise.run_report.summary_text import LEAST_ITEMS
 from claimwise.run_report.values import Report
+from claimwise.store.runs import FoundRun
 from claimwise.types.results import Estimate, MetricTable
 
 MOST_SLICES: Final = 8
 UNSCORED: Final = "unscored"
 NO_LABELS: Final = "nobody; this needs no labels"
+_DAY: Final = len("2026-01-01")
 _QUADRANT_ALARM: Final = "unfaithful_wrong"
 SUPPORTED: Final = ("supported", "true")
 # The colour and pattern of each verdict in charts, worst first.
@@ -62,6 +65,8 @@ class TrendRow(NamedTuple):
     row: Estimate | None
     measured: bool
     judges: str
+    link: str
+    link_unscored: str
 
 
 class Trend(NamedTuple):
@@ -71,6 +76,23 @@ class Trend(NamedTuple):
     better: str | None
     chart: Markup
     rows: Sequence[TrendRow]
+    has_versions: bool  # whether the chart marks a change of version
+
+
+class MixRow(NamedTuple):
+    """How the claims of one run divide over verdicts, and where those of each are listed."""
+
+    run_id: str
+    found: Sequence[Estimate | None]
+    unscored: int
+    asked: int
+    links: Mapping[str, str]
+
+    @property
+    def wrong(self) -> float:
+        """How many claims are not supported."""
+        rows = [one for one in self.found if one and one.slice.get("verdict") not in SUPPORTED]
+        return sum(one.numerator for one in rows)
 
 
 class Mix(NamedTuple):
@@ -78,7 +100,7 @@ class Mix(NamedTuple):
 
     chart: Markup
     names: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Estimate | None], int]]
+    rows: Sequence[MixRow]
     by_judge: Sequence[tuple[str, str]]  # runs whose labels are mixed, and the judge that counts
 
 
@@ -142,13 +164,16 @@ def _draw_member(
             _find_overall(run, metric, member),
             run.report is not None,
             describe_judges(run, metric),
+            *_link_overall(run, metric, member),
         )
         for run in runs
     ]
     title = form.name_in_words(member or table.title)
     points = [
-        _make_point(form.clean(row.run_id), row.row)._replace(link=link_rate(row.run_id, metric))
-        for row in reversed(rows)
+        _make_point(form.clean(row.run_id), row.row)._replace(
+            link=row.link, when=row.started[:_DAY], version=_read_version(run.report)
+        )
+        for run, row in zip(reversed(runs), reversed(rows), strict=True)
     ]
     found = next((row.row for row in rows if row.row), None)
     return Trend(
@@ -156,22 +181,51 @@ def _draw_member(
         better=found.better if found else None,
         chart=draw_trend(points, title=f"{title} over time", limits=limits),
         rows=rows,
+        has_versions=bool(list_version_changes(points)),
     )
 
 
+def _read_version(report: Report | None) -> tuple[tuple[str, str], ...]:
+    """Return the version of what a run measured; empty while it is not known."""
+    if report is None:
+        return ()
+    run = report.run
+    return name_version(run.get("model"), run.get("prompt_ver"), run.get("corpus_ver"))
+
+
+def name_version(
+    model: str | None, prompt_ver: str | None, corpus_ver: str | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the parts of a version that a chart marks when they change."""
+    parts = (("model", model), ("prompt", prompt_ver), ("corpus", corpus_ver))
+    return tuple((name, form.clean(value or "none")) for name, value in parts)
+
+
+def _link_overall(run: MeasuredRun, metric: str, member: str | None) -> tuple[str, str]:
+    """Return where a run's rate leads, and where what it could not count is."""
+    table = find_table(run.report, metric) if run.report else None
+    row = form.overall_of(table, member) if table else None
+    if run.report is None or table is None or row is None:
+        return "", ""
+    series = table.series
+    return link_row(run.report, row, series), link_unscored(run.report, row, series)
+
+
 def draw_headlines(
-    runs: Sequence[tuple[str, Headline | None]], project: Project, *, linked: bool = True
+    runs: Sequence[tuple[FoundRun, Headline | None]], project: Project, *, linked: bool = True
 ) -> Markup:
     """Draw the one rate of runs (the latest first) over time, with the limits of its gates."""
     points = [
         Point(
-            form.clean(run_id),
+            form.clean(run.run_id),
             one.rate if one else None,
             one.low if one else None,
             one.high if one else None,
-            link=link_claims(run=run_id, verdict=UNSUPPORTED_WORD) if linked else None,
+            link=link_headline(run.run_id, one) if linked and one else None,
+            when=f"{run.started_at:%Y-%m-%d}",
+            version=name_version(run.model, run.prompt_ver, run.corpus_ver),
         )
-        for run_id, one in reversed(runs)
+        for run, one in reversed(runs)
     ]
     return draw_trend(points, title="Supported claims over time", limits=list_limits(project))
 
@@ -225,13 +279,6 @@ def explain_basis(report: Report, metric: str, overall: float | None) -> str | N
     return sentences.describe_group_basis(report.headline, overall)
 
 
-def link_rate(run_id: str, metric: str) -> str:
-    """Return where a run's rate leads: to the claims that it counts as wrong, or to the run."""
-    if metric in METRIC_OF.values():
-        return link_claims(run=run_id, verdict=UNSUPPORTED_WORD)
-    return f"/runs/{quote(run_id, safe='')}?tab=metrics"
-
-
 def _make_point(name: str, row: Estimate | None, *, alarm: bool = False) -> Point:
     if row is None or row.micro is None:
         return Point(name, None)
@@ -256,19 +303,18 @@ def draw_slices(report: Report, metric: str, *, most: int = MOST_SLICES) -> list
             if form.member_of(row, table.series) == member and row.micro is not None
         ]
         if rows:
-            run_id = report.run.get("run_id") or ""
             whole = form.overall_of(table, member)
             basis = explain_basis(report, metric, whole.micro if whole else None)
-            found.append(_draw_worst_rows(table, member, rows, most, run_id, basis))
+            found.append(_draw_worst_rows(report, table, member, rows, most, basis))
     return found
 
 
 def _draw_worst_rows(
+    report: Report,
     table: MetricTable,
     member: str | None,
     rows: Sequence[Estimate],
     most: int,
-    run_id: str,
     basis: str | None,
 ) -> Slices:
     whole = form.overall_of(table, member)
@@ -285,7 +331,7 @@ def _draw_worst_rows(
             row.simultaneous_high,
             form.pluralize(row.items, "item"),
             sentences.is_clearly_worse(row, reference),
-            link_group(run_id, row.slice, verdict_of(table.metric)),
+            link_row(report, row, table.series),
         )
         for row in drawn
     ]
@@ -298,11 +344,6 @@ def _draw_worst_rows(
         rows=rows[: 3 * most],
         more=max(0, len(rows) - len(drawn)),
     )
-
-
-def verdict_of(metric: str) -> str | None:
-    """Return the claims that a metric counts as wrong; None where all of them are of interest."""
-    return UNSUPPORTED_WORD if metric in METRIC_OF.values() else None
 
 
 def draw_mix(runs: Sequence[MeasuredRun]) -> Mix | None:
@@ -319,48 +360,53 @@ def draw_mix(runs: Sequence[MeasuredRun]) -> Mix | None:
     if not tables:
         return None
     names = sorted((member or "" for member in form.members_of(tables[0][1])), key=_rank_verdict)
-    rows = [(run.run_id, *_count_verdicts(table, names)) for run, table in tables]
-    highest = max((_count_errors(row) / row[3] for row in rows if row[3]), default=0) or 1
-    bars = [
-        Bar(
-            form.clean(run_id),
-            [*(ChartPart(name, one.numerator if one else 0.0, COLOURS.get(name, UNSCORED),
-                         link_claims(run=run_id, verdict=name))
-               for name, one in zip(names, found, strict=True) if name not in SUPPORTED),
-             ChartPart(UNSCORED, unscored, UNSCORED, link_claims(run=run_id, verdict=UNSCORED))],
-            f"{form.show_count(_count_wrong(row))} of {form.pluralize(asked, 'claim')}",
-            full=asked * highest,
-        )
-        for row in rows
-        for run_id, found, unscored, asked in [row]
-    ]  # fmt: skip
-    chart = draw_bars(bars, title="Claims that are not supported, by run")
+    rows = [_count_verdicts(run.run_id, run.report, table, names) for run, table in tables]
+    highest = max(((row.unscored + row.wrong) / row.asked for row in rows if row.asked), default=0)
+    chart = draw_bars(
+        [_draw_errors(row, names, highest or 1) for row in rows],
+        title="Claims that are not supported, by run",
+    )
     by_judge = [
         (run.run_id, run.report.headline.judge)
         for run, _ in tables
         if run.report and run.report.headline.basis == "corrected" and run.report.headline.judge
     ]
-    return Mix(chart, names, [row[:3] for row in rows], by_judge)
-
-
-_MixRow = tuple[str, list[Estimate | None], int, int]
+    return Mix(chart, names, rows, by_judge)
 
 
 def _count_verdicts(
-    table: MetricTable, names: Sequence[str]
-) -> tuple[list[Estimate | None], int, int]:
+    run_id: str, report: Report | None, table: MetricTable, names: Sequence[str]
+) -> MixRow:
     found = [form.overall_of(table, name) for name in names]
-    unscored = max((row.unscored for row in found if row), default=0)
-    return found, unscored, max((row.asked for row in found if row), default=0)
+    chosen = {
+        name: choose_verdict(report.headline, name) if report else {"verdict": name}
+        for name in (*names, UNSCORED)
+    }
+    return MixRow(
+        run_id,
+        found,
+        max((row.unscored for row in found if row), default=0),
+        max((row.asked for row in found if row), default=0),
+        {name: link_claims(run=run_id, **fields) for name, fields in chosen.items()},
+    )
 
 
-def _count_errors(row: _MixRow) -> float:
-    """Return how many claims a bar shows: the wrong ones, and those that are not scored."""
-    return row[2] + _count_wrong(row)
-
-
-def _count_wrong(row: _MixRow) -> float:
-    return sum(one.numerator for one in row[1] if one and one.slice.get("verdict") not in SUPPORTED)
+def _draw_errors(row: MixRow, names: Sequence[str], highest: float) -> Bar:
+    """Draw a run's errors and what is not scored, as wide as their share of the highest share."""
+    errors = [
+        (name, one.numerator if one else 0.0)
+        for name, one in zip(names, row.found, strict=True)
+        if name not in SUPPORTED
+    ]
+    return Bar(
+        form.clean(row.run_id),
+        [
+            ChartPart(name, amount, COLOURS.get(name, UNSCORED), row.links[name])
+            for name, amount in (*errors, (UNSCORED, row.unscored))
+        ],
+        f"{form.show_count(row.wrong)} of {form.pluralize(row.asked, 'claim')}",
+        full=row.asked * highest,
+    )
 
 
 def _rank_verdict(name: str) -> int:
@@ -373,14 +419,7 @@ def draw_cells(report: Report) -> Markup | None:
     if table is None or not form.is_measured(table):
         return None
     cells = [
-        [
-            _make_point(
-                form.name_in_words(member),
-                form.overall_of(table, member),
-                alarm=member == _QUADRANT_ALARM,
-            )
-            for member in members
-        ]
+        [_make_part(report, table, member, alarm=member == _QUADRANT_ALARM) for member in members]
         for members in form.QUADRANT.values()
     ]
     return draw_quadrant(cells, title="Answers by faithful and correct")
@@ -391,11 +430,15 @@ def draw_pair(report: Report) -> Markup | None:
     table = find_table(report, "abstention")
     if table is None or not form.is_measured(table):
         return None
-    points = [
-        _make_point(form.name_in_words(member or ""), form.overall_of(table, member))
-        for member in form.members_of(table)
-    ]
+    points = [_make_part(report, table, member or "") for member in form.members_of(table)]
     return draw_forest(points, title="Abstention: the pair")
+
+
+def _make_part(report: Report, table: MetricTable, member: str, *, alarm: bool = False) -> Point:
+    """Return one of a metric's rates as a mark that leads to its items."""
+    row = form.overall_of(table, member)
+    point = _make_point(form.name_in_words(member), row, alarm=alarm)
+    return point._replace(link=link_row(report, row, table.series)) if row else point
 
 
 def describe_judges(run: MeasuredRun, metric: str) -> str:

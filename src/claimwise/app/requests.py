@@ -23,8 +23,23 @@ from markupsafe import Markup, escape
 
 from claimwise.accounts.queries import add_event
 from claimwise.accounts.values import Account, Role
-from claimwise.app.links import link_answer, link_claim, link_claims, link_group
+from claimwise.app.gate_words import give_reason, name_gate
+from claimwise.app.links import (
+    link_answer,
+    link_answer_of,
+    link_claim,
+    link_claims,
+    link_group,
+    link_items,
+)
 from claimwise.app.navigation import build_menu
+from claimwise.app.rate_links import (
+    choose_verdict,
+    link_headline,
+    link_row,
+    link_row_items,
+    link_unscored,
+)
 from claimwise.config import Project
 from claimwise.errors import make_printable
 from claimwise.report.format import show_percent, show_percent_range
@@ -200,10 +215,19 @@ def load_templates() -> Environment:
     environment.filters["code"] = show_code
     environment.filters["capitalize_first"] = _capitalize_first
     environment.globals.update(
+        choose_verdict=choose_verdict,
+        give_reason=give_reason,
         link_answer=link_answer,
+        link_answer_of=link_answer_of,
         link_claim=link_claim,
         link_claims=link_claims,
         link_group=link_group,
+        link_headline=link_headline,
+        link_items=link_items,
+        link_row=link_row,
+        link_row_items=link_row_items,
+        link_unscored=link_unscored,
+        name_gate=name_gate,
         percent=show_percent,
         percent_range=show_percent_range,
     )

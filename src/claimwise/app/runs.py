@@ -22,9 +22,11 @@ from claimwise.config import Project
 from claimwise.gates.history import list_outcomes
 from claimwise.gates.values import Outcome
 from claimwise.metrics import load_metrics
+from claimwise.metrics.judge_agreement import find_agreements
 from claimwise.report import format as form
 from claimwise.report.judges import describe_agreement
-from claimwise.run_report import build_report, sentences, summary_text
+from claimwise.run_report import sentences, summary_text
+from claimwise.run_report.build import add_agreements, measure_run
 from claimwise.run_report.sentences import describe_trust
 from claimwise.run_report.values import Report
 from claimwise.store import Store
@@ -33,14 +35,17 @@ from claimwise.store.runs import (
     ListedRun,
     find_previous_run,
     find_runs,
+    has_kinds,
     list_systems,
 )
+from claimwise.types.results import Estimate
 
 MOST_RUNS: Final = 30
 DEFAULT_METRIC: Final = "faithfulness"
 PAGE: Final = 25
 _LONGEST_SEARCH: Final = 200
 _MOST_CLAIMS: Final = 20
+_KINDS: Final = {"runs": False, "traffic": True, "all": None}  # whether days of live traffic
 TABS: Final = ("summary", "groups", "claims", "metrics", "method")
 
 
@@ -66,22 +71,40 @@ class RunRow(NamedTuple):
 
 def read_reports(call: Call, run_ids: Sequence[tuple[str, datetime | None]]) -> RunReports:
     """Return the reports of runs, measured now or a short while ago."""
-    wanted = [want_report(call.project, run_id) for run_id, _ in run_ids]
+    wanted = want_reports(call.project, [run_id for run_id, _ in run_ids])
     return gather_reports(run_ids, read_figures(call, wanted))
 
 
-def want_report(project: Project, run_id: str) -> Wanted:
-    """Return how to measure a run's report."""
+def want_reports(project: Project, run_ids: Sequence[str]) -> list[Wanted]:
+    """Return how to measure runs' reports, the first one first.
 
+    How far judges agree with people rests on the labels of all runs, so it is found once for all
+    the reports of a page.
+    """
+    return [
+        _want_agreements(project, run_ids[0]),
+        *(_want_report(project, run_id) for run_id in run_ids),
+    ]
+
+
+def _want_agreements(project: Project, run_id: str) -> Wanted:
+    def measure(store: Store) -> dict[str, Estimate]:
+        return find_agreements(store, project.settings.confidence)
+
+    return Wanted(("judges", run_id), run_id, measure)
+
+
+def _want_report(project: Project, run_id: str) -> Wanted:
     def measure(store: Store) -> Report:
-        return build_report(
-            store,
-            load_metrics(project.metrics_folder, project.citations),
-            run_id,
-            by=project.config.metrics.by,
-            settings=project.settings,
-            version=version("claimwise"),
-        )
+        with store.snapshot():
+            return measure_run(
+                store,
+                load_metrics(project.metrics_folder, project.citations),
+                run_id,
+                by=project.config.metrics.by,
+                settings=project.settings,
+                version=version("claimwise"),
+            )
 
     return Wanted(("report", run_id), run_id, measure)
 
@@ -89,13 +112,24 @@ def want_report(project: Project, run_id: str) -> Wanted:
 def gather_reports(
     run_ids: Sequence[tuple[str, datetime | None]], shown: ReadyFigures
 ) -> RunReports:
-    """Return the reports of runs from the figures that there are."""
-    found = [shown.kept.get(("report", run_id)) for run_id, _ in run_ids]
+    """Return the reports of runs from the figures that `want_reports` of these runs asks for."""
+    judges = shown.kept.get(("judges", run_ids[0][0]))
+    found = [
+        shown.kept.get(("report", run_id)) if judges and not judges.problem else judges
+        for run_id, _ in run_ids
+    ]
     runs = [
-        MeasuredRun(run_id, show_moment(started), kept.value if kept else None)
+        MeasuredRun(run_id, show_moment(started), _complete(kept, judges))
         for (run_id, started), kept in zip(run_ids, found, strict=True)
     ]
     return _gather([run_id for run_id, _ in run_ids], found, runs, shown)
+
+
+def _complete(report: Kept | None, judges: Kept | None) -> Report | None:
+    """Return a report that says how far its judges agree with people; None without either."""
+    if report is None or report.problem or judges is None:
+        return None
+    return add_agreements(report.value, judges.value)
 
 
 def _gather(
@@ -126,18 +160,28 @@ def show_runs(call: Call) -> Response:
     systems = list_systems(call.store)
     asked = call.query.get("system", "")
     system = asked if asked in dict(systems) else None
+    traffic, others = has_kinds(call.store)
+    asked_kind = call.query.get("kind", "")
+    kind = asked_kind if asked_kind in _KINDS else next(iter(_KINDS))
     found, more = find_runs(
-        call.store, search=search, system=system, after=call.query.get("after"), limit=PAGE
+        call.store,
+        search=search,
+        system=system,
+        traffic=_KINDS[kind] if traffic and others else None,
+        after=call.query.get("after"),
+        limit=PAGE,
     )
     shown = read_figures(call, [want_headline(call.project, run.run_id) for run in found])
     rows = _list_rows(call.store, found, shown)
-    fields = {name: value for name, value in (("q", search), ("system", system)) if value}
+    chosen = (("q", search), ("system", system), ("kind", asked_kind and kind))
+    fields = {name: value for name, value in chosen if value}
     kept = [shown.kept.get(("headline", run.run_id)) for run in found]
     return call.render(
         "runs.html",
         rows=rows,
         systems=systems,
         system=system,
+        kinds=[(name, name == kind) for name in _KINDS] if traffic and others else [],
         search=search,
         is_first=not call.query.get("after"),
         next=f"/runs?{urlencode({**fields, 'after': found[-1].run_id})}" if more else None,
@@ -165,7 +209,7 @@ def _draw_trends(project: Project, rows: Sequence[RunRow]) -> list[tuple[str, An
     for row in rows:
         by_system.setdefault(row.run.system, []).append(row)
     return [
-        (system, panels.draw_headlines([(one.run.run_id, one.headline) for one in those], project))
+        (system, panels.draw_headlines([(one.run, one.headline) for one in those], project))
         for system, those in by_system.items()
         if sum(one.headline is not None for one in those) > 1
     ]

@@ -68,8 +68,8 @@ def show_shared(call: Call) -> Response:
         )
     baseline = choose_baseline(link.baseline or "", runs)
     found = read_overview(call, runs, baseline, 0.0)
-    headlines = [(run.run_id, run.report.headline if run.report else None)
-                 for run in found.reading.runs]  # fmt: skip
+    headlines = [(run, measured.report.headline if measured.report else None)
+                 for run, measured in zip(runs, found.reading.runs, strict=True)]  # fmt: skip
     return call.render(
         "shared.html",
         **show_overview(found, runs, baseline),

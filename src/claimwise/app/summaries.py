@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 from claimwise.app.figures import Wanted
+from claimwise.app.gate_words import explain_block, explain_pass
 from claimwise.calibration.basis import find_basis
 from claimwise.calibration.headline import Headline
 from claimwise.config import Project
-from claimwise.gates.report import describe_gate, describe_report, name_decided_slice
-from claimwise.gates.values import FAILED, PASSED, GateReport
+from claimwise.gates.values import FAILED, PASSED
 from claimwise.metrics import load_metrics
 from claimwise.report.format import clean
 from claimwise.run_report.summary import summarize_project
@@ -44,7 +44,8 @@ def want_summary(
     """
 
     def measure(store: Store) -> Summary:
-        return summarize_project(store, project, run_id, baseline=baseline)
+        # The screen names no judge's agreement, which would take longer than all the rest.
+        return summarize_project(store, project, run_id, baseline=baseline, agreements={})
 
     others = (since,) if since else ()
     return Wanted(("summary", run_id, baseline), run_id, measure, others)
@@ -74,32 +75,12 @@ def answer_ship(summary: Summary) -> ShipAnswer:
         )
     gates = summary.gates
     if gates.exit_code == PASSED:
-        warns = gates.outcome == "inconclusive"
-        why = describe_report(gates) if warns or len(gates.gates) > 1 else _name_first(gates)
-        return _answer("yes", "Ready to ship", why)
+        return _answer("yes", "Ready to ship", explain_pass(gates))
     failed = gates.exit_code == FAILED
     title = "Not ready to ship" if failed else "Can't tell yet: a gate needs more evidence"
-    return _answer("no" if failed else "unknown", title, _explain_block(gates))
+    return _answer("no" if failed else "unknown", title, explain_block(gates))
 
 
 def _answer(answer: Answer, title: str, why: str) -> ShipAnswer:
     text = clean(why)
     return ShipAnswer(answer, _SIGNS[answer], title, text[:1].upper() + text[1:])
-
-
-def _name_first(gates: GateReport) -> str:
-    return describe_gate(gates.gates[0])
-
-
-def _explain_block(gates: GateReport) -> str:
-    """Say which gate stops the run, where, and why; and how many more do."""
-    blocking = [one for one in gates.gates if one.blocks]
-    outcome = "fail" if gates.exit_code == FAILED else "inconclusive"
-    first = next(one for one in blocking if one.outcome == outcome)
-    found = next((one for one in first.slices if one.outcome == outcome), None)
-    where = f"{name_decided_slice(found)}, " if found and found.slice else ""
-    why = f"; {where}{clean(found.reason)}" if found else ""
-    others = len(blocking) - 1
-    verb = "does" if others == 1 else "do"
-    more = f" {others} more of {len(gates.gates)} gates {verb} not pass." if others else ""
-    return f"Gate {describe_gate(first)}{why}.{more}"

@@ -47,11 +47,14 @@ def find_headline_change(
     Both sides count the same labels. Where one of the headlines rests on people and the other on a
     judge, it is the verdicts of a judge that judged both runs; without one they can't be compared.
     Rates of people or of one judge are compared over the items that both runs were asked, paired by
-    item; corrected rates, and runs that share no item, as separate samples.
+    item; corrected rates, and runs that share no item, as separate samples. A corrected rate is
+    people's rate, estimated: it is compared with another one, or with people's own.
     """
     one, two = base.headline, new.headline
     if two.rate is None:
         return None
+    if _are_of_people(one, two):
+        return _compare_people(base.run_id, one, two)
     common = find_common_judge(store, base, new, two.judgement)
     why = None if common and one.judgement == two.judgement else _find_difference(two, one)
     if why is not None:
@@ -59,10 +62,9 @@ def find_headline_change(
     basis, labels, judge = two.basis, two.labels, two.judge
     if common is not None:
         basis, labels, judge = "judge_only", f"labeler:{common}", common
-    found: _Moved | str | None = None
-    if basis != "corrected":
-        metric = find_metric(metrics, METRIC_OF[two.judgement])
-        found = _compare_shared(store, metric, (base.run_id, new.run_id), labels, settings)
+    metric = find_metric(metrics, METRIC_OF[two.judgement])
+    run_ids = (base.run_id, new.run_id)
+    found: _Moved | str | None = _compare_shared(store, metric, run_ids, labels, settings)
     if found is None:
         found = _OTHER if common else _subtract(two, one)
     if isinstance(found, str):
@@ -76,6 +78,28 @@ def find_headline_change(
         basis=basis,
         judge=judge,
         switched=common is not None,
+    )
+
+
+def _are_of_people(one: Headline, two: Headline) -> bool:
+    """Tell whether two rates are both what people say, where a judge's verdicts extend a sample."""
+    known = {"people", "corrected"}
+    extended = "corrected" in (one.basis, two.basis)
+    return extended and one.judgement == two.judgement and {one.basis, two.basis} <= known
+
+
+def _compare_people(since: str, one: Headline, two: Headline) -> HeadlineChange:
+    """Return the change between two rates of people, of which at least one is corrected.
+
+    Their whole ranges count: what a sample of labels leaves open is left open in the change.
+    """
+    found = _subtract(two, one, whole=True)
+    if isinstance(found, str):
+        return HeadlineChange(since=since, why=found)
+    change, low, high = found
+    judge = two.judge if one.judge == two.judge else None
+    return HeadlineChange(
+        since=since, change=change, low=low, high=high, basis="corrected", judge=judge
     )
 
 
@@ -106,15 +130,16 @@ def _compare_shared(
     return found.change, *found.interval(settings.confidence)
 
 
-def _subtract(new: Headline, base: Headline) -> _Moved | str:
+def _subtract(new: Headline, base: Headline, *, whole: bool = False) -> _Moved | str:
     """Return the change between two separate samples, or why there is none.
 
     Method: Newcombe's hybrid of the two intervals (method 10 in Statistics in Medicine 17, 1998,
-    873-890), from what sampling explains: one judge errs alike in both runs.
+    873-890), from what sampling explains: one judge errs alike in both runs. Or, where the ranges
+    say how far a rate of people could lie from its estimate, from the ``whole`` of them.
     """
     if new.rate is None or base.rate is None:
         return "as one of the two has no rate"
-    ends, base_ends = _find_sampling(new), _find_sampling(base)
+    ends, base_ends = (_find_ends(one, whole=whole) for one in (new, base))
     if ends is None or base_ends is None:
         return "as one of the two has no range"
     change = new.rate - base.rate
@@ -125,7 +150,7 @@ def _subtract(new: Headline, base: Headline) -> _Moved | str:
     )
 
 
-def _find_sampling(one: Headline) -> tuple[float, float] | None:
-    low = one.low if one.sampling_low is None else one.sampling_low
-    high = one.high if one.sampling_high is None else one.sampling_high
+def _find_ends(one: Headline, *, whole: bool) -> tuple[float, float] | None:
+    low = one.low if whole or one.sampling_low is None else one.sampling_low
+    high = one.high if whole or one.sampling_high is None else one.sampling_high
     return None if low is None or high is None else (low, high)

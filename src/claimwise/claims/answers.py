@@ -145,6 +145,16 @@ class AnswerView(NamedTuple):
     next: AnswerKey | None
 
 
+def find_sample(store: Store, run_id: str, item_id: str, claim_id: str) -> int:
+    """Return which of a run's answers to an item makes a claim; the first where none does."""
+    found = store.query(
+        "select sample from claims "
+        "where run_id = :run_id and item_id = :item_id and claim_id = :claim_id",
+        {"run_id": run_id, "item_id": item_id, "claim_id": claim_id},
+    )
+    return int(found[0][0]) if found else 0
+
+
 def read_answer(store: Store, run_id: str, item_id: str, sample: int) -> AnswerView | None:
     """Return an answer with its claims, verdicts and sources; None where there is none."""
     key = {"run_id": run_id, "item_id": item_id, "sample": sample}

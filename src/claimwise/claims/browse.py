@@ -8,6 +8,7 @@ word nor a common one makes a page wait.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import nextafter
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from msgspec import Struct
@@ -21,11 +22,16 @@ from claimwise.store.files import SqlFolder
 from claimwise.types.rows import Judgement
 
 Dispute = Literal["any", "people", "judge"]
+Deciders = Literal["people", "judges", "no_people"]
 
 _SQL = SqlFolder("claimwise.claims")
 _FEW: Final = 10_000  # claims that are sorted at once
 _MOST_COUNTED: Final = 10_000
 _MOST_WALKED: Final = 1_500  # claims that are looked at to count
+_MOST_IN_RUN: Final = 10_000  # of a single run, whose claims lie together
+_INDEXED: Final = (
+    "select m.claim_no from claim_index as m where m.claim_rank between :low and :high"
+)
 _DISPUTES: Final[dict[Dispute, str]] = {"any": "1, 2, 3", "people": "1, 3", "judge": "2, 3"}
 # As in the view indexed_claims: where the verdicts stand in the list.
 _PER_SEVERITY: Final = 5_000
@@ -34,6 +40,14 @@ _SEVERITIES: Final = {
     "contradicted": 0, "false": 0, "overreach": 1, "unlinked": 2, "unverifiable": 2, "stale": 3,
     UNSCORED: 4, "supported": 5, "true": 5, "non_factual": 6,
 }  # fmt: skip
+
+
+class SaidFilter(Struct, frozen=True, kw_only=True):
+    """What someone's own latest label of a claim says, whether or not it decides."""
+
+    labeler: str
+    verdicts: tuple[str, ...] = ()  # "unscored": no label of theirs; empty: any label
+    scores: tuple[float, float] | None = None  # of support, from and below; 1.0 below 1.0 as well
 
 
 class ClaimFilter(Struct, frozen=True, kw_only=True):
@@ -45,6 +59,9 @@ class ClaimFilter(Struct, frozen=True, kw_only=True):
     groups: tuple[tuple[str, str | None], ...] = ()  # columns and attributes of items
     source_id: str | None = None
     labeler: str | None = None  # whose label decides
+    decided_by: Deciders | None = None  # what kind of labeler's does
+    said: SaidFilter | None = None
+    round_id: str | None = None  # of people's labels, that asks for them
     dispute: Dispute | None = None
     reason: str | None = None  # why there is no verdict
     search: str | None = None
@@ -202,6 +219,9 @@ def _write_search(store: Store, wanted: ClaimFilter) -> _Search:
     conditions = [
         *_match_verdicts(wanted, params),
         *_match_columns(wanted, params),
+        *_match_deciders(wanted),
+        *_match_said(wanted, params),
+        *_match_round(wanted, params),
         *_match_groups(store, wanted, params),
         *_match_words(store, wanted, params),
     ]
@@ -211,7 +231,7 @@ def _write_search(store: Store, wanted: ClaimFilter) -> _Search:
 def _find_ranks(wanted: ClaimFilter, params: dict[str, Any]) -> tuple[int, int]:
     """Return the part of the list that holds the verdicts, from the worst to the best of them."""
     base = _PER_JUDGEMENT * get_args(Judgement).index(wanted.judgement)
-    for verdict in wanted.verdicts:
+    for verdict in (*wanted.verdicts, *(wanted.said.verdicts if wanted.said else ())):
         if verdict not in VERDICT_NAMES:
             raise MetricError(describe_unknown("verdict", verdict, VERDICT_NAMES))
     severities = [_SEVERITIES[verdict] for verdict in wanted.verdicts]
@@ -230,7 +250,6 @@ def _match_verdicts(wanted: ClaimFilter, params: dict[str, Any]) -> Iterator[_Co
 
 
 def _match_columns(wanted: ClaimFilter, params: dict[str, Any]) -> Iterator[_Condition]:
-    start = "select m.claim_no from claim_index as m where m.claim_rank between :low and :high"
     for column, value in (
         ("source_id", wanted.source_id),
         ("labeler", wanted.labeler),
@@ -240,11 +259,64 @@ def _match_columns(wanted: ClaimFilter, params: dict[str, Any]) -> Iterator[_Con
             params[column] = value
             # coalesce keeps databases from leaving the list's order for the column's index.
             yield _Condition(
-                f"coalesce(m.{column}, '') = :{column}", f"{start} and m.{column} = :{column}"
+                f"coalesce(m.{column}, '') = :{column}", f"{_INDEXED} and m.{column} = :{column}"
             )
     if wanted.dispute is not None:
         check = f"m.dispute in ({_DISPUTES[wanted.dispute]})"
-        yield _Condition(check, f"{start} and m.dispute > 0 and {check}")
+        yield _Condition(check, f"{_INDEXED} and m.dispute > 0 and {check}")
+
+
+def _match_deciders(wanted: ClaimFilter) -> Iterator[_Condition]:
+    people = "select p.labeler from labelers as p where p.labeler_kind <> 'verifier'"
+    check = f"coalesce(m.labeler, '') in ({people})"
+    if wanted.decided_by == "people":  # they label few of many: their index is worth following
+        yield _Condition(check, f"{_INDEXED} and m.labeler in ({people})")
+    elif wanted.decided_by == "no_people":
+        yield _Condition(f"not {check}")
+    elif wanted.decided_by == "judges":
+        yield _Condition(f"m.labeler is not null and not {check}")
+
+
+def _match_said(wanted: ClaimFilter, params: dict[str, Any]) -> Iterator[_Condition]:
+    said = wanted.said
+    if said is None:
+        return
+    params["said_by"] = said.labeler
+    names = {f"said_{n}": one for n, one in enumerate(said.verdicts) if one != UNSCORED}
+    params.update(names)
+    gave = _write_said(wanted.judgement, names=list(names), scores=said.scores)
+    if UNSCORED in said.verdicts:
+        none = f"not {_write_said(wanted.judgement)}"
+        yield _Condition(f"({none} or {gave})" if names else none)
+    else:
+        yield _Condition(gave)
+
+
+def _write_said(
+    judgement: Judgement,
+    names: Sequence[str] = (),
+    scores: tuple[float, float] | None = None,
+) -> str:
+    """Return the condition that someone gave one of some verdicts, or any, with a score."""
+    low, high = scores or (0.0, 1.0)
+    return _SQL.for_judgement("said", judgement).format(
+        any_verdict=_write_flag(not names),
+        verdicts=", ".join(f":{name}" for name in names) or "''",
+        any_score=_write_flag(scores is None),
+        low=repr(float(low)),
+        high=repr(float(high) if high >= 1 else nextafter(high, 0.0)),
+    )
+
+
+def _write_flag(holds: bool) -> str:
+    return "1 = 1" if holds else "1 = 0"
+
+
+def _match_round(wanted: ClaimFilter, params: dict[str, Any]) -> Iterator[_Condition]:
+    if wanted.round_id is not None:
+        params["round_id"] = wanted.round_id
+        hits = _SQL["round"]
+        yield _Condition(f"m.claim_no in ({hits})", hits)
 
 
 def _match_groups(
@@ -352,14 +424,15 @@ def _count(store: Store, search: _Search) -> tuple[int, bool]:
         found = int(store.query(f"select count(*) from ({sql}) as n", search.params)[0][0])
         return min(found, _MOST_COUNTED), found > _MOST_COUNTED
     checks = " and ".join(one.check for one in search.conditions)
+    most = _MOST_IN_RUN if "run_id" in search.params else _MOST_WALKED
     walked = (
         f"select m.* from claim_index as m where {span} "
-        f"order by m.claim_rank, m.claim_no limit {_MOST_WALKED}"
+        f"order by m.claim_rank, m.claim_no limit {most}"
     )
     sql = f"select count(*), sum(case when {checks} then 1 else 0 end) from ({walked}) as m"
     looked, found = store.query(sql, search.params)[0]
     found = int(found or 0)
-    return min(found, _MOST_COUNTED), looked >= _MOST_WALKED or found > _MOST_COUNTED
+    return min(found, _MOST_COUNTED), looked >= most or found > _MOST_COUNTED
 
 
 # What a page shows.

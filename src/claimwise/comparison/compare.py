@@ -503,8 +503,8 @@ def _find_warnings(
             titles.setdefault(change.describe(), []).append(title.lower())
     for told, concerned in titles.items():
         yield (
-            f"Others judged the new run ({told}: {', '.join(concerned)}), so a change may come "
-            f"from the judge, not the system; {split}."
+            f"The runs have different judges ({told}: {', '.join(concerned)}), so a change may "
+            f"come from the judge, not the system; {split}."
         )
     repeated = sum(asked[0][item] != asked[1][item] for item in shared)
     if repeated:

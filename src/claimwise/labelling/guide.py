@@ -1,9 +1,9 @@
 """The annotation guide: versioned documents whose rules have ids.
 
-A guide is a Markdown file with a head, as ``guides/grounded-1.md`` beside this module::
+A guide is a Markdown file with a head, as ``guides/grounded-2.md`` beside this module::
 
     +++
-    version = "grounded-1"
+    version = "grounded-2"
     judgement = "grounded"
     title = "How to judge claims against sources"
     changelog = ["1: the first version"]

@@ -125,9 +125,9 @@ def _explain_judge(found: AlarmEvidence) -> str:
 def advise(alarm: Alarm, anchors: str | None) -> list[str]:
     """Return what to look at, in order."""
     again = (
-        f"claimwise verify --run {anchors} --again --fresh"
+        f"`claimwise verify --run {anchors} --again --fresh`."
         if anchors
-        else "name a run with labelled claims as anchors in [monitor], and judge it every week"
+        else "name a run with labelled claims as anchors in [monitor], and judge it every week."
     )
     match alarm.signal:
         case "rate" | "judge_rate":
@@ -135,21 +135,21 @@ def advise(alarm: Alarm, anchors: str | None) -> list[str]:
                 "Read the unsupported claims of the days since the change, worst first.",
                 "Compare the versions before and since: prompt, model, retriever, documents.",
                 f"Make sure that it is not the judge: {again}",
-                "Label the claims that decide most: claimwise label-next 40",
+                "Label the claims that decide most: `claimwise label-next 40`.",
                 "Turn the worst answers into incidents, so that a gate catches them next time.",
             ]
         case "judge":
             return [
                 "Find out what changed: model version behind the same name, prompt, settings.",
-                "Label 100 claims or more that the judge has judged since: claimwise label-next",
-                "Calibrate it again: claimwise calibrate",
+                "Label 100 claims or more that the judge has judged since: `claimwise label-next`.",
+                "Calibrate it again: `claimwise calibrate`.",
                 "Close this alarm with a new baseline: alarms about rates start afresh.",
             ]
         case "unscored":
             return [
                 "Look at the reasons: a failing judge, missing passages, or answers not judged.",
-                "Judge what is open: claimwise verify --run RUN",
-                "Until then rates speak for the scored claims only.",
+                "Judge what is open: `claimwise verify --run RUN`.",
+                "Until then, rates are of the scored claims only.",
             ]
         case "refusals":
             return [
@@ -160,11 +160,11 @@ def advise(alarm: Alarm, anchors: str | None) -> list[str]:
         case "input_mix":
             return [
                 "Find out who sends the new inputs: a new customer, a crawler, a changed form.",
-                "A rate may move with the mix alone: claimwise drift explains how much.",
+                "A rate may move with the mix alone: `claimwise drift` explains how much.",
                 "If the new mix is here to stay, close this alarm with a new baseline.",
             ]
         case "no_labels":
-            return ["Open a round: claimwise label-next 50", "Ask labelers: claimwise rounds"]
+            return ["Open a round: `claimwise label-next 50`.", "Ask labelers: `claimwise rounds`."]
         case _:
             return [
                 "Look whether the system answered at all; no data is not a good day.",

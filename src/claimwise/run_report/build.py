@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from claimwise.calibration.basis import RunBasis, estimate_on_basis, find_basis
@@ -40,23 +41,43 @@ def build_report(
     """
     settings = settings or Settings()
     with store.snapshot():
-        basis = find_basis(store, metrics, run_id, settings)
-        tables = tuple(
-            estimate_on_basis(store, metric, basis, by, settings, margins=True)
-            for metric in list_metrics(metrics, "main", "detail")
-        )
-        standings = read_calibration_statuses(store)
-        agreements = find_agreements(store, settings.confidence)
-        instruments = _find_instruments(store, basis, agreements, standings)
-        probabilities = _measure_probabilities(store, run_id, instruments, standings)
-        unscored = estimate_on_basis(
-            store, find_metric(metrics, "unscored_reasons"), basis, (), settings
-        ).overall
-        corrected = _correct(store, run_id, settings)
-        run = read_run(store, run_id)
-        bare, failed = count_gaps(store, run_id)
-        warnings = _find_warnings(store, metrics, run_id, settings, instruments)
-        judges = list_table_judges(store, tables, settings, agreements)
+        report = measure_run(store, metrics, run_id, by=by, settings=settings, version=version)
+        return add_agreements(report, find_agreements(store, settings.confidence))
+
+
+def measure_run(
+    store: Store,
+    metrics: dict[str, Metric],
+    run_id: str,
+    *,
+    by: Sequence[str],
+    settings: Settings,
+    version: str,
+) -> Report:
+    """Measure what a report says of the run alone: how far its judges agree with people is unknown.
+
+    That rests on the labels of all runs: who shows many reports finds it once (`add_agreements`).
+    Needs a snapshot around it.
+
+    Raises:
+        MetricError: as `build_report`.
+    """
+    basis = find_basis(store, metrics, run_id, settings)
+    tables = tuple(
+        estimate_on_basis(store, metric, basis, by, settings, margins=True)
+        for metric in list_metrics(metrics, "main", "detail")
+    )
+    standings = read_calibration_statuses(store)
+    instruments = _find_instruments(store, basis, standings)
+    probabilities = _measure_probabilities(store, run_id, instruments, standings)
+    unscored = estimate_on_basis(
+        store, find_metric(metrics, "unscored_reasons"), basis, (), settings
+    ).overall
+    corrected = _correct(store, run_id, settings)
+    run = read_run(store, run_id)
+    bare, failed = count_gaps(store, run_id)
+    warnings = tuple(find_run_warnings(store, metrics, run_id, settings))
+    judges = list_table_judges(store, tables, settings, agreements={})
     return Report(
         run=run,
         store=store.place,
@@ -74,6 +95,20 @@ def build_report(
         warnings=warnings,
         corrected=corrected,
         probabilities=probabilities,
+    )
+
+
+def add_agreements(report: Report, agreements: Mapping[str, Estimate]) -> Report:
+    """Return a report that says how far its judges agree with people, over all runs."""
+    instruments = tuple(
+        replace(one, agreement=agreements.get(one.labeler)) if one.kind == "verifier" else one
+        for one in report.instruments
+    )
+    return replace(
+        report,
+        instruments=instruments,
+        judges=tuple(replace(one, agreement=agreements.get(one.labeler)) for one in report.judges),
+        warnings=(*report.warnings, *_warn_of_unchecked(instruments)),
     )
 
 
@@ -144,10 +179,9 @@ def list_table_judges(
 def _find_instruments(
     store: Store,
     basis: RunBasis,
-    agreements: Mapping[str, Estimate],
     standings: CalibrationStatuses,
 ) -> tuple[JudgeSummary, ...]:
-    """List who made the labels; a judge's agreement is measured in the whole store, or unknown."""
+    """List who made the labels."""
     prefix, params = narrow_labels(basis.labels)
     rows = store.query(
         f"{prefix}select p.labeler, p.labeler_kind, p.model, p.prompt_ver, p.version, "
@@ -172,7 +206,7 @@ def _find_instruments(
             version=row[4],
             labels=int(row[5]),
             deciding_labels=int(row[6]),
-            agreement=agreements.get(row[0]) if row[1] == "verifier" else None,
+            agreement=None,
             calibration=standings.describe(row[0]),
         )
         for row in rows
@@ -227,20 +261,11 @@ def _excludes(row: Estimate, value: float) -> bool:
     return low is not None and high is not None and not low <= value <= high
 
 
-def _find_warnings(
-    store: Store,
-    metrics: dict[str, Metric],
-    run_id: str,
-    settings: Settings,
-    instruments: Sequence[JudgeSummary],
-) -> tuple[str, ...]:
-    found = list(find_run_warnings(store, metrics, run_id, settings))
-    for instrument in instruments:
-        measured = instrument.agreement or instrument.calibration
-        unknown = instrument.kind == "verifier" and not measured
-        if unknown and instrument.deciding_labels:
-            found.append(f"{instrument.labeler}: not yet checked against people.")
-    return tuple(found)
+def _warn_of_unchecked(instruments: Sequence[JudgeSummary]) -> Iterator[str]:
+    for one in instruments:
+        measured = one.agreement or one.calibration
+        if one.kind == "verifier" and not measured and one.deciding_labels:
+            yield f"{one.labeler}: not yet checked against people."
 
 
 def find_run_warnings(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -31,7 +31,7 @@ from claimwise.run_report.summary_text import LEAST_ITEMS, WORST_CLAIMS, format_
 from claimwise.run_report.values import Group, Summary
 from claimwise.store import Store
 from claimwise.store.runs import find_latest_run, find_previous_run
-from claimwise.types.results import JudgeNote, Settings
+from claimwise.types.results import Estimate, JudgeNote, Settings
 
 __all__ = ["build_summary", "format_summary", "summarize_project"]
 
@@ -48,11 +48,12 @@ def summarize_project(
     settings: Settings | None = None,
     baseline: str | None = None,
     most_claims: int | None = None,
+    agreements: Mapping[str, Estimate] | None = None,
 ) -> Summary:
     """Summarize a run as its project is set up, with the result of the project's gates.
 
     It is compared with ``baseline``, or with the system's previous run. Gates that can't be applied
-    to the run are a line of the summary, never the end of it.
+    to the run are a line of the summary, never the end of it. ``agreements``: see `build_summary`.
 
     Raises:
         ClaimwiseError: there is no such run, column or kind of labels.
@@ -68,6 +69,7 @@ def summarize_project(
         gate_problem=problem,
         baseline=baseline,
         most_claims=most_claims or WORST_CLAIMS,
+        agreements=agreements,
     )
     # A URL may hold a password: its user has it at hand, or in the environment.
     other = "://" not in store.place and Path(store.place) != Path(project.store_place)
@@ -96,6 +98,7 @@ def build_summary(
     gate_problem: str | None = None,
     baseline: str | None = None,
     most_claims: int = WORST_CLAIMS,
+    agreements: Mapping[str, Estimate] | None = None,
 ) -> Summary:
     """Gather one screen about a run, from one state of the store.
 
@@ -109,6 +112,8 @@ def build_summary(
         gate_problem: why they could not be applied.
         baseline: the run to compare with; the system's previous one when left out.
         most_claims: how many of the worst claims to list.
+        agreements: how far judges agree with people; found when left out, from the labels of all
+            runs. Who doesn't show it gives none.
 
     Raises:
         ClaimwiseError: there is no such run, column or kind of labels.
@@ -135,7 +140,7 @@ def build_summary(
             unscored=tuple(_list_unscored(store, metrics, run_id, headline)),
             failed_answers=failed,
             answers_without_claims=bare,
-            judges=_list_judges(store, run_id, headline, settings.confidence),
+            judges=_list_judges(store, run_id, headline, settings.confidence, agreements),
             warnings=tuple(find_run_warnings(store, metrics, run_id, settings)),
         )
 
@@ -226,7 +231,11 @@ def _list_unscored(
 
 
 def _list_judges(
-    store: Store, run_id: str, headline: Headline, confidence: float
+    store: Store,
+    run_id: str,
+    headline: Headline,
+    confidence: float,
+    agreements: Mapping[str, Estimate] | None,
 ) -> tuple[JudgeNote, ...]:
     """Return the judges of a run, whether or not they decide: the headline's own first."""
     rows = store.query(
@@ -237,4 +246,5 @@ def _list_judges(
         {"run_id": run_id},
     )
     rows.sort(key=lambda row: row[0] != headline.judge)
-    return list_judges(store, {labeler: int(claims) for labeler, claims in rows}, confidence)
+    counts = {labeler: int(claims) for labeler, claims in rows}
+    return list_judges(store, counts, confidence, agreements)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from claimwise.errors import NewerSchemaError, NotAStoreError
-from claimwise.store.claim_index import INDEXED_SINCE, fill_claim_index
+from claimwise.store.claim_index import INDEXED_SINCE, refill_claim_index
 from claimwise.store.deciding import KEPT_SINCE, settle_labels
 from claimwise.store.engine import Engine
 from claimwise.store.files import SqlFolder, list_views
@@ -78,7 +78,7 @@ def apply_migrations(engine: Engine, *, create: bool) -> None:
         if version < KEPT_SINCE <= latest:
             settle_labels(engine)
         if version < INDEXED_SINCE <= latest:
-            fill_claim_index(engine)
+            refill_claim_index(engine)  # settling labels has indexed some of their claims
 
 
 def _record(engine: Engine, number: int, name: str) -> None:

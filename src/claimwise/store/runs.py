@@ -16,6 +16,7 @@ _SEARCHED = (
     "r.run_id || ' ' || r.system || ' ' || coalesce(r.model, '') || ' ' || "
     "coalesce(r.prompt_ver, '') || ' ' || r.corpus_ver"
 )
+_IS_TRAFFIC = "exists (select 1 from traffic_answers as t where t.run_id = r.run_id)"
 NO_RUNS = "no runs yet; start with `claimwise measure FILE` or `claimwise import FILE…`"
 
 
@@ -46,8 +47,10 @@ def find_previous_run(store: Store, run_id: str) -> str | None:
 
 
 def list_run_ids(store: Store) -> list[str]:
-    """Return the ids of all runs, latest first."""
-    rows = store.query("select run_id from runs order by started_at desc, run_id")
+    """Return the ids of all runs, latest first; days of live traffic come after all others."""
+    rows = store.query(
+        f"select r.run_id from runs as r order by {_IS_TRAFFIC}, r.started_at desc, r.run_id"
+    )
     return [row[0] for row in rows]
 
 
@@ -73,6 +76,7 @@ def find_runs(
     *,
     search: str = "",
     system: str | None = None,
+    traffic: bool | None = None,
     after: str | None = None,
     limit: int,
 ) -> tuple[list[FoundRun], bool]:
@@ -82,6 +86,7 @@ def find_runs(
         store: where they are.
         search: only runs with all these words in name, system, model, prompt or corpus.
         system: only runs of this system.
+        traffic: only days of live traffic, or only the other runs.
         after: the last run of the page before; one that is not there starts at the first page.
         limit: how many on a page.
     """
@@ -90,6 +95,8 @@ def find_runs(
     if system is not None:
         params["system"] = system
         conditions.append("r.system = :system")
+    if traffic is not None:
+        conditions.append(_IS_TRAFFIC if traffic else f"not {_IS_TRAFFIC}")
     for number, word in enumerate(search.split()):
         for sign in "!%_":
             word = word.replace(sign, f"!{sign}")
@@ -115,9 +122,25 @@ def find_runs(
     return found[:limit], len(found) > limit
 
 
+def has_kinds(store: Store) -> tuple[bool, bool]:
+    """Tell whether there are days of live traffic, and other runs."""
+    traffic, others = (
+        store.query(f"select 1 from runs as r where {sign} {_IS_TRAFFIC} limit 1")
+        for sign in ("", "not")
+    )
+    return bool(traffic), bool(others)
+
+
 def list_systems(store: Store) -> list[tuple[str, int]]:
-    """Return the systems and how many runs each has; the one with the latest run first."""
-    sql = "select system, count(*) from runs group by system order by max(started_at) desc, system"
+    """Return the systems and how many runs each has; the one with the latest run first.
+
+    Systems of live traffic alone come after all others.
+    """
+    sql = (
+        "select k.system, count(*) from ("
+        f"select r.*, case when {_IS_TRAFFIC} then 1 else 0 end as is_traffic from runs as r) as k "
+        "group by k.system order by min(k.is_traffic), max(k.started_at) desc, k.system"
+    )
     return [(system, int(count)) for system, count in store.query(sql)]
 
 

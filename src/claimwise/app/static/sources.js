@@ -11,6 +11,7 @@ export class Sources {
   constructor({ onSpan, announce, staleWords = "No longer valid when the answer was given" }) {
     Object.assign(this, { onSpan, announce, staleWords });
     this.tabs = document.getElementById("source-tabs");
+    this.heading = document.getElementById("sources-heading");
     this.box = document.getElementById("source-box");
     this.head = document.getElementById("source-head");
     this.text = document.getElementById("source-text");
@@ -113,6 +114,7 @@ export class Sources {
     this.active = -1;
     this.tabs.replaceChildren(...this.list.map((one, n) => this.makeTab(one, n)));
     this.tabs.hidden = this.list.length < 2;
+    this.heading.textContent = this.list.length < 2 ? "Sources" : `Sources (${this.list.length})`;
     this.markCited();
     const first = this.list.findIndex((one) => one.shown.length > 0);
     if (this.list.length) this.open(Math.max(first, 0));

@@ -1,5 +1,7 @@
 -- On how many claims of an item a judge gave people's verdict, in every run of the store that both
 -- labelled; the judge's latest verdict counts.
+-- "cross join" has SQLite begin with people's labels, which are few: begun with the judges', every
+-- label of the store is looked up.
 select
     v.labeler,
     v.run_id,
@@ -7,9 +9,11 @@ select
     sum(case when v.{verdict} = d.{verdict} then 1 else 0 end) as agreed,
     count(*) as compared
 from {deciding_labels} as d
-join {standing_labels} as v
-    on v.run_id = d.run_id and v.item_id = d.item_id and v.claim_id = d.claim_id
+cross join {standing_labels} as v
 where d.label_kind <> 'verifier'
+    and v.run_id = d.run_id
+    and v.item_id = d.item_id
+    and v.claim_id = d.claim_id
     and v.label_kind = 'verifier'
     and not exists (
         select 1

@@ -1,5 +1,5 @@
 -- The newest runs of every system, the latest first, and how many each system has in all. Days of live
--- traffic only of systems that have no other run: the monitor is about them.
+-- traffic only of systems that have no other run, and after all others: the monitor is about them.
 select r.run_id, r.system, r.model, r.prompt_ver, r.corpus_ver, r.started_at, r.runs
 from (
     select
@@ -21,4 +21,4 @@ from (
     where n.is_traffic = n.has_traffic_alone
 ) as r
 where r.place <= :most
-order by r.started_at desc, r.run_id
+order by r.is_traffic, r.started_at desc, r.run_id
